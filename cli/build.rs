@@ -1,11 +1,11 @@
-//! Has a release build for Linux take less memory: the functions that every start and every answer runs stand side by side
-//! (`start.ld`), and what the system's loader has to fill in is packed, where that loader can read it so.
+//! Reduces the memory of a release build for Linux. Functions that every start and every answer runs are adjacent
+//! (`start.ld`), and relocations are packed if the system's loader can unpack them.
 
 use std::env::var;
 use std::path::Path;
 use std::process::Command;
 
-/// Linkers that do not read the script, where the flags of the build or `mold -run` name them.
+/// Linkers that do not read the script. The flags of the build or `mold -run` select them.
 const WITHOUT: [&str; 3] = ["mold", "wild", "gold"];
 
 /// The first glibc that unpacks relocations.
@@ -15,20 +15,20 @@ fn main() {
     println!("cargo::rerun-if-changed=start.ld");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=MOLD_PATH");
-    let said = |name: &str| var(name).unwrap_or_default();
-    let flags = said("CARGO_ENCODED_RUSTFLAGS") + &said("RUSTC_LINKER");
+    let value = |name: &str| var(name).unwrap_or_default();
+    let flags = value("CARGO_ENCODED_RUSTFLAGS") + &value("RUSTC_LINKER");
     let reads = !WITHOUT.iter().any(|linker| flags.contains(linker)) && var("MOLD_PATH").is_err();
-    if said("PROFILE") == "release" && said("CARGO_CFG_TARGET_OS") == "linux" && reads {
-        let script = Path::new(&said("CARGO_MANIFEST_DIR")).join("start.ld");
+    if value("PROFILE") == "release" && value("CARGO_CFG_TARGET_OS") == "linux" && reads {
+        let script = Path::new(&value("CARGO_MANIFEST_DIR")).join("start.ld");
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
-        let runs_here = said("HOST") == said("TARGET") && said("CARGO_CFG_TARGET_ENV") == "gnu";
+        let runs_here = value("HOST") == value("TARGET") && value("CARGO_CFG_TARGET_ENV") == "gnu";
         if runs_here && glibc().is_some_and(|version| version >= UNPACKS) {
             println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
         }
     }
 }
 
-/// The version of this system's C library, where it is glibc.
+/// Returns the version of this system's C library, or `None` if it is not glibc.
 fn glibc() -> Option<(u32, u32)> {
     let output = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

@@ -1,4 +1,4 @@
-//! Folders that are put into the program: a file that is added to one has to show.
+//! Rebuilds the program if a file is added to one of its embedded folders.
 
 fn main() {
     for folder in ["alternatives", "cases", "expected", "profiles", "transcripts"] {

@@ -1,15 +1,15 @@
-//! An ACP agent behind a front of a dialect: this side is its client.
+//! An ACP agent for a client of a dialect: this side is the agent's client.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `peer` | the connection: requests in both directions |
-//! | `agent` | user input and commands on their way to the agent |
-//! | `pump` | messages and requests of the agent on their way to the engine |
+//! | `connection` | the connection: requests in both directions |
+//! | `remote_agent` | user input and commands on their way to the agent |
+//! | `event_loop` | messages and requests of the agent on their way to the engine |
 //! | `questions` | permissions and forms as questions to the user |
-//! | `shared` | state of both directions |
-//! | `turns` | conversion of updates to deeds, without I/O |
+//! | `state` | state of both directions |
+//! | `translator` | conversion of updates to remote events, without I/O |
 //! | `history` | the history of a loaded session, without I/O |
-//! | `choices` | its models and thinking levels |
+//! | `choices` | the agent's models and thinking levels |
 
 mod choices;
 mod history;
@@ -45,7 +45,7 @@ pub(super) async fn serve(
     options: &BridgeOptions,
     stderr: &Stderr,
 ) -> Result<ExitCode, BridgeError> {
-    let unusable = |trouble: String| BridgeError::Usage(format!("the agent: {trouble}"));
+    let unusable = |trouble: String| BridgeError::Usage(format!("cannot use the agent: {trouble}"));
     let transport =
         Transport::from_child(child(options, stderr)?).map_err(|error| unusable(error.to_string()))?;
     let counts = Arc::<FrameCounts>::default();
@@ -71,7 +71,7 @@ pub(super) async fn serve(
     options.report.as_deref().map_or(Ok(()), |path| fidelity.write_report(path))?;
     match disconnect_reason {
         Some(reason) => {
-            stderr.write_line(format_args!("Error: the agent is gone: {reason}"));
+            stderr.write_line(format_args!("Error: the agent disconnected: {reason}"));
             Ok(ExitCode::FAILURE)
         }
         None => Ok(served?),
@@ -85,7 +85,7 @@ async fn connect(
     let initialized = initialize(connection).await?;
     let (its, ours) = (initialized.protocol_version, version());
     if its != ours {
-        return Err(format!("it speaks version {its} of the protocol, not {ours}"));
+        return Err(format!("unsupported ACP version {its}; supported: {ours}"));
     }
     let opened = new_session(connection).await?;
     Ok((initialized, opened))
@@ -109,7 +109,7 @@ async fn initialize(connection: &AcpConnection) -> Result<AcpInitializeResult, R
     params.client_info = Some(AcpImplementation::new("agentese", env!("CARGO_PKG_VERSION"))).into();
     match connection.call(Command::Initialize(params)).await? {
         Reply::Initialize(initialized) => Ok(initialized),
-        _ => Err("the answer is none to what was asked".to_owned()),
+        _ => Err("unexpected response type".to_owned()),
     }
 }
 
@@ -118,7 +118,7 @@ async fn new_session(connection: &AcpConnection) -> Result<AcpNewSession, Remote
     let params = AcpNewSessionParams::new(current_dir().to_string_lossy(), Vec::new());
     match connection.call(Command::NewSession(params)).await? {
         Reply::NewSession(opened) => Ok(opened),
-        _ => Err("the answer is none to what was asked".to_owned()),
+        _ => Err("unexpected response type".to_owned()),
     }
 }
 

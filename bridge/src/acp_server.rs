@@ -17,7 +17,7 @@ use agentese_server_dialects::conversation::{
 use agentese_server_dialects::dialects::ACP;
 use agentese_server_dialects::server::Server;
 use agentese_server_models::Catalog;
-use agentese_server_sessions::session::{Record, Scope};
+use agentese_server_sessions::session::{Scope, SessionSummary};
 use agentese_server_tools::ToolSet;
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
@@ -40,7 +40,7 @@ use agentese_process::stdio;
 const RESPONSE_LIMIT: Duration = Duration::from_secs(120);
 
 /// The addition to the title of a session with an unknown directory.
-const UNKNOWN_DIRECTORY: &str = "its directory is not known";
+const UNKNOWN_DIRECTORY: &str = "unknown directory";
 
 /// Serves an ACP client until it disconnects. Fails if the agent's dialect is not detected.
 pub(super) async fn serve(options: BridgeOptions, stderr: &Stderr) -> Result<ExitCode, BridgeError> {
@@ -81,7 +81,8 @@ impl SessionAgents {
         let spec = agent_dialect(&options, stderr).await?;
         let counts = Arc::<FrameCounts>::default();
         let fidelity = FidelityReport::new(ACP.spec(), spec, counts.clone());
-        let fidelity = fidelity.map_err(|error| BridgeError::Usage(format!("the agent: {error}")))?;
+        let fidelity =
+            fidelity.map_err(|error| BridgeError::Usage(format!("cannot use the agent: {error}")))?;
         let (open, stored, directories) = (Mutex::default(), SessionDirectories::of(spec), Mutex::default());
         let (stderr, fidelity) = (stderr.clone(), Arc::new(fidelity));
         Ok(Self { options, stderr, spec, fidelity, counts, open, stored, directories })
@@ -108,11 +109,11 @@ impl SessionAgents {
             connect.tap = Some(self.counts.clone());
         }
         connect.dialect = Some(self.options.from.clone().unwrap_or_else(|| self.spec.name.to_owned()));
-        Agent::spawn(child.cwd(cwd), connect).await.map_err(|error| format!("the agent: {error}"))
+        Agent::spawn(child.cwd(cwd), connect).await.map_err(|error| format!("cannot use the agent: {error}"))
     }
 
-    /// Returns the parts of a session of an agent. Returns `None` if the agent has no such session; see
-    /// [`Agents::join`].
+    /// Returns the components for a session of an agent. Returns `None` if the agent has no such session; see
+    /// [`RemoteAgents::start`].
     async fn components(
         &self,
         agent: &Agent,
@@ -137,7 +138,7 @@ impl SessionAgents {
         }
         let reported_id = start.session.id.clone();
         if session.is_some() && reported_id.is_some() && reported_id.as_deref() != session {
-            return Err("the agent opened another session than the one that was asked for".to_owned());
+            return Err("the agent opened a different session than the requested one".to_owned());
         }
         let id = session.map(str::to_owned).or(reported_id);
         let remote = Arc::new(DialectRemoteAgent::new(agent.clone(), ui));
@@ -207,7 +208,8 @@ impl RemoteAgents for SessionAgents {
             }
             let (stores, wanted) = (self.stored.stores(&current_dir()), cwd.map(str::to_owned));
             let read = move || {
-                let mut all: Vec<Record> = stores.iter().flat_map(|store| store.list(Scope::All)).collect();
+                let mut all: Vec<SessionSummary> =
+                    stores.iter().flat_map(|store| store.list(Scope::All)).collect();
                 all.retain(|record| record.cwd.is_some() && (wanted.is_none() || record.cwd == wanted));
                 all.sort_by(|one, other| other.modified.cmp(&one.modified));
                 let mut known = BTreeSet::new();

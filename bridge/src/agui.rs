@@ -3,11 +3,11 @@
 //! | file | concept |
 //! |---|---|
 //! | `threads` | one process of the agent for each thread |
-//! | `run`, `work` | one run, from its request to its last event |
+//! | `run`, `active_run` | one run, from its request to its last event |
 //! | `questions` | the agent's questions, which interrupt a run |
-//! | `teller` | conversion of neutral events to AG-UI events, without I/O |
+//! | `translator` | conversion of neutral events to AG-UI events, without I/O |
 //! | `messages` | the conversation as AG-UI messages, without I/O |
-//! | `asked` | the request of a client, without I/O |
+//! | `request` | the request of a client, without I/O |
 
 mod active_run;
 mod messages;
@@ -21,14 +21,14 @@ use std::convert::Infallible;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agentese::agui::{Event as Told, SPEC};
+use agentese::agui::{Event as AguiEvent, SPEC};
 use agentese::spec::Spec;
 use agentese::types::AguiRunInput;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
-use axum::response::sse::{Event as Sent, KeepAlive, Sse};
+use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
 use serde_json::json;
 use tokio::sync::mpsc::{self, Receiver};
 
@@ -71,7 +71,8 @@ pub(super) async fn serve(options: BridgeOptions, stderr: &Stderr) -> Result<Exi
     let spec = agent_dialect(&options, stderr).await?;
     let counts = Arc::<FrameCounts>::default();
     let fidelity = FidelityReport::new(&SPEC, spec, counts.clone());
-    let fidelity = Arc::new(fidelity.map_err(|error| BridgeError::Usage(format!("the agent: {error}")))?);
+    let fidelity =
+        Arc::new(fidelity.map_err(|error| BridgeError::Usage(format!("cannot use the agent: {error}")))?);
     let server = http::LocalServer::bind(options.port).await?;
     let report = options.report.clone();
     let threads = Arc::new(Threads::new(options, stderr, spec, fidelity.clone(), counts));
@@ -116,7 +117,7 @@ async fn respond(state: &AppState, request: Request) -> Response<Body> {
         return rejection(StatusCode::FORBIDDEN, reason);
     }
     if !state.token.matches(request.uri().path().trim_matches('/')) {
-        let reason = "the address lacks its token: use the address that agentese bridge printed";
+        let reason = "the address has no valid token; use the address that agentese bridge printed";
         return rejection(StatusCode::FORBIDDEN, reason);
     }
     if let Err(reason) = connections::admit(&request) {
@@ -126,7 +127,7 @@ async fn respond(state: &AppState, request: Request) -> Response<Body> {
         Method::POST => {}
         // The preflight request of a browser for a page of another origin.
         Method::OPTIONS => return StatusCode::NO_CONTENT.into_response(),
-        _ => return rejection(StatusCode::METHOD_NOT_ALLOWED, "a run is asked for with POST"),
+        _ => return rejection(StatusCode::METHOD_NOT_ALLOWED, "method not allowed; use POST"),
     }
     let body = match connections::read_body(request, MAX_REQUEST_BYTES).await {
         Ok(body) => body,
@@ -140,7 +141,7 @@ async fn respond(state: &AppState, request: Request) -> Response<Body> {
     });
     let input: AguiRunInput = match read {
         Ok(input) => input,
-        Err(error) => return rejection(StatusCode::BAD_REQUEST, format!("not a request of AG-UI: {error}")),
+        Err(error) => return rejection(StatusCode::BAD_REQUEST, format!("invalid AG-UI request: {error}")),
     };
     let run_request = match request::parse(&input) {
         Ok(wanted) => wanted,
@@ -160,11 +161,11 @@ async fn respond(state: &AppState, request: Request) -> Response<Body> {
 }
 
 /// Streams events. After a disconnect the receiver is dropped, which stops the run.
-fn stream(events: Receiver<Told>) -> Response<Body> {
+fn stream(events: Receiver<AguiEvent>) -> Response<Body> {
     let events = futures::stream::unfold(events, |mut events| async move {
         let event = events.recv().await?;
         let text = serde_json::to_string(&event).unwrap_or_default();
-        Some((Ok::<_, Infallible>(Sent::default().data(text)), events))
+        Some((Ok::<_, Infallible>(SseEvent::default().data(text)), events))
     });
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }

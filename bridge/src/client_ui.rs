@@ -1,4 +1,4 @@
-//! The user behind the client, for the agent: questions and notices of the agent in the form of the front.
+//! The user interface of the client, for the agent: questions and notices in the form of the client's dialect.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -67,10 +67,10 @@ impl ClientUi {
     fn wait_for_events(&self) -> impl Future<Output = ()> + Send + 'static {
         let (done, processed) = oneshot::channel();
         let sent =
-            self.event_loop.get().is_some_and(|pump| pump.send(Control::QuestionReceived(done)).is_ok());
+            self.event_loop.get().is_some_and(|sender| sender.send(Control::QuestionReceived(done)).is_ok());
         async move {
             if sent && tokio::time::timeout(EVENT_WAIT, processed).await.is_err() {
-                tracing::warn!("a question goes before what the agent told");
+                tracing::warn!("a question overtakes earlier events of the agent");
             }
         }
     }
@@ -98,7 +98,7 @@ impl ClientUi {
         self.show(ui::Notice::Notice(shown));
     }
 
-    /// Shows a notice of the front, or stores it until the connection of the client.
+    /// Shows a notice of the server, or stores it until the connection of the client.
     pub fn show(&self, notice: ui::Notice) {
         let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         let ui = self.ui.borrow().clone();
@@ -208,11 +208,11 @@ impl QuestionHandler for ClientUi {
                 ui::Answer::Confirmed(yes) => Some(Answer::Text(yes.to_string())),
                 ui::Answer::Cancelled => None,
                 ui::Answer::Other(_) => {
-                    tracing::warn!("an answer is no text; the question is dismissed");
+                    tracing::warn!("unexpected type of answer; the question is dismissed");
                     None
                 }
                 ui::Answer::Unreadable(what) => {
-                    tracing::warn!(what, "an answer cannot be read; the question is dismissed");
+                    tracing::warn!(what, "invalid answer; the question is dismissed");
                     None
                 }
             }
@@ -221,7 +221,7 @@ impl QuestionHandler for ClientUi {
     }
 }
 
-/// Converts a question to a dialog of the fronts.
+/// Converts a question to a dialog of the server.
 fn dialog(question: Question) -> Dialog {
     let Question { method, kind, title, text, options, placeholder, prefill, timeout_ms, .. } = question;
     // Time limits are whole milliseconds.
@@ -275,16 +275,16 @@ mod tests {
 
     #[test]
     fn early_notices_are_shown_after_the_client_connects() {
-        let person = ClientUi::new();
+        let client_ui = ClientUi::new();
         let mut now = Conversation::new("pi");
         now.title = Some("their title".to_owned());
         now.status.insert("mode".to_owned(), Value::from("quiet"));
-        person.notify("early", "warning");
-        person.update_panels(&now);
+        client_ui.notify("early", "warning");
+        client_ui.update_panels(&now);
         let screen = Arc::new(RecordingUi::default());
-        person.connect(screen.clone());
-        person.update_panels(&now);
-        person.update_panels(&now);
+        client_ui.connect(screen.clone());
+        client_ui.update_panels(&now);
+        client_ui.update_panels(&now);
         let shown = screen.0.lock().unwrap();
         let [ui::Notice::Notice(early), ui::Notice::Status(status), ui::Notice::Title(_)] = &shown[..] else {
             panic!("{shown:?}")
@@ -294,13 +294,13 @@ mod tests {
 
     #[test]
     fn fork_text_is_not_also_put_into_the_editor() {
-        let (person, screen) = (ClientUi::new(), Arc::new(RecordingUi::default()));
-        person.connect(screen.clone());
-        person.record_fork_text("go");
+        let (client_ui, screen) = (ClientUi::new(), Arc::new(RecordingUi::default()));
+        client_ui.connect(screen.clone());
+        client_ui.record_fork_text("go");
         let mut now = Conversation::new("pi");
         for text in ["go", "by an extension"] {
             now.draft = serde_json::from_value(serde_json::json!({"text": text})).ok();
-            person.update_panels(&now);
+            client_ui.update_panels(&now);
         }
         let shown = screen.0.lock().unwrap();
         let [ui::Notice::EditorText(only)] = &shown[..] else { panic!("{shown:?}") };
@@ -309,10 +309,10 @@ mod tests {
 
     #[test]
     fn the_newest_early_notices_are_kept() {
-        let person = ClientUi::new();
-        (0..MAX_EARLY_NOTICES + 3).for_each(|number| person.notify(&number.to_string(), "info"));
+        let client_ui = ClientUi::new();
+        (0..MAX_EARLY_NOTICES + 3).for_each(|number| client_ui.notify(&number.to_string(), "info"));
         let screen = Arc::new(RecordingUi::default());
-        person.connect(screen.clone());
+        client_ui.connect(screen.clone());
         let shown = screen.0.lock().unwrap();
         assert_eq!(shown.len(), MAX_EARLY_NOTICES);
         assert!(matches!(&shown[0], ui::Notice::Notice(first) if first.message == "3"), "{:?}", shown[0]);

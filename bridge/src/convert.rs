@@ -24,7 +24,7 @@ pub(super) const API: &str = "agent";
 pub(super) const ABORTED: &str = "Request was aborted.";
 
 /// The reason for the rejection of images without text, if the agent accepts no images.
-pub(super) const IMAGES_ALONE: &str = "the agent takes no images, and nothing else was said";
+pub(super) const IMAGES_ALONE: &str = "the agent does not accept images, and the input has no text";
 
 /// The kind of a branch summary.
 const BRANCH: &str = "branch";

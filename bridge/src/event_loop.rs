@@ -1,5 +1,5 @@
-//! Events of the agent on their way to the engine: events become deeds, in order, and the ends of runs are
-//! detected.
+//! Events of the agent on their way to the engine: neutral events become remote events, in order, and the ends
+//! of runs are detected.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -35,7 +35,7 @@ pub(super) enum MergeState {
     Reported,
 }
 
-/// Converts the events of the agent to deeds.
+/// Converts the events of the agent to remote events.
 pub(super) struct EventLoop {
     pub agent: Agent,
     pub events: Events,
@@ -117,10 +117,10 @@ impl EventLoop {
 
     fn handle_event(&mut self, event: agentese::any::Event) {
         let now = self.agent.conversation();
-        let over = matches!(event, agentese::any::Event::State { .. }) && self.translator.working();
+        let over = matches!(event, agentese::any::Event::StateChanged { .. }) && self.translator.working();
         let may_call = may_call(&event);
         // A tool causes the question, or starts after it: the client must see its call first.
-        if matches!(event, agentese::any::Event::Asked { .. }) {
+        if matches!(event, agentese::any::Event::QuestionOpened { .. }) {
             let started_calls = self.tool_calls.release_for_question();
             self.question_waits |= !started_calls.is_empty();
             started_calls.into_iter().for_each(|step| self.apply(step, &now));
@@ -326,7 +326,7 @@ pub(super) async fn mark_reported(control: &UnboundedSender<Control>) {
     send_and_wait(control, Control::MarkReported).await;
 }
 
-/// Works like [`settled`], at the end of a switch to another conversation.
+/// Works like [`mark_reported`], at the end of a switch to another conversation.
 pub(super) async fn end_switch(control: &UnboundedSender<Control>) {
     send_and_wait(control, Control::SwitchEnded).await;
 }
@@ -381,7 +381,7 @@ pub(super) async fn start_prompt(
 async fn wait_for_start(mut run: Run) -> Result<Option<Run>, Error> {
     use agentese::any::Event;
     while let Some(Ok(event)) = run.next().await {
-        if matches!(event, Event::State { .. } | Event::MessageBegan { .. }) {
+        if matches!(event, Event::StateChanged { .. } | Event::MessageStarted { .. }) {
             return Ok(Some(run));
         }
     }

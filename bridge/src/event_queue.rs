@@ -1,5 +1,5 @@
-//! Deeds on their way to the engine. Senders never wait. Waiting deeds are merged, so the queue of a slow
-//! client grows no longer than the conversation itself.
+//! Remote events on their way to the engine. Senders never wait. Waiting events are merged, so the queue of a
+//! slow client grows no longer than the conversation itself.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,9 +13,9 @@ use tokio::sync::{Notify, oneshot};
 /// A waiting item.
 enum Item {
     Event(Box<RemoteEvent>),
-    /// A deed that needs a query.
+    /// An event that needs a query.
     Deferred(BoxFuture<'static, RemoteEvent>),
-    /// A mark, notified when all earlier deeds have been processed.
+    /// A mark, notified when all earlier events have been processed.
     Mark(oneshot::Sender<()>),
 }
 
@@ -48,7 +48,7 @@ pub(super) fn channel() -> (Sender, Receiver) {
 }
 
 impl Sender {
-    /// Appends a deed, or merges it into the last one if it continues that deed.
+    /// Appends an event, or merges it into the last one if it continues that event.
     pub fn send(&self, event: RemoteEvent) {
         let mut items = self.0.items();
         if let Some(event) = merged(&mut items, event) {
@@ -58,13 +58,13 @@ impl Sender {
         self.0.notify.notify_one();
     }
 
-    /// Appends a deed that becomes known later; later deeds wait for it.
+    /// Appends an event that becomes known later; later events wait for it.
     pub fn send_deferred(&self, event: impl Future<Output = RemoteEvent> + Send + 'static) {
         self.0.items().push_back(Item::Deferred(event.boxed()));
         self.0.notify.notify_one();
     }
 
-    /// Notifies `done` when all earlier deeds have been processed.
+    /// Notifies `done` when all earlier events have been processed.
     pub fn mark(&self, done: oneshot::Sender<()>) {
         self.0.items().push_back(Item::Mark(done));
         self.0.notify.notify_one();
@@ -72,7 +72,7 @@ impl Sender {
 }
 
 impl Receiver {
-    /// Returns the next deed. Dropping the future loses nothing.
+    /// Returns the next event. Dropping the future loses nothing.
     pub async fn next(&mut self) -> RemoteEvent {
         loop {
             if let Some(asked) = &mut self.deferred {
@@ -91,7 +91,7 @@ impl Receiver {
     }
 }
 
-/// Merges a deed into a waiting one if it only continues that deed. Otherwise returns the deed.
+/// Merges an event into a waiting one if it only continues that event. Otherwise returns the event.
 fn merged(items: &mut VecDeque<Item>, mut event: RemoteEvent) -> Option<RemoteEvent> {
     if let Some((kind, more)) = piece(&mut event) {
         if let Some(Item::Event(last)) = items.back_mut()
@@ -144,7 +144,7 @@ mod tests {
     /// Returns the number of bytes of the waiting texts.
     fn bytes(sender: &Sender) -> usize {
         let of = |item: &mut Item| match item {
-            Item::Event(deed) => match (piece(deed).map(|(_, text)| text.len()), &**deed) {
+            Item::Event(event) => match (piece(event).map(|(_, text)| text.len()), &**event) {
                 (Some(length), _) => length,
                 (None, RemoteEvent::ToolUpdated(_, update)) => format!("{:?}", update.content).len(),
                 _ => 0,
@@ -156,7 +156,7 @@ mod tests {
 
     #[tokio::test]
     async fn waiting_events_use_no_more_memory_than_the_conversation() {
-        let (sender, mut deeds) = channel();
+        let (sender, mut receiver) = channel();
         sender.send(RemoteEvent::RunStarted);
         for number in 0..10_000 {
             sender.send(text("0123456789"));
@@ -173,26 +173,26 @@ mod tests {
         assert!(bytes(&sender) < 121_000, "{}", bytes(&sender));
         let waiting = sender.0.items().len();
         assert!(waiting < 210, "{waiting}");
-        assert_eq!(deeds.next().await, RemoteEvent::RunStarted);
-        assert_eq!(deeds.next().await, text("0123456789"));
-        assert_eq!(deeds.next().await, RemoteEvent::AnswerUpdated(StreamEvent::TextEnd));
-        assert_eq!(deeds.next().await, text(&"0123456789".repeat(100)));
+        assert_eq!(receiver.next().await, RemoteEvent::RunStarted);
+        assert_eq!(receiver.next().await, text("0123456789"));
+        assert_eq!(receiver.next().await, RemoteEvent::AnswerUpdated(StreamEvent::TextEnd));
+        assert_eq!(receiver.next().await, text(&"0123456789".repeat(100)));
     }
 
     #[tokio::test]
     async fn a_deferred_event_keeps_its_place_and_senders_do_not_wait() {
-        let (sender, mut deeds) = channel();
+        let (sender, mut receiver) = channel();
         let (known, asked) = oneshot::channel();
         sender.send(text("a"));
         sender.send_deferred(async move { asked.await.unwrap() });
         sender.send(text("b"));
         sender.send(text("c"));
-        assert_eq!(deeds.next().await, text("a"));
+        assert_eq!(receiver.next().await, text("a"));
         // Dropping a future loses nothing.
-        assert!(deeds.next().now_or_never().is_none());
+        assert!(receiver.next().now_or_never().is_none());
         known.send(RemoteEvent::Settled { aborted: false }).unwrap();
-        assert_eq!(deeds.next().await, RemoteEvent::Settled { aborted: false });
-        assert_eq!(deeds.next().await, text("bc"));
-        assert!(deeds.next().now_or_never().is_none());
+        assert_eq!(receiver.next().await, RemoteEvent::Settled { aborted: false });
+        assert_eq!(receiver.next().await, text("bc"));
+        assert!(receiver.next().now_or_never().is_none());
     }
 }

@@ -18,7 +18,8 @@ pub struct Explanation {
     rows: Vec<RowFidelity>,
 }
 
-/// Returns the fidelity of each row of `front`, with an agent of `agent`. Fails if one of them is unknown.
+/// Returns the fidelity of each row of the dialect `front`, with an agent of the dialect `agent`. Fails if one of
+/// them is unknown.
 pub fn explain(front: &str, agent: &str) -> Result<Explanation, BridgeError> {
     let spec = |name: &str| match name {
         name if is_acp(name) => Ok(ACP.spec()),

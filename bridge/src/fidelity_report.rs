@@ -1,4 +1,4 @@
-//! The losses between two dialects: as declared, and counted in one run.
+//! The fidelity of the rows between two dialects: as declared, and with the counts of one run.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use crate::error::BridgeError;
 pub(super) struct FidelityReport {
     front: &'static Spec,
     agent: &'static Spec,
-    /// The rows of the front's dialect, in front of the agent.
+    /// The rows of the client's dialect, with this agent.
     rows: Vec<RowFidelity>,
     /// The number of sent commands, by wire name.
     sent: Mutex<BTreeMap<&'static str, u64>>,
@@ -33,7 +33,7 @@ pub(super) struct FrameCounts(Mutex<BTreeMap<String, u64>>);
 
 /// A row of a report.
 #[derive(Serialize)]
-struct Counted<'a> {
+struct CountedRow<'a> {
     #[serde(flatten)]
     row: &'a RowFidelity,
     /// The number of occurrences.
@@ -43,14 +43,15 @@ struct Counted<'a> {
 /// A report.
 #[derive(Serialize)]
 struct Report<'a> {
-    /// The front's dialect.
+    /// The client's dialect.
     front: String,
     /// The agent's dialect.
     agent: String,
-    /// The rows of the front's dialect; commands have the number of uses by the client.
-    rows: Vec<Counted<'a>>,
+    /// The rows of the client's dialect; commands have the number of uses by the client.
+    rows: Vec<CountedRow<'a>>,
     /// The events and dialogs of the agent's dialect, with their number and their fidelity for the client.
-    told: Vec<Counted<'a>>,
+    #[serde(rename = "told")]
+    received: Vec<CountedRow<'a>>,
 }
 
 impl FidelityReport {
@@ -69,10 +70,10 @@ impl FidelityReport {
             report.count(command.wire);
             let row = report.rows.iter().find(|row| row.kind == RowKind::Command && row.row == command.wire);
             match row {
-                Some(row) if row.fate == Fidelity::Lost => {
+                Some(row) if row.fidelity == Fidelity::Lost => {
                     let agent = report.agent.name;
                     Err(CommandError::new(format!(
-                        "`{}` is lost with an agent of {agent}: {}",
+                        "`{}` is not supported with an agent of {agent}: {}",
                         row.row, row.reason
                     )))
                 }
@@ -81,7 +82,7 @@ impl FidelityReport {
         })
     }
 
-    /// Returns a gate that only counts commands, for fronts that reject commands themselves.
+    /// Returns a gate that only counts commands, for servers that reject commands themselves.
     pub fn counter(self: &Arc<Self>) -> Gate {
         let report = self.clone();
         Gate::new(move |command| {
@@ -120,16 +121,16 @@ impl FidelityReport {
             RowKind::Command => sent.get(row.row.as_str()).copied().unwrap_or_default(),
             _ => 0,
         };
-        // The rows of the agent's dialect, with their fidelity for the front.
-        let mut told = explain(self.agent, self.front).map_err(std::io::Error::other)?;
-        told.retain(|row| row.kind != RowKind::Command);
+        // The rows of the agent's dialect, with their fidelity for the client.
+        let mut received_rows = explain(self.agent, self.front).map_err(std::io::Error::other)?;
+        received_rows.retain(|row| row.kind != RowKind::Command);
         let report = Report {
             front: self.front.id(),
             agent: self.agent.id(),
-            rows: self.rows.iter().map(|row| Counted { row, count: of(row) }).collect(),
-            told: told
+            rows: self.rows.iter().map(|row| CountedRow { row, count: of(row) }).collect(),
+            received: received_rows
                 .iter()
-                .map(|row| Counted { row, count: received.get(&row.row).copied().unwrap_or_default() })
+                .map(|row| CountedRow { row, count: received.get(&row.row).copied().unwrap_or_default() })
                 .collect(),
         };
         let mut text = serde_json::to_string_pretty(&report)?;
@@ -162,7 +163,7 @@ impl Tap for FrameCounts {
 
 /// Returns the fidelity of each row as text for people.
 pub(super) fn text(front: &Spec, agent: &Spec, rows: &[RowFidelity]) -> String {
-    let count = |fate| rows.iter().filter(|row| row.fate == fate).count();
+    let count = |fate| rows.iter().filter(|row| row.fidelity == fate).count();
     let mut text = format!(
         "{} with an agent that speaks {}: {} of {} rows are carried, {} approximated, {} lost.\n",
         front.id(),
@@ -181,7 +182,7 @@ pub(super) fn text(front: &Spec, agent: &Spec, rows: &[RowFidelity]) -> String {
         }
         let _ = writeln!(text, "\n{title}");
         for row in rows.iter().filter(|row| row.kind == kind) {
-            let fate = match row.fate {
+            let fate = match row.fidelity {
                 Fidelity::Carried => "carried",
                 Fidelity::Approximated => "approximated",
                 Fidelity::Lost => "lost",
@@ -200,7 +201,7 @@ mod tests {
 
     #[test]
     fn each_frame_is_counted_by_its_name() {
-        let heard = FrameCounts::default();
+        let counts = FrameCounts::default();
         for frame in [
             r#"{"type":"extension_error","extensionPath":"a.ts","event":"input","error":"no"}"#,
             r#"{"type":"event","event":{"type":"turn_end"}}"#,
@@ -208,9 +209,9 @@ mod tests {
             r#"{"type":"extension_ui_request","id":"1","method":"con\u0066irm","params":3}"#,
             r#"{"type":"agent_end"}"#,
         ] {
-            heard.frame(Direction::Received, frame);
+            counts.frame(Direction::Received, frame);
         }
-        let counted = heard.0.lock().unwrap().clone();
+        let counted = counts.0.lock().unwrap().clone();
         let names = ["agent_end", "confirm", "extension_error", "turn_end", "turn_started"];
         assert_eq!(counted, names.map(|name| (name.to_owned(), 1)).into());
     }

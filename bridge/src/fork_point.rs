@@ -6,10 +6,10 @@ use agentese::view::{Conversation, ForkPoint, Role};
 use agentese_server_engine::engine::RemoteError;
 
 /// The error if no message matches, or if several match.
-const NO_SUCH_MESSAGE: &str = "the agent has no such message of the user to go back to";
+const NO_SUCH_MESSAGE: &str = "the agent has no such user message to fork from";
 
 /// The error if the agent does not name the preceding message.
-const UNKNOWN_ENTRY: &str = "the agent does not say which message stands before that one";
+const UNKNOWN_ENTRY: &str = "the agent does not report the entry before that user message";
 
 /// The conversation before a fork, for agents that do not repeat it. Their view starts empty after the fork.
 #[derive(Default)]
@@ -117,7 +117,7 @@ mod tests {
     fn a_fork_before_a_message_that_the_agent_does_not_have_is_refused() {
         let now = conversation(Some("a1"));
         assert_eq!(entry_before(&now, 2, "third"), Err(NO_SUCH_MESSAGE.to_owned()));
-        assert_eq!(entry_before(&now, 1, "other words"), Err(NO_SUCH_MESSAGE.to_owned()));
+        assert_eq!(entry_before(&now, 1, "other text"), Err(NO_SUCH_MESSAGE.to_owned()));
         let mut twice = now.clone();
         twice.messages.push(message(Role::User, Some("u3"), "first"));
         assert_eq!(entry_before(&twice, 1, "first"), Err(NO_SUCH_MESSAGE.to_owned()), "either can be meant");
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(
             entry_before(&now, 0, "first"),
             Err(UNKNOWN_ENTRY.to_owned()),
-            "something may stand before"
+            "an earlier message may exist"
         );
     }
 
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(entry_before(&all, 0, "first"), Ok(None), "nothing stood before it");
         stands.record(all, "a1");
         now.complete = true;
-        assert_eq!(stands.full_conversation(&now).messages.len(), 2, "the agent tells it");
+        assert_eq!(stands.full_conversation(&now).messages.len(), 2, "the agent reports it");
         now.complete = false;
         stands.clear_if(false);
         assert_eq!(stands.full_conversation(&now).messages.len(), 4);

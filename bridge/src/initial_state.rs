@@ -1,4 +1,4 @@
-//! The initial state of an agent, and the front with that state.
+//! The initial state of an agent, and the server with that state.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -80,8 +80,8 @@ impl InitialState {
         })
     }
 
-    /// Creates a front whose remote agent is `lead`; changes of settings go to `persist`. The session has the
-    /// given directory and id. Settings, models and programs of this machine have no effect.
+    /// Creates a server of the dialect whose remote agent is `remote`; changes of settings go to `persist`. The session
+    /// has the given directory and id. Settings, models and programs of this machine have no effect.
     pub fn server(
         self,
         frontend: &'static DialectEntry,
@@ -162,7 +162,7 @@ impl Provider for RemoteProvider {
     fn stream(&self, _: Request) -> BoxStream<'static, StreamEvent> {
         let failure = ProviderError::new(
             ProviderErrorKind::BadRequest,
-            "the agent behind this one asks its models itself",
+            "the agent behind the bridge sends requests to models itself",
         );
         futures::stream::iter([StreamEvent::Error(failure)]).boxed()
     }

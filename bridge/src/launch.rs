@@ -23,7 +23,7 @@ pub(crate) async fn agent_dialect(
     options: &BridgeOptions,
     stderr: &Stderr,
 ) -> Result<&'static Spec, BridgeError> {
-    let unusable = |error: agentese::Error| BridgeError::Usage(format!("the agent: {error}"));
+    let unusable = |error: agentese::Error| BridgeError::Usage(format!("cannot use the agent: {error}"));
     if let Some(name) = &options.from {
         let (spec, revision) = dynamic::client(name).map_err(unusable)?;
         return Ok(revision.unwrap_or(spec));
@@ -42,8 +42,10 @@ pub(crate) fn current_dir() -> PathBuf {
 
 /// Returns the program of the agent. Its stderr output goes to stderr.
 pub(crate) fn child(options: &BridgeOptions, stderr: &Stderr) -> Result<ChildOptions, BridgeError> {
-    let (program, words) =
-        options.command.split_first().ok_or_else(|| BridgeError::Usage("no agent is named".to_owned()))?;
+    let (program, words) = options
+        .command
+        .split_first()
+        .ok_or_else(|| BridgeError::Usage("no command line of the agent; pass it after `--`".to_owned()))?;
     let mut child = words.iter().fold(ChildOptions::new(program), ChildOptions::arg);
     let stderr = stderr.clone();
     child.on_stderr_line = Some(Arc::new(move |line: &str| stderr.write_line(line)));

@@ -1,29 +1,29 @@
 //! Bridge: an agent of one dialect behind a front end of another. `agentese bridge` is its command line.
 //!
-//! The front is the server's own. Its engine lets the other agent do the work
-//! ([`agentese_server_engine::engine::Lead`]), and drives it through the client of all dialects ([`agentese::any`]).
-//! This crate knows no dialect.
+//! The client talks to agentese's own server of its dialect. The engine of that server has a remote agent
+//! ([`agentese_server_engine::engine::RemoteAgent`]), which drives the other agent through the client of all
+//! dialects ([`agentese::any`]). This crate knows no dialect.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `remote`, `settings` | the agent: user input, commands and settings on their way to it |
-//! | `pump` | events of the agent on their way to the engine |
+//! | `remote_agent`, `settings` | user input, commands and settings on their way to the agent |
+//! | `event_loop` | events of the agent on their way to the engine |
 //! | `control` | control messages of that event loop |
-//! | `beginning` | the initial state of the agent |
-//! | `behind` | an ACP agent behind a front of a dialect |
+//! | `initial_state` | the initial state of the agent |
+//! | `acp_client` | an ACP agent for a client of a dialect |
+//! | `acp_server` | one agent for each session of an ACP client |
 //! | `agui` | agents behind AG-UI components |
-//! | `family` | one agent for each session of an ACP client |
-//! | `kept` | the stored sessions of agents |
-//! | `queue` | deeds that wait for the engine |
-//! | `deeds` | conversion of neutral events to deeds, without I/O |
-//! | `late` | tool calls that follow their answer, without I/O |
-//! | `pieces` | the text of growing arguments, without I/O |
+//! | `stored_sessions` | the stored sessions of agents |
+//! | `event_queue` | remote events that wait for the engine |
+//! | `translator` | conversion of neutral events to remote events, without I/O |
+//! | `tool_call_buffer` | tool calls that follow their answer, without I/O |
+//! | `partial_json` | the text of growing arguments, without I/O |
 //! | `convert` | messages, tools and models of the engine |
-//! | `moves` | events during a switch to another conversation, without I/O |
-//! | `person` | the agent's questions and notices, for the front's client |
-//! | `place` | the fork point at the agent, without I/O |
-//! | `relay` | an agent of the front's own dialect and revision: its bytes, unchanged |
-//! | `losses`, `explain` | carried, approximated and lost rows: declared, and counted |
+//! | `session_switch` | events during a switch to another conversation, without I/O |
+//! | `client_ui` | the agent's questions and notices, for the client |
+//! | `fork_point` | the fork point at the agent, without I/O |
+//! | `relay` | an agent of the client's own dialect and revision: its bytes, unchanged |
+//! | `fidelity_report`, `explain` | carried, approximated and lost rows: declared, and counted |
 //! | `launch` | the program of the agent |
 //! | `options`, `error` | options, and failures that end a bridge |
 
@@ -106,20 +106,16 @@ impl Bridge {
         let (to_acp, from_acp) = (is_acp(to), options.from.as_deref().is_some_and(is_acp));
         let to_agui = agui::is_agui(to);
         if to_agui && from_acp {
-            return Err(BridgeError::Usage(
-                "--to ag-ui has agents of a dialect behind it, not of acp".to_owned(),
-            ));
+            return Err(BridgeError::Usage("--to ag-ui cannot be combined with --from acp".to_owned()));
         }
         if options.from.as_deref().is_some_and(agui::is_agui) {
-            return Err(BridgeError::Usage(
-                "no agent is driven by ag-ui: it can be named with --to alone".to_owned(),
-            ));
+            return Err(BridgeError::Usage("ag-ui is only supported with --to".to_owned()));
         }
         if !to_agui && (options.port != 0 || !options.allow_origin.is_empty()) {
-            return Err(BridgeError::Usage("--port and --allow-origin go with --to ag-ui".to_owned()));
+            return Err(BridgeError::Usage("--port and --allow-origin require --to ag-ui".to_owned()));
         }
         if to_acp && from_acp {
-            return Err(BridgeError::Usage("both sides speak acp: nothing is to be translated".to_owned()));
+            return Err(BridgeError::Usage("--to acp cannot be combined with --from acp".to_owned()));
         }
         let frontend = match to_acp || to_agui {
             true => None,
@@ -153,7 +149,7 @@ async fn bridge(
     options: BridgeOptions,
     stderr: &Stderr,
 ) -> Result<ExitCode, BridgeError> {
-    let unusable = |error: &agentese::Error| BridgeError::Usage(format!("the agent: {error}"));
+    let unusable = |error: &agentese::Error| BridgeError::Usage(format!("cannot use the agent: {error}"));
     let named = options.from.as_deref().map(dynamic::client).transpose();
     let named = named.map_err(|error| unusable(&error))?;
     let transport = Transport::from_child(child(&options, stderr)?);
@@ -206,7 +202,7 @@ async fn bridge(
     }
     match disconnect_reason {
         Some(reason) => {
-            stderr.write_line(format_args!("Error: the agent is gone: {reason}"));
+            stderr.write_line(format_args!("Error: the agent disconnected: {reason}"));
             Ok(ExitCode::FAILURE)
         }
         None => Ok(served?),

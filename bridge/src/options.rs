@@ -14,7 +14,7 @@ pub struct BridgeOptions {
     pub port: u16,
     /// Origins of pages that may use the port, besides its own.
     pub allow_origin: Vec<String>,
-    /// File for the report of losses, written at the end.
+    /// File for the loss report, written at the end.
     pub report: Option<PathBuf>,
     /// Command line of the agent.
     pub command: Vec<OsString>,

@@ -1,4 +1,4 @@
-//! Relay for an agent that speaks the front's dialect in its revision: the bytes of both sides pass
+//! Relay for an agent that speaks the client's dialect in its revision: the bytes of both sides pass
 //! unchanged.
 
 use std::io;
@@ -27,8 +27,8 @@ const BLOCK: usize = 64 * 1024;
 /// The time limit for a client to read the last output of an ended agent.
 const LAST_OUTPUT_LIMIT: Duration = Duration::from_secs(8);
 
-/// Returns `true` if the agent speaks the front's dialect and revision. If the agent's revision is unknown, the
-/// dialect must have only one: a front without a revision speaks the first one, and its agent may speak any.
+/// Returns `true` if the agent speaks the client's dialect and revision. If the agent's revision is unknown, the
+/// dialect must have only one: a server without a revision speaks the first one, and its agent may speak any.
 pub(super) fn is_same(front: &Spec, (dialect, revision): (&Spec, Option<&Spec>)) -> bool {
     match revision {
         Some(revision) => revision.id() == front.id(),
@@ -47,7 +47,7 @@ pub(super) async fn serve(
     let Some(path) = report else { return relay(agent, None, stderr).await };
     let received = Arc::<FrameCounts>::default();
     let fidelity = FidelityReport::new(front, front, received.clone());
-    let fidelity = fidelity.map_err(|error| BridgeError::Usage(format!("the agent: {error}")))?;
+    let fidelity = fidelity.map_err(|error| BridgeError::Usage(format!("cannot use the agent: {error}")))?;
     let code = relay(agent, Some(RelayCounters { fidelity: &fidelity, received: &received }), stderr).await?;
     fidelity.write_report(path)?;
     Ok(code)
@@ -146,7 +146,7 @@ async fn relay(
     if has_left {
         return Ok(ExitCode::SUCCESS);
     }
-    stderr.write_line(format_args!("Error: the agent is gone: it {ended}"));
+    stderr.write_line(format_args!("Error: the agent disconnected: {ended}"));
     Ok(ExitCode::FAILURE)
 }
 

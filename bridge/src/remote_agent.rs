@@ -1,5 +1,5 @@
 //! The remote agent of the engine: passes input and commands to the agent behind the bridge, and returns its
-//! deeds.
+//! events.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -176,10 +176,10 @@ impl DialectRemoteAgent {
 /// Returns the reason why the agent runs no command with output hidden from its model.
 fn cannot_hide(agent: &Agent) -> RemoteError {
     let spec = agent.spec();
-    let cannot = "the agent is not known to run commands of the user without its model seeing the output";
+    let cannot = "the agent is not known to hide the output of a command from its model";
     match spec.revisions.iter().find(|revision| accepts_param(revision, Intent::Bash, "hidden")) {
         Some(revision) => {
-            format!("{cannot}; one of a revision that does is told by `--from {}`", revision.id())
+            format!("{cannot}; if its revision can, pass `--from {}`", revision.id())
         }
         None => cannot.to_owned(),
     }
@@ -212,7 +212,7 @@ impl RemoteAgent for DialectRemoteAgent {
         async move {
             self.stopped.store(true, Ordering::Release);
             if let Err(error) = self.agent.abort().await {
-                tracing::warn!(%error, "the agent did not take an abort");
+                tracing::warn!(%error, "cannot abort the run of the agent");
             }
         }
         .boxed()
@@ -225,7 +225,7 @@ impl RemoteAgent for DialectRemoteAgent {
                 false => self.agent.abort().await,
             };
             if let Err(error) = stopped {
-                tracing::warn!(%error, "the agent did not give up its retry");
+                tracing::warn!(%error, "cannot abort the retry of the agent");
             }
         }
         .boxed()
@@ -236,22 +236,27 @@ impl RemoteAgent for DialectRemoteAgent {
         if !self.agent.supports(Intent::ClearQueue) {
             return;
         }
-        self.queue_change("clearing the queues", |agent| async move { agent.clear_queue().await.map(drop) });
+        self.queue_change(
+            "cannot clear the queues",
+            |agent| async move { agent.clear_queue().await.map(drop) },
+        );
     }
 
     fn set_interrupt_mode(&self, mode: InterruptMode) {
-        self.queue_change("the interrupt mode", move |agent| async move {
+        self.queue_change("cannot set the interrupt mode", move |agent| async move {
             agent.set_interrupt_mode(mode.as_str()).await
         });
     }
 
     fn rename(&self, name: &str) {
         if !self.agent.supports(Intent::SetSessionName) {
-            // The name is stored only in the front.
+            // The name is stored only in the server.
             return;
         }
         let name = name.to_owned();
-        self.queue_change("the session's name", |agent| async move { agent.set_session_name(&name).await });
+        self.queue_change("cannot set the name of the session", |agent| async move {
+            agent.set_session_name(&name).await
+        });
     }
 
     fn commands(&self) -> BoxFuture<'_, Vec<CommandInfo>> {
@@ -283,7 +288,7 @@ impl RemoteAgent for DialectRemoteAgent {
             self.wait_for_settings().await;
             let takes_focus = self.agent.accepts_param(Intent::Compact, "instructions");
             if focus.is_some() && !takes_focus {
-                let warning = "the agent takes no instructions for a summary: it makes its own";
+                let warning = "the agent does not accept instructions for a summary; they are ignored";
                 self.ui.notify(warning, "warning");
             }
             let focus = focus.filter(|_| takes_focus);
@@ -337,7 +342,9 @@ impl RemoteAgent for DialectRemoteAgent {
     fn export<'a>(&'a self, path: Option<&'a str>) -> BoxFuture<'a, Result<PathBuf, RemoteError>> {
         async move {
             let written = self.agent.export(path).await.map_err(|error| reason(&error))?;
-            written.map(PathBuf::from).ok_or_else(|| "the agent does not say where the page is".to_owned())
+            written
+                .map(PathBuf::from)
+                .ok_or_else(|| "the agent did not report the path of the page".to_owned())
         }
         .boxed()
     }
@@ -369,8 +376,7 @@ impl RemoteAgent for DialectRemoteAgent {
             let name =
                 SessionDirectories::of(self.agent.spec()).name_of(&self.agent, &current_dir(), id).await;
             // A new session in place of an unknown one would be another conversation.
-            let failed =
-                |error| format!("the agent does not say which sessions it keeps: {}", reason(&error));
+            let failed = |error| format!("cannot list the stored sessions of the agent: {}", reason(&error));
             Ok(name.map_err(failed)?.map(PathBuf::from))
         }
         .boxed()
@@ -402,7 +408,7 @@ impl RemoteAgent for DialectRemoteAgent {
             match self.agent.state().await {
                 Ok(state) => convert::remote_session(&state),
                 Err(error) => {
-                    tracing::warn!(%error, "the agent does not say which session it has");
+                    tracing::warn!(%error, "cannot query the session of the agent");
                     RemoteSession::default()
                 }
             }

@@ -30,7 +30,7 @@ impl SessionSwitch {
         self.0.load(Ordering::Acquire) == stage as u8
     }
 
-    /// Returns `true` if the deed is to be reported. Before the decision of the agent, its run continues or
+    /// Returns `true` if the event is to be reported. Before the decision of the agent, its run continues or
     /// ends. The name and the settings of the new conversation are transferred separately.
     fn allows(&self, event: &RemoteEvent) -> bool {
         let is_of_session = matches!(
@@ -41,10 +41,10 @@ impl SessionSwitch {
     }
 }
 
-/// Filter of the agent's deeds during a switch.
+/// Filter of the agent's events during a switch.
 pub(super) struct SessionSwitchTracker {
     pub switch: SessionSwitch,
-    /// The last deeds about the name and the settings since the request. They are reported if the agent
+    /// The last events about the name and the settings since the request. They are reported if the agent
     /// stays.
     name: Option<RemoteEvent>,
     model: Option<RemoteEvent>,
@@ -56,7 +56,7 @@ impl SessionSwitchTracker {
         Self { switch, name: None, model: None, thinking: None }
     }
 
-    /// Returns the deed if it is to be reported now.
+    /// Returns the event if it is to be reported now.
     pub fn filter(&mut self, event: RemoteEvent) -> Option<RemoteEvent> {
         if self.switch.allows(&event) {
             return Some(event);
@@ -71,7 +71,7 @@ impl SessionSwitchTracker {
         None
     }
 
-    /// Ends the switch. Returns the held deeds if the agent has stayed.
+    /// Ends the switch. Returns the held events if the agent has stayed.
     pub fn finish(&mut self) -> Vec<RemoteEvent> {
         let stays = self.switch.is_at(SwitchStage::Requested);
         self.switch.enter(SwitchStage::Idle);

@@ -16,20 +16,20 @@ const RESTORE_LIMIT: Duration = Duration::from_secs(3);
 /// Applies a client's settings to the agent.
 pub(super) struct SettingsForwarder {
     remote: Arc<DialectRemoteAgent>,
-    /// The agent's own follow-up mode, if the front's client cannot set it.
+    /// The agent's own follow-up mode, if the client cannot set it.
     own_follow_up: Option<QueueMode>,
-    /// The agent's own follow-up mode, after the front has changed it for the time of the connection.
+    /// The agent's own follow-up mode, after the bridge has changed it for the time of the connection.
     replaced_follow_up: Mutex<Option<QueueMode>>,
 }
 
 impl SettingsForwarder {
-    /// Creates the settings of an agent with that follow-up mode, behind a front of that dialect.
+    /// Creates the forwarder for an agent with that follow-up mode and a client of the dialect `front`.
     pub fn new(remote: Arc<DialectRemoteAgent>, front: &Spec, follow_up: QueueMode) -> Self {
         let own_follow_up = (!supports(front, Intent::SetFollowUpMode)).then_some(follow_up);
         Self { remote, own_follow_up, replaced_follow_up: Mutex::default() }
     }
 
-    /// Restores the mode from before the front's change, because agents store their settings.
+    /// Restores the mode from before the bridge's change, because agents store their settings.
     pub async fn restore(&self) {
         let lent = self.replaced_follow_up.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mode) = lent.filter(|_| self.remote.disconnect_reason().is_none()) else { return };
@@ -39,8 +39,8 @@ impl SettingsForwarder {
         };
         match tokio::time::timeout(RESTORE_LIMIT, set).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "the agent did not take its follow-up mode back"),
-            Err(_) => tracing::warn!("the agent did not take its follow-up mode back in time"),
+            Ok(Err(error)) => tracing::warn!(%error, "cannot restore the follow-up mode of the agent"),
+            Err(_) => tracing::warn!("cannot restore the follow-up mode of the agent in time"),
         }
     }
 }
@@ -69,30 +69,32 @@ impl SettingsStore for SettingsForwarder {
         }
         match change {
             SettingsChange::DefaultModel { provider, id } => {
-                self.remote
-                    .queue_change("the model", |agent| async move { agent.set_model(&provider, &id).await });
+                self.remote.queue_change("cannot set the model", |agent| async move {
+                    agent.set_model(&provider, &id).await
+                });
             }
             SettingsChange::DefaultThinkingLevel(level) => {
-                self.remote.queue_change("the thinking level", move |agent| async move {
+                self.remote.queue_change("cannot set the thinking level", move |agent| async move {
                     agent.set_thinking(level.as_str()).await
                 });
             }
             SettingsChange::SteeringMode(mode) => {
-                self.remote.queue_change("the steering mode", move |agent| async move {
+                self.remote.queue_change("cannot set the steering mode", move |agent| async move {
                     agent.set_steering_mode(mode.as_str()).await
                 });
             }
             SettingsChange::FollowUpMode(mode) => {
-                self.remote.queue_change("the follow-up mode", move |agent| async move {
+                self.remote.queue_change("cannot set the follow-up mode", move |agent| async move {
                     agent.set_follow_up_mode(mode.as_str()).await
                 });
             }
             SettingsChange::RetryEnabled(on) => {
-                self.remote
-                    .queue_change("retries", move |agent| async move { agent.set_auto_retry(on).await });
+                self.remote.queue_change("cannot set automatic retries", move |agent| async move {
+                    agent.set_auto_retry(on).await
+                });
             }
             SettingsChange::CompactionEnabled(on) => {
-                self.remote.queue_change("compaction", move |agent| async move {
+                self.remote.queue_change("cannot set automatic compaction", move |agent| async move {
                     agent.set_auto_compaction(on).await
                 });
             }
@@ -112,22 +114,22 @@ mod tests {
 
     #[tokio::test]
     async fn a_mode_that_the_front_resets_is_set_at_the_agent() {
-        let (near, far) = memory_pair(1 << 16);
+        let (near, fake) = memory_pair(1 << 16);
         let agent = Agent::from_transport(near, Options::new().dialect("pi")).await.unwrap();
         let remote = Arc::new(DialectRemoteAgent::new(agent, ClientUi::new()));
         let front = agentese::dynamic::spec("opal").unwrap();
         let settings = SettingsForwarder::new(remote, front, QueueMode::OneAtATime);
-        let mut far = FakeAgent::of(far);
+        let mut fake = FakeAgent::of(fake);
         // The agent has this mode already.
         settings.save(SettingsChange::FollowUpMode(QueueMode::OneAtATime));
         for mode in [QueueMode::All, QueueMode::OneAtATime] {
             settings.save(SettingsChange::FollowUpMode(mode));
-            let set = far.receive("set_follow_up_mode").await;
+            let set = fake.receive("set_follow_up_mode").await;
             assert_eq!(set["mode"], mode.as_str());
             let answer = serde_json::json!({
                 "type": "response", "id": set["id"], "command": "set_follow_up_mode", "success": true,
             });
-            far.send(answer).await;
+            fake.send(answer).await;
         }
         assert!(settings.replaced_follow_up.lock().unwrap().is_none(), "nothing is to be given back");
     }

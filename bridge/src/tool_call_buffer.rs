@@ -19,7 +19,7 @@ use super::translator::Step;
 const CALL_WINDOW: Duration = Duration::from_millis(300);
 
 /// Holds an answer while calls may follow. Three events release the answer: any step of the agent except the
-/// start of a call, a question after the start of a call, or [`BESIDE`] after that start.
+/// start of a call, a question after the start of a call, or the end of [`CALL_WINDOW`] after that start.
 #[derive(Debug, Default)]
 pub(super) struct ToolCallBuffer {
     buffered: Option<BufferedAnswer>,
@@ -244,27 +244,27 @@ mod tests {
 
     #[test]
     fn calls_that_follow_an_answer_are_put_into_it() {
-        let mut late = ToolCallBuffer::default();
-        assert!(late.push(vec![answered()], true).is_empty());
-        assert_eq!(kinds(&late.push(vec![began("c1"), began("c2")], false)), ["grew"; 6]);
+        let mut buffer = ToolCallBuffer::default();
+        assert!(buffer.push(vec![answered()], true).is_empty());
+        assert_eq!(kinds(&buffer.push(vec![began("c1"), began("c2")], false)), ["grew"; 6]);
         let over = Step::Event(RemoteEvent::RunEnded { will_retry: false });
-        let passed = late.push(vec![over], false);
+        let passed = buffer.push(vec![over], false);
         assert_eq!(kinds(&passed)[..3], ["answer of 2", "began c1", "began c2"]);
         let Step::Event(RemoteEvent::AnswerEnded(answer)) = &passed[0] else { panic!("{passed:?}") };
         assert_eq!(answer.stop_reason, StopReason::ToolUse);
-        assert!(late.flush().is_empty());
+        assert!(buffer.flush().is_empty());
     }
 
     #[test]
     fn an_answer_without_calls_is_passed_on_as_it_is() {
-        let mut late = ToolCallBuffer::default();
-        assert_eq!(kinds(&late.push(vec![answered()], false)), ["answer of 0"]);
-        late.push(vec![answered()], true);
-        assert_eq!(kinds(&late.push(vec![answered()], true)), ["answer of 0"]);
-        assert_eq!(kinds(&late.flush()), ["answer of 0"]);
+        let mut buffer = ToolCallBuffer::default();
+        assert_eq!(kinds(&buffer.push(vec![answered()], false)), ["answer of 0"]);
+        buffer.push(vec![answered()], true);
+        assert_eq!(kinds(&buffer.push(vec![answered()], true)), ["answer of 0"]);
+        assert_eq!(kinds(&buffer.flush()), ["answer of 0"]);
         let over = Step::Event(RemoteEvent::RunEnded { will_retry: false });
-        assert_eq!(late.push(vec![over.clone()], false), [over]);
-        assert_eq!(kinds(&late.push(vec![began("c1")], false)), ["began c1"]);
+        assert_eq!(buffer.push(vec![over.clone()], false), [over]);
+        assert_eq!(kinds(&buffer.push(vec![began("c1")], false)), ["began c1"]);
     }
 
     #[test]
@@ -275,33 +275,33 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_slow_call_does_not_hold_its_answer() {
-        let mut late = ToolCallBuffer::default();
-        late.push(vec![answered()], true);
-        let none = tokio::time::timeout(100 * CALL_WINDOW, late.wait_for_deadline()).await;
-        assert!(none.is_err() && late.release_started().is_empty(), "no call has begun");
-        late.push(vec![began("c1"), began("c2")], false);
-        late.wait_for_deadline().await;
-        assert_eq!(kinds(&late.release_started()), ["answer of 2", "began c1", "began c2"]);
+        let mut buffer = ToolCallBuffer::default();
+        buffer.push(vec![answered()], true);
+        let none = tokio::time::timeout(100 * CALL_WINDOW, buffer.wait_for_deadline()).await;
+        assert!(none.is_err() && buffer.release_started().is_empty(), "no call has begun");
+        buffer.push(vec![began("c1"), began("c2")], false);
+        buffer.wait_for_deadline().await;
+        assert_eq!(kinds(&buffer.release_started()), ["answer of 2", "began c1", "began c2"]);
     }
 
     #[test]
     fn a_late_call_waits_for_the_released_calls() {
         let ended = |id: &str| Step::Event(RemoteEvent::ToolEnded(id.to_owned(), ToolOutput::text(id)));
-        let late = || {
-            let mut late = ToolCallBuffer::default();
-            late.push(vec![answered()], true);
-            late.push(vec![began("c1")], false);
-            assert_eq!(kinds(&late.release_started()), ["answer of 1", "began c1"]);
-            assert!(late.push(vec![began("c2"), began("c3"), ended("c2")], false).is_empty());
-            late
+        let buffer = || {
+            let mut buffer = ToolCallBuffer::default();
+            buffer.push(vec![answered()], true);
+            buffer.push(vec![began("c1")], false);
+            assert_eq!(kinds(&buffer.release_started()), ["answer of 1", "began c1"]);
+            assert!(buffer.push(vec![began("c2"), began("c3"), ended("c2")], false).is_empty());
+            buffer
         };
-        let passed = late().push(vec![ended("c1")], false);
-        let told: Vec<_> = kinds(&passed).into_iter().filter(|kind| kind != "grew").collect();
-        assert_eq!(told[1..4], ["answer of 2", "began c2", "began c3"]);
+        let passed = buffer().push(vec![ended("c1")], false);
+        let reported: Vec<_> = kinds(&passed).into_iter().filter(|kind| kind != "grew").collect();
+        assert_eq!(reported[1..4], ["answer of 2", "began c2", "began c3"]);
         assert_eq!((&passed[0], passed.last().unwrap()), (&ended("c1"), &ended("c2")));
         // The end of the run also releases the held steps.
         let over = Step::Event(RemoteEvent::RunEnded { will_retry: false });
-        let passed = late().push(vec![over.clone()], false);
+        let passed = buffer().push(vec![over.clone()], false);
         assert_eq!(kinds(&passed).iter().filter(|kind| kind.starts_with("began")).count(), 2);
         assert_eq!(passed.last(), Some(&over));
     }
@@ -321,32 +321,32 @@ mod tests {
     #[test]
     fn a_question_follows_the_start_of_a_waiting_call() {
         let ended = |id: &str| Step::Event(RemoteEvent::ToolEnded(id.to_owned(), ToolOutput::text(id)));
-        let mut late = ToolCallBuffer::default();
-        late.push(vec![answered()], true);
-        late.push(vec![began("c1")], false);
-        assert_eq!(kinds(&late.release_for_question()), ["answer of 1", "began c1"]);
-        assert!(late.push(vec![began("c2")], false).is_empty());
-        assert_eq!(kinds(&late.release_for_question()), ["began c2"]);
-        assert!(late.release_for_question().is_empty(), "it was told");
+        let mut buffer = ToolCallBuffer::default();
+        buffer.push(vec![answered()], true);
+        buffer.push(vec![began("c1")], false);
+        assert_eq!(kinds(&buffer.release_for_question()), ["answer of 1", "began c1"]);
+        assert!(buffer.push(vec![began("c2")], false).is_empty());
+        assert_eq!(kinds(&buffer.release_for_question()), ["began c2"]);
+        assert!(buffer.release_for_question().is_empty(), "it was released before");
         // Its answer follows the end of the other call.
-        let passed = late.push(vec![ended("c1"), ended("c2")], false);
-        let told: Vec<_> = kinds(&passed).into_iter().filter(|kind| kind != "grew").collect();
+        let passed = buffer.push(vec![ended("c1"), ended("c2")], false);
+        let reported: Vec<_> = kinds(&passed).into_iter().filter(|kind| kind != "grew").collect();
         assert_eq!((&passed[0], passed.last().unwrap()), (&ended("c1"), &ended("c2")));
-        assert_eq!(told[1..3], ["answer of 1", "began c2"]);
+        assert_eq!(reported[1..3], ["answer of 1", "began c2"]);
     }
 
     #[test]
     fn other_steps_do_not_separate_an_answer_from_its_calls() {
         let over = || Step::Event(RemoteEvent::RetryEnded { success: true, attempt: 1, error: None });
         let named = || Step::Event(RemoteEvent::SessionNamed("a name".to_owned()));
-        let mut late = ToolCallBuffer::default();
+        let mut buffer = ToolCallBuffer::default();
         // The end of a retry follows the answer that it produced.
-        assert!(late.push(vec![answered(), over()], true).is_empty());
-        assert_eq!(late.push(vec![named()], false), [named()]);
-        assert_eq!(kinds(&late.push(vec![began("c1")], false)), ["grew"; 3]);
-        assert_eq!(late.push(vec![named()], false), [named()]);
-        assert_eq!(kinds(&late.push(vec![began("c2")], false)), ["grew"; 3]);
-        let rest = late.flush();
+        assert!(buffer.push(vec![answered(), over()], true).is_empty());
+        assert_eq!(buffer.push(vec![named()], false), [named()]);
+        assert_eq!(kinds(&buffer.push(vec![began("c1")], false)), ["grew"; 3]);
+        assert_eq!(buffer.push(vec![named()], false), [named()]);
+        assert_eq!(kinds(&buffer.push(vec![began("c2")], false)), ["grew"; 3]);
+        let rest = buffer.flush();
         assert_eq!(kinds(&[rest[0].clone()]), ["answer of 2"]);
         assert_eq!(rest[1], over());
         assert_eq!(kinds(&rest[2..]), ["began c1", "began c2"]);
@@ -354,23 +354,23 @@ mod tests {
 
     #[test]
     fn calls_after_user_input_get_an_answer() {
-        let mut words = Message::default();
-        words.role = Role::User;
-        let may_follow = may_call(&Event::MessageEnded { message: words.into() });
-        let said = || Step::Event(RemoteEvent::MessageAdded(Box::new(convert::user("later".to_owned()))));
-        let mut late = ToolCallBuffer::default();
+        let mut message = Message::default();
+        message.role = Role::User;
+        let may_follow = may_call(&Event::MessageEnded { message: message.into() });
+        let input = || Step::Event(RemoteEvent::MessageAdded(Box::new(convert::user("later".to_owned()))));
+        let mut buffer = ToolCallBuffer::default();
         // The part of the answer before the user message is passed on.
-        let passed = late.push(vec![answered(), said()], may_follow);
-        assert_eq!((kinds(&passed)[0].as_str(), &passed[1]), ("answer of 0", &said()));
-        assert_eq!(kinds(&late.push(vec![began("c1")], false)), ["grew"; 4]);
-        assert_eq!(kinds(&late.flush()), ["answer of 1", "began c1"]);
+        let passed = buffer.push(vec![answered(), input()], may_follow);
+        assert_eq!((kinds(&passed)[0].as_str(), &passed[1]), ("answer of 0", &input()));
+        assert_eq!(kinds(&buffer.push(vec![began("c1")], false)), ["grew"; 4]);
+        assert_eq!(kinds(&buffer.flush()), ["answer of 1", "began c1"]);
         // The answer may contain the calls itself.
         let calls = |id: &str| {
             let mut answer = convert::answer(&Message::default());
             answer.content.push(ToolCall::new(id, "shell", Map::new()).into());
             Step::Event(RemoteEvent::AnswerEnded(Box::new(answer)))
         };
-        late.push(vec![calls("c2"), said()], may_follow);
-        assert_eq!(kinds(&late.push(vec![began("c2")], false)), ["began c2"]);
+        buffer.push(vec![calls("c2"), input()], may_follow);
+        assert_eq!(kinds(&buffer.push(vec![began("c2")], false)), ["began c2"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Conversion of neutral events to deeds for the engine, without I/O.
+//! Conversion of neutral events to remote events for the engine, without I/O.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -17,9 +17,9 @@ mod blocks;
 
 /// A consequence of an event.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "a few at a time, which are told at once")]
+#[expect(clippy::large_enum_variant, reason = "few exist at a time, and only briefly")]
 pub(super) enum Step {
-    /// A deed of the agent.
+    /// A remote event.
     Event(RemoteEvent),
     /// The end of a compaction. The number of remaining messages needs a query.
     CompactionEnded {
@@ -44,7 +44,7 @@ enum BlockKind {
     Call,
 }
 
-/// Converts events to deeds.
+/// Converts neutral events to remote events.
 #[derive(Debug, Default)]
 pub(super) struct RemoteEventTranslator {
     /// The keys of messages that were reported in another way, as part of a requested history.
@@ -113,8 +113,8 @@ impl RemoteEventTranslator {
             return steps;
         }
         match event {
-            Event::State { state, error } => self.handle_state(state, error, &mut steps),
-            Event::MessageBegan { message, role: Role::Assistant } if !self.reported.contains(&message) => {
+            Event::StateChanged { state, error } => self.handle_state(state, error, &mut steps),
+            Event::MessageStarted { message, role: Role::Assistant } if !self.reported.contains(&message) => {
                 // Some agents send the usage of the request at the start.
                 let used = growing(now, &message).and_then(|answer| answer.usage.as_ref());
                 steps.extend(used.map(|used| {
@@ -168,7 +168,7 @@ impl RemoteEventTranslator {
                 let output = convert::output(&result, details, state == ToolState::Failed);
                 push(&mut steps, RemoteEvent::ToolEnded(call_id, output));
             }
-            Event::RetryBegan { retry } => {
+            Event::RetryStarted { retry } => {
                 self.retrying = true;
                 self.attempt = retry.attempt.unwrap_or(self.attempt + 1);
                 push(
@@ -187,7 +187,7 @@ impl RemoteEventTranslator {
                 let error = error.filter(|_| !success);
                 push(&mut steps, RemoteEvent::RetryEnded { success, attempt: self.attempt, error });
             }
-            Event::CompactionBegan { reason } => {
+            Event::CompactionStarted { reason } => {
                 self.compacting = true;
                 (self.summary, self.compaction_error) = (None, None);
                 let reason = Value::String(reason.unwrap_or_default());
@@ -199,7 +199,7 @@ impl RemoteEventTranslator {
                 let error = error.filter(|_| summary.is_none());
                 steps.push(Step::CompactionEnded { summary, error, aborted: self.aborting });
             }
-            Event::Notice { notice } => {
+            Event::NoticeAdded { notice } => {
                 // The end of the compaction contains the reason of its failure.
                 if self.compacting && notice.level == "error" {
                     self.compaction_error = Some(notice.text);
@@ -207,7 +207,7 @@ impl RemoteEventTranslator {
                     steps.push(Step::Notice(notice));
                 }
             }
-            Event::Changed { members } => {
+            Event::MembersChanged { members } => {
                 if members.iter().any(|name| ["status", "widgets", "title", "draft"].contains(name)) {
                     steps.push(Step::Panels);
                 }

@@ -1,4 +1,4 @@
-//! Tests of `agentese bridge --from acp`: an ACP agent behind front ends of the dialects.
+//! Tests of `agentese bridge --from acp`: an ACP agent with clients of the dialects.
 
 mod program;
 
@@ -93,9 +93,9 @@ fn text_deltas(events: &[Event]) -> Vec<&str> {
 #[tokio::test]
 async fn an_acp_agent_works_behind_a_front_of_each_dialect() {
     for front in ["pi", "omp", "pisces", "opal", "operator"] {
-        let stage = AcpFixture::new();
+        let fixture = AcpFixture::new();
         let chooser = Chooser::default();
-        let agent = stage.connect(front, chooser.clone()).await;
+        let agent = fixture.connect(front, chooser.clone()).await;
         let (text, events) = run_prompt(&agent, "hello").await;
         assert_eq!(text, "Hello there", "{front}");
         assert!(text_deltas(&events).concat().ends_with("Hello there"), "{front}: {events:#?}");
@@ -108,7 +108,7 @@ async fn an_acp_agent_works_behind_a_front_of_each_dialect() {
             _ => None,
         });
         let (state, result) = ended.unwrap_or_else(|| panic!("{front}: no tool ended: {events:#?}"));
-        // A front of Operator has no dialogs, which rejects the call.
+        // A client of Operator has no dialogs, which rejects the call.
         if front == "operator" {
             assert_eq!(state, ToolState::Failed, "{result}");
             continue;
@@ -118,7 +118,7 @@ async fn an_acp_agent_works_behind_a_front_of_each_dialect() {
         let asked = chooser.asked.lock().unwrap().clone();
         assert_eq!(asked.len(), 1, "{front}: {asked:#?}");
         assert!(asked[0].title.contains("echo out-of-it"), "{front}: {asked:#?}");
-        assert!(stage.work().join("made").exists(), "{front}");
+        assert!(fixture.work().join("made").exists(), "{front}");
 
         let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
         while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None)
@@ -134,23 +134,23 @@ async fn an_acp_agent_works_behind_a_front_of_each_dialect() {
 
 #[tokio::test]
 async fn a_rejected_permission_fails_the_call_and_the_turn_continues() {
-    let stage = AcpFixture::new();
-    let agent = stage.connect("pi", Chooser { option_index: 1, ..Chooser::default() }).await;
+    let fixture = AcpFixture::new();
+    let agent = fixture.connect("pi", Chooser { option_index: 1, ..Chooser::default() }).await;
     let (text, events) = run_prompt(&agent, "tool").await;
     assert_eq!(text, "I see.");
     let failed = |event: &Event| matches!(event, Event::ToolEnded { state: ToolState::Failed, .. });
     assert!(events.iter().any(failed), "{events:#?}");
-    assert!(!stage.work().join("made").exists());
+    assert!(!fixture.work().join("made").exists());
     soon("the end", agent.close()).await;
 }
 
 #[tokio::test]
 async fn held_input_is_sent_after_the_turn_and_messages_keep_their_order() {
-    let stage = AcpFixture::new();
-    let agent = stage.connect("pi", Chooser::default()).await;
+    let fixture = AcpFixture::new();
+    let agent = fixture.connect("pi", Chooser::default()).await;
     let mut run = soon("the prompt", agent.prompt("slow")).await.unwrap();
     while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
-    soon("the words", agent.steer("second")).await.unwrap();
+    soon("the input", agent.steer("second")).await.unwrap();
     soon("the end", run.result()).await.unwrap();
     loop {
         let state = soon("the state", agent.state()).await.unwrap();
@@ -173,13 +173,13 @@ async fn held_input_is_sent_after_the_turn_and_messages_keep_their_order() {
 
 #[tokio::test]
 async fn a_failed_turn_reports_its_reason_and_unsupported_commands_are_rejected() {
-    let stage = AcpFixture::new();
-    let agent = stage.connect("pi", Chooser::default()).await;
+    let fixture = AcpFixture::new();
+    let agent = fixture.connect("pi", Chooser::default()).await;
     let run = soon("the prompt", agent.prompt("fail")).await.unwrap();
     let failed = soon("the end", run.wait()).await.unwrap().message.unwrap();
     assert!(format!("{:?}", failed.error).contains("no such thing"), "{failed:?}");
     let refused = soon("the answer", agent.set_auto_retry(false)).await.unwrap_err().to_string();
-    assert!(refused.contains("lost with an agent of acp"), "{refused}");
+    assert!(refused.contains("not supported with an agent of acp"), "{refused}");
     let levels = soon("the answer", agent.set_thinking("high")).await;
     assert!(levels.is_ok(), "{levels:?}");
     assert_eq!(run_prompt(&agent, "hello").await.0, "Hello there");
@@ -187,7 +187,7 @@ async fn a_failed_turn_reports_its_reason_and_unsupported_commands_are_rejected(
     assert_eq!(soon("the messages", agent.messages()).await.unwrap().len(), 0);
     assert_eq!(run_prompt(&agent, "hello").await.0, "Hello there");
     soon("the end", agent.close()).await;
-    let report = std::fs::read_to_string(stage.0.path().join("report.json")).unwrap();
+    let report = std::fs::read_to_string(fixture.0.path().join("report.json")).unwrap();
     let report: Value = serde_json::from_str(&report).unwrap();
     assert_eq!((&report["front"], &report["agent"]), (&json!("pi@0.55"), &json!("acp@1")));
     let told = report["told"].as_array().unwrap().iter();
@@ -197,15 +197,15 @@ async fn a_failed_turn_reports_its_reason_and_unsupported_commands_are_rejected(
 
 #[tokio::test]
 async fn a_stored_session_is_opened_with_its_messages() {
-    let stage = AcpFixture::new();
-    let agent = stage.connect("pi", Chooser::default()).await;
+    let fixture = AcpFixture::new();
+    let agent = fixture.connect("pi", Chooser::default()).await;
     run_prompt(&agent, "tool").await;
     let id = soon("the state", agent.state()).await.unwrap().session.id.unwrap();
     assert!(soon("a session", agent.new_session()).await.unwrap());
     let fresh = soon("the state", agent.state()).await.unwrap().session.id.unwrap();
     assert_ne!(fresh, id);
     soon("the end", agent.close()).await;
-    let agent = stage.connect("pi", Chooser::default()).await;
+    let agent = fixture.connect("pi", Chooser::default()).await;
     assert!(soon("the session", agent.open_session(&id)).await.unwrap());
     assert_eq!(soon("the state", agent.state()).await.unwrap().session.id, Some(id));
     let messages = soon("the messages", agent.messages()).await.unwrap();
@@ -213,14 +213,14 @@ async fn a_stored_session_is_opened_with_its_messages() {
     assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Assistant]);
     assert_eq!((messages[0].text(), messages[3].text()), ("tool".to_owned(), "I see.".to_owned()));
     assert_eq!(run_prompt(&agent, "hello").await.0, "Hello there");
-    assert!(soon("the refusal", agent.open_session("nobody")).await.is_err());
+    assert!(soon("the rejection", agent.open_session("nobody")).await.is_err());
     soon("the end", agent.close()).await;
 }
 
 #[tokio::test]
 async fn a_new_session_during_a_turn_is_ready_at_once() {
-    let stage = AcpFixture::new();
-    let agent = stage.connect("pi", Chooser::default()).await;
+    let fixture = AcpFixture::new();
+    let agent = fixture.connect("pi", Chooser::default()).await;
     let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
     while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
     assert!(soon("a session", agent.new_session()).await.unwrap());
@@ -232,8 +232,8 @@ async fn a_new_session_during_a_turn_is_ready_at_once() {
 
 #[tokio::test]
 async fn a_killed_agent_ends_the_bridge_and_a_program_that_is_no_agent_is_reported() {
-    let stage = AcpFixture::new();
-    let agent = stage.connect("pi", Chooser::default()).await;
+    let fixture = AcpFixture::new();
+    let agent = fixture.connect("pi", Chooser::default()).await;
     let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
     while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
     let bridge = agent.as_dynamic().process_id().unwrap();
@@ -245,7 +245,10 @@ async fn a_killed_agent_ends_the_bridge_and_a_program_that_is_no_agent_is_report
     assert_eq!(ended.exit().and_then(|exit| exit.code), Some(1), "{ended:?}");
     for (words, said) in [
         (&["bridge", "--to", "pi", "--from", "acp", "--", "true"][..], "exited with code 0"),
-        (&["bridge", "--to", "acp", "--from", "acp", "--", "true"][..], "both sides speak acp"),
+        (
+            &["bridge", "--to", "acp", "--from", "acp", "--", "true"][..],
+            "--to acp cannot be combined with --from acp",
+        ),
     ] {
         let done = Command::new(agentese()).args(words).output().unwrap();
         let stderr = String::from_utf8_lossy(&done.stderr).into_owned();

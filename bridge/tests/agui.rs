@@ -307,7 +307,7 @@ async fn images_reach_supporting_agents_and_others_report_them() {
         assert_eq!(end["type"] == "RUN_FINISHED", takes, "{dialect}: {alone:#?}");
         if !takes {
             assert_eq!(end["code"], "refused", "{dialect}: {end}");
-            assert!(end["message"].as_str().unwrap().contains("takes no images"), "{dialect}: {end}");
+            assert!(end["message"].as_str().unwrap().contains("does not accept images"), "{dialect}: {end}");
         }
     }
 }
@@ -425,9 +425,12 @@ async fn a_killed_agent_fails_its_run_and_the_next_run_starts_another() {
 #[test]
 fn unsupported_pairs_are_rejected_and_losses_explained() {
     for (words, said) in [
-        (&["--to", "ag-ui", "--from", "acp", "--", "true"][..], "not of acp"),
-        (&["--to", "pi", "--from", "ag-ui", "--", "true"], "no agent is driven by ag-ui"),
-        (&["--to", "pi", "--port", "4711", "--", "true"], "go with --to ag-ui"),
+        (
+            &["--to", "ag-ui", "--from", "acp", "--", "true"][..],
+            "--to ag-ui cannot be combined with --from acp",
+        ),
+        (&["--to", "pi", "--from", "ag-ui", "--", "true"], "ag-ui is only supported with --to"),
+        (&["--to", "pi", "--port", "4711", "--", "true"], "--port and --allow-origin require --to ag-ui"),
         (&["--to", "ag-ui", "--", "/nowhere/agent"], "/nowhere/agent"),
     ] {
         let done = Command::new(agentese()).arg("bridge").args(words).output().unwrap();

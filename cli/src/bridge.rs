@@ -25,7 +25,8 @@ pub(super) fn run(options: command_line::Bridge, stderr: &Stderr) -> Result<Exit
     })?;
     rpc::log_to(stderr, false);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|source| CliError::Io { context: "the runtime".to_owned(), source })?;
+    let runtime =
+        runtime.map_err(|source| CliError::Io { context: "cannot start the runtime".to_owned(), source })?;
     let code = runtime.block_on(bridge.serve(stderr));
     runtime.shutdown_background();
     Ok(code?)

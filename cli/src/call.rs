@@ -3,10 +3,10 @@
 //! | file | concept |
 //! |---|---|
 //! | `grammar` | commands of a dialect, from its schema |
-//! | `line` | command line: options, help, parsed call |
+//! | `command_line` | command line: options, help, parsed call |
 //! | `value` | text of a parameter as JSON |
-//! | `talk` | agent: one command and its effects |
-//! | `show` | responses, events and text for people and programs |
+//! | `execute` | agent: one command and its effects |
+//! | `print` | responses, events and text for people and programs |
 //! | `error` | failures |
 
 mod command_line;

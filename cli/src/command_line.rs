@@ -11,13 +11,13 @@ use super::limits::Limits;
 use agentese_server::dialects::DIALECTS;
 
 const ABOUT: &str = "\
-A headless coding agent. A client sends commands to its stdin and reads answers and events from
-its stdout, one JSON object per line.";
+Headless coding agent. Reads commands from stdin and writes responses and events to stdout, one
+JSON object per line.";
 
 /// Help text of `--dialect`.
 static DIALECT: LazyLock<String> = LazyLock::new(|| {
     let ids: Vec<_> = DIALECTS.iter().map(|frontend| frontend.spec().id()).collect();
-    format!("Dialect to speak; a name alone is the first of its revisions. Served: {}", ids.join(", "))
+    format!("Serve this dialect; without @REVISION its first revision. Known: {}", ids.join(", "))
 });
 
 const USAGE: &str = "\
@@ -32,47 +32,46 @@ Examples:
   agentese --mode rpc --provider scripted
       Serve the pi dialect with the embedded model, which needs no key and no network.
   echo '{\"type\":\"prompt\",\"message\":\"What is here?\"}' | agentese --mode rpc
-      Ask once. The agent finishes its work after the end of stdin, then exits with 0.
+      Send one prompt. After the end of stdin the agent finishes its work and exits with 0.
   agentese --mode rpc --model sonnet:high --tools read,bash --no-session
-      Choose a model by a part of its name, its thinking level, and its tools.
+      Select a model by a part of its name, the thinking level, and the tools.
   agentese --mode rpc --script answers.json
-      Let the embedded model play the answers of a file, one after the other.
+      Use the embedded model with the answers in a file, in order.
   agentese --mode acp
       Serve an editor that speaks the Agent Client Protocol: Zed, JetBrains, Neovim; see docs/acp.md.
   agentese schema --dialect pi --side server
-      Print the JSON Schema of every frame that a server of the dialect may send.
+      Print the JSON Schema of all frames that an agent of the dialect may send.
   agentese schema --diff pi@0.55 pi@1.5
-      Print what changes between two revisions, and what a client of the older one survives.
+      Print the changes between two revisions, and mark those that break a client of the older one.
   agentese web
-      Open a page in the browser to talk to the agent.
+      Serve a web page for the agent, and open it in the browser.
   agentese web -- pi --mode rpc
-      The same for another agent of the family.
+      Do the same for another agent.
   agentese inspect session.jsonl
-      Step through a recorded session, with the conversation that it tells.
+      Show the frames of a recorded session and the resulting conversation.
 
-Options that are not listed are flags of extensions: --NAME, or --NAME VALUE. A flag that no
-extension defines is ignored, with a warning.
+Unlisted options are flags of extensions: --NAME, or --NAME VALUE. A flag that no extension
+defines is ignored, with a warning.
 
 Environment:
   AGENTESE_LOG         Log level on stderr: error, warn (the default), info, debug, trace, or a filter
                        such as agentese=debug,agentese_server=debug
-  PI_CODING_AGENT_DIR  The agent directory, with settings, sessions and programs
-  AGENTESE_HOME        The agent directory where ~/.pi/agent does not exist; the default is
-                       ~/.agentese/agent
+  PI_CODING_AGENT_DIR  Agent directory, with settings, sessions and programs
+  AGENTESE_HOME        Agent directory if ~/.pi/agent does not exist; default: ~/.agentese/agent
   ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, …
-                       Keys of providers; docs/models.md lists them all
+                       API keys of providers; see docs/models.md for all variables
 
 Files:
   settings.json        In the agent directory, and in .pi/ of a working directory that is trusted
   SYSTEM.md            In the same places: replaces the system prompt. APPEND_SYSTEM.md adds to it
   prompts/NAME.md      In the agent directory and in .pi/: the prompt template /NAME
-  skills/NAME/SKILL.md In the same places and in .agents/: instructions that the model reads when it
-                       needs them, or when a prompt says /skill:NAME
+  skills/NAME/SKILL.md In the same places and in .agents/: instructions that the model reads on
+                       demand, or that a prompt invokes with /skill:NAME
   AGENTS.md            In the agent directory, the working directory and its parents: context for the
-                       model. CLAUDE.md is read where there is no AGENTS.md
+                       model. CLAUDE.md is read if there is no AGENTS.md
 
-In RPC mode stdout carries frames and nothing else. The exit code is 0 on success and 1 after a
-failure, whose reason is on stderr.";
+In RPC mode stdout contains only frames. The exit code is 0 on success and 1 on failure,
+with the reason on stderr.";
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -94,26 +93,26 @@ pub(super) struct Arguments {
     pub run: Run,
 }
 
-/// What can be done besides serving.
+/// Tasks besides serving.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Send one command to an agent and print what comes of it
+    /// Send one command to an agent and print the result
     Call(Call),
     /// Print the schema of a dialect
     Schema(Schema),
     /// List the sessions of the working directory
     Sessions(Sessions),
-    /// Print a script that completes this command line in a shell
+    /// Print a completion script for a shell
     Completions(Completions),
-    /// Serve a page on this machine that talks to an agent, and open it
+    /// Serve a web page for an agent on this machine, and open it in the browser
     Web(Web),
     /// Show a recorded session in the browser, frame by frame
     Inspect(Inspect),
-    /// Speak one dialect to a client, with an agent of another dialect behind it
+    /// Serve a client in one dialect with an agent of another
     Bridge(Bridge),
 }
 
-/// Words of `call`, which are read when the dialect is known.
+/// Arguments of `call`, which are parsed when the dialect is known.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub(super) struct Call {
@@ -124,16 +123,16 @@ pub(super) struct Call {
 /// Options of `schema`.
 #[derive(Debug, Args)]
 pub(super) struct Schema {
-    /// The dialect: pi, omp, pisces, operator or opal, optionally with a revision
+    /// Print the schema of this dialect: pi, omp, pisces, operator or opal
     #[arg(long, value_name = "NAME[@REVISION]", default_value = "pi")]
     pub dialect: String,
-    /// The side whose frames the schema accepts
+    /// Print the schema of the frames that this side sends
     #[arg(long, value_enum, required_unless_present_any = ["openrpc", "diff"])]
     pub side: Option<Side>,
-    /// Print the OpenRPC document instead, for a dialect that speaks JSON-RPC
+    /// Print the OpenRPC document of a JSON-RPC dialect instead of a schema
     #[arg(long, conflicts_with = "side")]
     pub openrpc: bool,
-    /// Print what changes from a revision to a later one, and whether an old client survives it
+    /// Print the changes from a revision to a later one, and whether clients of the old one keep working
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["side", "openrpc", "dialect"])]
     pub diff: Option<Vec<String>>,
     /// Print the changes as JSON
@@ -174,10 +173,10 @@ pub(super) struct Sessions {
     /// List the sessions of all directories
     #[arg(long)]
     pub all: bool,
-    /// The dialect whose users' sessions to list
+    /// List sessions of agents that speak this dialect
     #[arg(long, value_name = "NAME", default_value = DIALECTS[0].spec().name)]
     pub dialect: String,
-    /// The directory of the session files, instead of the one in the agent directory
+    /// Read session files from this directory instead of the agent directory
     #[arg(long, value_name = "DIRECTORY")]
     pub session_dir: Option<PathBuf>,
 }
@@ -185,22 +184,22 @@ pub(super) struct Sessions {
 /// Options of `web`.
 #[derive(Debug, Args)]
 pub(super) struct Web {
-    /// The dialect that the agent speaks
+    /// Dialect that the agent speaks
     #[arg(long, value_name = "NAME[@REVISION]", default_value = DIALECTS[0].spec().name)]
     pub dialect: String,
-    /// The port on 127.0.0.1; 0 takes a free one
+    /// Listen on this port of 127.0.0.1; 0 selects a free port
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub port: u16,
     /// Do not open a browser
     #[arg(long)]
     pub no_open: bool,
-    /// Let only commands through that read: no prompts, no answers to dialogs
+    /// Permit only commands that read; reject prompts and answers to dialogs
     #[arg(long)]
     pub read_only: bool,
-    /// Commands of the dialect that are not let through
+    /// Reject these commands of the dialect
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub deny: Vec<String>,
-    /// The agent's command line; this program itself by default
+    /// Command line of the agent; default: this program
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
 }
@@ -208,13 +207,13 @@ pub(super) struct Web {
 /// Options of `inspect`.
 #[derive(Debug, Args)]
 pub(super) struct Inspect {
-    /// A transcript: JSON lines, as agentese-conformance record and the page's inspector write them
+    /// Transcript in JSON lines, written by agentese-conformance record or by the page's inspector
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The dialect, where the transcript does not name it
+    /// Dialect, if the transcript does not name one
     #[arg(long, value_name = "NAME", default_value = DIALECTS[0].spec().name)]
     pub dialect: String,
-    /// The port on 127.0.0.1; 0 takes a free one
+    /// Listen on this port of 127.0.0.1; 0 selects a free port
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub port: u16,
     /// Do not open a browser
@@ -226,42 +225,41 @@ pub(super) struct Inspect {
 const BRIDGE: &str = "\
 Examples:
   agentese bridge --to pi -- opal-server
-      Pi's dialect on stdin and stdout, an agent that speaks Opal behind it.
+      Serve pi on stdin and stdout, with an agent that speaks Opal.
   agentese bridge --to opal --from omp --report losses.json -- omp --mode rpc
-      The other way, and what was lost on it in a file.
+      Serve Opal with an agent that speaks omp, and write a loss report.
   agentese bridge --explain pi opal
-      What becomes of each command, event and dialog of pi with an agent that speaks Opal.
+      Print the translation of each command, event and dialog of pi for an agent that speaks Opal.
 
-What the agent writes on stderr goes to stderr. The exit code is 1 where the agent goes away before the client.";
+The stderr output of the agent goes to stderr. The exit code is 1 if the agent disconnects before the client.";
 
 /// Options of `bridge`.
 #[derive(Debug, Args)]
 #[command(after_help = BRIDGE)]
 pub(super) struct Bridge {
-    /// The dialect to speak on stdin and stdout; acp for editors, with one agent for each session; ag-ui for components
-    /// of web pages, over HTTP on 127.0.0.1, with one agent for each thread
+    /// Serve this dialect on stdin and stdout. acp serves editors, with one agent per session. ag-ui serves components
+    /// of web pages over HTTP on 127.0.0.1, with one agent per thread
     #[arg(long, value_name = "NAME[@REVISION]", required_unless_present = "explain")]
     pub to: Option<String>,
-    /// The dialect that the agent speaks; found out by asking it where this is not given. An agent that speaks acp has to be
-    /// named so
+    /// Dialect that the agent speaks; detected if omitted. ACP cannot be detected, pass --from acp
     #[arg(long, value_name = "NAME[@REVISION]")]
     pub from: Option<String>,
-    /// With --to ag-ui: the port on 127.0.0.1; 0 takes a free one
+    /// With --to ag-ui: listen on this port of 127.0.0.1; 0 selects a free port
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub port: u16,
-    /// With --to ag-ui: a page of this origin, as in http://localhost:3000, may speak with the agent
+    /// With --to ag-ui: allow pages of this origin, such as http://localhost:3000; may be repeated
     #[arg(long, value_name = "ORIGIN")]
     pub allow_origin: Vec<String>,
-    /// Write what was carried, approximated and lost, with counts, to this file when the client leaves
+    /// Write a loss report to this file when the client disconnects: rows carried, approximated and lost, with counts
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// Print what becomes of each row of a front end's dialect with an agent of another one, and start nothing
+    /// Print the translation of each row of dialect FRONT for an agent of dialect AGENT, and exit
     #[arg(long, num_args = 2, value_names = ["FRONT", "AGENT"], conflicts_with_all = ["to", "from", "report", "command"])]
     pub explain: Option<Vec<String>>,
-    /// Print that as JSON
+    /// Print the translations as JSON
     #[arg(long, requires = "explain")]
     pub json: bool,
-    /// The agent's command line
+    /// Command line of the agent
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "explain")]
     pub command: Vec<std::ffi::OsString>,
 }
@@ -269,36 +267,36 @@ pub(super) struct Bridge {
 /// Options of `completions`.
 #[derive(Debug, Args)]
 pub(super) struct Completions {
-    /// The shell
+    /// Shell that reads the script
     pub shell: clap_complete::Shell,
 }
 
 /// Options of the agent.
 #[derive(Debug, Clone, Args)]
 pub(super) struct Run {
-    /// The mode to run in: rpc, or acp for editors that speak the Agent Client Protocol
+    /// Mode: rpc for a dialect, acp for editors that speak the Agent Client Protocol
     #[arg(long, value_name = "MODE", help_heading = "Protocol")]
     pub mode: Option<String>,
     /// The dialect to speak
     #[arg(long, value_name = "NAME[@REVISION]", default_value = DIALECTS[0].spec().name, help = DIALECT.as_str(),
           help_heading = "Protocol")]
     pub dialect: String,
-    /// The content of message_update events
+    /// Content of message_update events: snapshots of the answer so far, or the delta since the previous event
     #[arg(long, value_enum, default_value_t = Updates::Snapshots, help_heading = "Protocol",
           hide_possible_values = true, value_name = "snapshots|delta")]
     pub updates: Updates,
-    /// The longest accepted input line
+    /// Longest accepted input line
     #[arg(long, value_name = "BYTES", default_value_t = agentese::framing::DEFAULT_MAX_LINE,
           value_parser = at_least_a_frame, help_heading = "Protocol")]
     pub max_line: usize,
 
-    /// The provider of the model; scripted is the embedded model
+    /// Provider of the model; scripted selects the embedded model
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub provider: Option<String>,
-    /// The model: provider/id, or a part of it, with :LEVEL for thinking
+    /// Model: provider/id or a part of it; append :LEVEL for the thinking level
     #[arg(long, value_name = "PATTERN", help_heading = "Model")]
     pub model: Option<String>,
-    /// The models that cycle_model cycles through
+    /// Models for the command cycle_model
     #[arg(
         long,
         value_name = "PATTERN,…",
@@ -307,27 +305,27 @@ pub(super) struct Run {
         help_heading = "Model"
     )]
     pub models: Vec<String>,
-    /// The thinking level: off, minimal, low, medium, high, xhigh
+    /// Thinking level: off, minimal, low, medium, high, xhigh
     #[arg(long, value_name = "LEVEL", help_heading = "Model")]
     pub thinking: Option<ThinkingLevel>,
-    /// The API key; other users can see it, so prefer the environment
+    /// API key; visible to other users of this machine, so prefer an environment variable
     #[arg(long, value_name = "KEY", help_heading = "Model")]
     pub api_key: Option<ApiKey>,
-    /// The answers of the embedded model, the provider unless another is named: {"responses": [{"text": "…"}, …]}
+    /// Select the embedded model, unless another is named, and read its answers from this file: {"responses": [{"text": "…"}, …]}
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub script: Option<PathBuf>,
-    /// Print the models, or those with SEARCH in their names, and exit
+    /// Print all models, or those with SEARCH in their names, and exit
     #[arg(long, value_name = "SEARCH", num_args = 0..=1, help_heading = "Model")]
     pub list_models: Option<Option<String>>,
 
-    /// The system prompt, instead of the built-in one
+    /// Replace the built-in system prompt
     #[arg(long, value_name = "TEXT|FILE", allow_hyphen_values = true, help_heading = "System prompt")]
     pub system_prompt: Option<String>,
-    /// Text to add to the system prompt; may be repeated
+    /// Add text to the system prompt; may be repeated
     #[arg(long, value_name = "TEXT|FILE", allow_hyphen_values = true, help_heading = "System prompt")]
     pub append_system_prompt: Vec<String>,
 
-    /// The tools that the model may use
+    /// Tools that the model may use
     #[arg(
         long,
         value_name = "NAME,…",
@@ -343,7 +341,7 @@ pub(super) struct Run {
     #[command(flatten)]
     pub limits: Limits,
 
-    /// Continue a session, named by its file or the beginning of its id
+    /// Continue the session with this file or this prefix of its id
     #[arg(long, value_name = "FILE|ID", help_heading = "Session")]
     pub session: Option<String>,
     /// Continue the newest session of the working directory, or start a new one
@@ -352,26 +350,26 @@ pub(super) struct Run {
     /// Same as --continue; RPC mode has no session picker
     #[arg(long, short = 'r', help_heading = "Session")]
     pub resume: bool,
-    /// The name of the session to begin with
+    /// Initial name of the session
     #[arg(long, short = 'n', value_name = "NAME", help_heading = "Session")]
     pub name: Option<String>,
     /// Keep the session in memory only
     #[arg(long, help_heading = "Session")]
     pub no_session: bool,
-    /// The directory of the session files, instead of the one in the agent directory
+    /// Keep session files in this directory instead of the agent directory
     #[arg(long, value_name = "DIRECTORY", help_heading = "Session")]
     pub session_dir: Option<PathBuf>,
     /// Export a session file as an HTML page, and exit
     #[arg(long, value_names = ["FILE", "HTML"], num_args = 1..=2, help_heading = "Session")]
     pub export: Vec<PathBuf>,
 
-    /// A skill, or a directory of skills; may be repeated
+    /// Load a skill, or a directory of skills; may be repeated
     #[arg(long, value_name = "PATH", help_heading = "Skills and prompt templates")]
     pub skill: Vec<PathBuf>,
     /// Disable skills, except those of --skill
     #[arg(long, help_heading = "Skills and prompt templates")]
     pub no_skills: bool,
-    /// A prompt template, or a directory of them; may be repeated
+    /// Load a prompt template, or a directory of them; may be repeated
     #[arg(long, value_name = "PATH", help_heading = "Skills and prompt templates")]
     pub prompt_template: Vec<PathBuf>,
     /// Disable prompt templates, except those of --prompt-template
@@ -381,7 +379,7 @@ pub(super) struct Run {
     /// Trust the working directory: use its settings, system prompt and extensions
     #[arg(long, alias = "approve", help_heading = "Start")]
     pub trust: bool,
-    /// Do not trust the working directory, whatever the settings say
+    /// Do not trust the working directory, regardless of the settings
     #[arg(long, alias = "no-approve", conflicts_with = "trust", help_heading = "Start")]
     pub no_trust: bool,
     /// No effect: nothing is fetched at startup
@@ -402,7 +400,7 @@ pub(super) struct Run {
 /// case anyway.
 #[derive(Debug, Default, Clone, Args)]
 pub(super) struct Resources {
-    /// An extension: a program, or a folder with one or more; may be repeated
+    /// Load an extension: a program, or a folder with one or more; may be repeated
     #[arg(long, short = 'e', value_name = "PATH", help_heading = "Extensions")]
     pub extension: Vec<String>,
     /// Disable extensions, except those of --extension
@@ -423,7 +421,7 @@ const SHORTEST_LIMIT: usize = 64;
 fn at_least_a_frame(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(bytes) if bytes >= SHORTEST_LIMIT => Ok(bytes),
-        Ok(_) => Err(format!("the limit has to be at least {SHORTEST_LIMIT} bytes")),
-        Err(error) => Err(format!("not a number of bytes: {error}")),
+        Ok(_) => Err(format!("must be at least {SHORTEST_LIMIT} bytes")),
+        Err(error) => Err(format!("expected a number of bytes: {error}")),
     }
 }

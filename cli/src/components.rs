@@ -120,7 +120,7 @@ pub(super) fn session(plan: &Plan, stderr: &Stderr) -> Result<(Option<Store>, Op
     match &store {
         Some(store) => {
             if let Err(error) = store.create_directory() {
-                tracing::warn!(%error, directory = %store.directory().display(), "sessions may not be kept");
+                tracing::warn!(%error, directory = %store.directory().display(), "cannot create the session directory; sessions may not be saved");
             }
             store.sweep();
         }
@@ -157,7 +157,7 @@ fn scripted_model(script: Option<&Path>) -> Result<ScriptedProvider, CliError> {
     let script = agentese::wire::decode::<ModelScript>(&text)
         .map_err(|error| CliError::Script { path: context(), reason: error.to_string() })?;
     if let Some(member) = script_check::undeclared(&script) {
-        let reason = format!("{member} is not a member of the format");
+        let reason = format!("unknown member {member}");
         return Err(CliError::Script { path: context(), reason });
     }
     Ok(ScriptedProvider::from_script(script))
@@ -212,7 +212,7 @@ pub(super) fn persist(plan: &Plan, stderr: &Stderr) -> Arc<dyn SettingsStore> {
     match file.map(SettingsFile::new) {
         Some(Ok(file)) => Arc::new(file),
         Some(Err(error)) => {
-            stderr.warn(format_args!("settings that a client changes will not be saved: {error}"));
+            stderr.warn(format_args!("cannot save settings that a client changes: {error}"));
             Arc::new(NullSettingsStore)
         }
         None => Arc::new(NullSettingsStore),

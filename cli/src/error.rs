@@ -13,7 +13,7 @@ pub(super) enum CliError {
     /// The text is pi's own, without a prefix.
     #[error(transparent)]
     NoSuchModel(#[from] agentese_server::providers::SelectError),
-    #[error("there is no model to ask: {0}")]
+    #[error("no model is available: {0}")]
     NoModel(String),
     #[error("system prompt: {0}")]
     Prompt(#[from] agentese_server::prompt::BaseError),

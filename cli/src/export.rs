@@ -23,10 +23,11 @@ pub(super) fn write_page(
     let file = from_file(&cwd.join(session)).map_err(failed)?;
     let page = page.map_or_else(|| default_name(BehaviorProfile::PI.export_prefix, session), Path::to_owned);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|source| CliError::Io { context: "the runtime".to_owned(), source })?;
+    let runtime =
+        runtime.map_err(|source| CliError::Io { context: "cannot start the runtime".to_owned(), source })?;
     let (secrets, unknown) = runtime.block_on(catalog.secrets());
     for reason in unknown {
-        stderr.warn(format_args!("the page may show a key that could not be read: {reason}"));
+        stderr.warn(format_args!("cannot read a key, so the page may contain it: {reason}"));
     }
     let secrets: Vec<String> = secrets.iter().map(|secret| secret.expose_secret().to_owned()).collect();
     let transcript = ExportInput { secrets: &secrets, ..ExportInput::new(&file.header, &file.entries) };

@@ -8,16 +8,16 @@ use clap::Args;
 /// Limits of a run; each replaces a setting.
 #[derive(Debug, Default, Clone, Copy, Args)]
 pub(super) struct Limits {
-    /// End a run before its turn N + 1; 0: no limit
+    /// End a run after N turns; 0: no limit
     #[arg(long, value_name = "N", help_heading = "Limits of a run")]
     pub max_turns: Option<u64>,
-    /// End a run that has cost so much, with its subagents; 0: no limit
+    /// End a run at this cost, including subagents; 0: no limit
     #[arg(long, value_name = "DOLLARS", alias = "max-budget-usd", value_parser = amount, help_heading = "Limits of a run")]
     pub max_cost: Option<f64>,
-    /// End a run that lasts so long; 0: no limit
+    /// End a run after this time; 0: no limit
     #[arg(long, value_name = "SECONDS", value_parser = amount, help_heading = "Limits of a run")]
     pub max_time: Option<f64>,
-    /// End a run in which one call has failed N times with the same error; 0: no limit
+    /// End a run after the same tool call fails N times with the same error; 0: no limit
     #[arg(long, value_name = "N", help_heading = "Limits of a run")]
     pub max_equal_calls: Option<u64>,
 }
@@ -37,7 +37,7 @@ impl Limits {
 fn amount(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(amount) if (0.0..1e12).contains(&amount) => Ok(amount),
-        _ => Err("a number from 0 was expected".to_owned()),
+        _ => Err("expected a number of 0 or more".to_owned()),
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn print<'a>(
     let models: Vec<_> = models.filter(|model| search.is_none_or(|text| is_found(model, text))).collect();
     if models.is_empty() {
         match search {
-            Some(text) => stderr.write_line(format_args!("No model's name has \"{text}\" in it.")),
+            Some(text) => stderr.write_line(format_args!("No model name contains \"{text}\".")),
             None => {
                 stderr.write_line("No provider has a key. Set one in the environment, such as ANTHROPIC_API_KEY, or in auth.json.")
             }

@@ -2,12 +2,12 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `arguments`, `api_key`, `parse` | options, with the tolerance of pi |
-//! | `plan`, `surroundings` | plan of a run, from options and files |
-//! | `rpc`, `parts`, `trust`, `script_check` | this process as an agent |
+//! | `command_line`, `command_line_parser`, `api_key`, `limits` | options, with the tolerance of pi |
+//! | `plan`, `workspace` | plan of a run, from options and files |
+//! | `rpc`, `components`, `trust`, `script_check` | this process as an agent |
 //! | `call` | another agent, called from the command line |
 //! | `bridge` | an agent of one dialect behind a client of another |
-//! | `schema`, `sessions`, `completions`, `list_models` | commands that print and exit |
+//! | `schema`, `sessions`, `completions`, `list_models`, `export` | commands that print and exit |
 //! | `web` | page for an agent, and for a recorded session |
 //! | `table` | tables for people |
 //! | `error` | failures that end the program |
@@ -137,7 +137,7 @@ fn run(parsed: ParsedArguments, stderr: &Stderr) -> Result<ExitCode, CliError> {
     };
     rpc::log_to(stderr, run.verbose);
     let cwd = std::env::current_dir()
-        .map_err(|source| CliError::Io { context: "the working directory".to_owned(), source })?;
+        .map_err(|source| CliError::Io { context: "cannot find the working directory".to_owned(), source })?;
     let plan = Plan { flags, ..Plan::read(run, &environment::variable, cwd)? };
     for warning in &plan.warnings {
         stderr.warn(warning);

@@ -172,7 +172,7 @@ fn warnings(run: &Run, task: &Task) -> Vec<String> {
     let advice = "use the provider's environment variable instead";
     let all = [
         (!run.messages.is_empty() && *task == Task::Serve).then(|| extensions::MESSAGES_IGNORED.to_owned()),
-        run.api_key.is_some().then(|| format!("--api-key is visible to everybody on this machine; {advice}")),
+        run.api_key.is_some().then(|| format!("--api-key is visible to all users of this machine; {advice}")),
         (!run.resources.theme.is_empty())
             .then(|| "--theme has no effect: this agent has no user interface".to_owned()),
     ];
@@ -195,7 +195,7 @@ fn no_mode(run: &Run) -> String {
         Some(word) => {
             format!("unknown command \"{word}\"; to serve, use --mode rpc; see agentese --help")
         }
-        None => "no mode was given; to serve, use agentese --mode rpc; see agentese --help".to_owned(),
+        None => "no mode given; to serve, use agentese --mode rpc; see agentese --help".to_owned(),
     }
 }
 
@@ -224,7 +224,7 @@ fn check(run: &Run, task: &Task) -> Result<(), CliError> {
         return usage_error("--api-key is empty");
     }
     if run.api_key.is_some() && run.provider.is_none() && run.model.is_none() {
-        return usage_error("--api-key needs --provider or --model, which say whose key it is");
+        return usage_error("--api-key requires --provider or --model, to identify the provider of the key");
     }
     Ok(())
 }
@@ -256,7 +256,7 @@ fn tools(named: Option<Vec<String>>, none: bool) -> Option<Vec<String>> {
 fn session_name(name: Option<&str>) -> Result<Option<String>, CliError> {
     let name = name.map(|name| one_line(name).trim().to_owned());
     match name.as_deref() {
-        Some("") => usage_error("--name needs a name that is not empty"),
+        Some("") => usage_error("--name must not be empty"),
         _ => Ok(name),
     }
 }
@@ -279,7 +279,7 @@ fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, 
             let allowed = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
             if id.is_empty() || !id.chars().all(allowed) {
                 return usage_error(format!(
-                    "--session {id:?} is neither a file nor the beginning of a session id"
+                    "--session {id:?} is neither a file nor the prefix of a session id"
                 ));
             }
             Ok(SessionChoice::Id(id.clone()))

@@ -77,7 +77,8 @@ pub(super) fn run(mut plan: Plan, stderr: &Stderr) -> Result<ExitCode, CliError>
             .spawn(move || agentese_server::atomic_write::log_abandoned_backups(&cwd, None)),
     );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|source| CliError::Io { context: "the runtime".to_owned(), source })?;
+    let runtime =
+        runtime.map_err(|source| CliError::Io { context: "cannot start the runtime".to_owned(), source })?;
     let mut options = Options::default();
     options.max_line = max_line;
     // A larger queue would not speed up the output: a pipe holds a megabyte at most.
@@ -99,14 +100,14 @@ fn builder(plan: Plan, catalog: Catalog, stderr: &Stderr) -> Result<Builder, Cli
         undecided.is_some() && plan.untrusted_files.contains(&plan.workspace.project_extensions());
     if found.is_empty() {
         let warnings = extensions::flag_warnings(&plan.flags, more_may_come);
-        warnings.iter().filter(|said| !plan.warnings.contains(said)).for_each(|said| stderr.warn(said));
+        warnings.iter().filter(|text| !plan.warnings.contains(text)).for_each(|text| stderr.warn(text));
     }
     let extensions =
         extensions::HostOptions { has_untrusted_extensions: more_may_come, ..extensions(&plan, found) };
     let mcp = mcp_servers(&plan);
     let others = !mcp.definitions.is_empty() || undecided.is_some();
-    let Plan { workspace: surroundings, settings, model, trust, .. } = plan;
-    let agent_dir = surroundings.agent_dir;
+    let Plan { workspace, settings, model, trust, .. } = plan;
+    let agent_dir = workspace.agent_dir;
     tracing::debug!(?agent_dir, ?trust, "start");
     let mut builder: Builder = Server::builder()
         .catalog(catalog)
@@ -120,7 +121,7 @@ fn builder(plan: Plan, catalog: Catalog, stderr: &Stderr) -> Result<Builder, Cli
         .settings(settings)
         .dialect(plan.dialect)
         .updates(plan.updates)
-        .cwd(surroundings.cwd);
+        .cwd(workspace.cwd);
     if let Some(names) = plan.tools {
         builder = builder.tools(tools(names, others, &policies, stderr));
     }

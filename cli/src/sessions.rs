@@ -14,7 +14,7 @@ use agentese_process::output;
 use agentese_process::session_store::store;
 use agentese_server::config::agent_dir;
 use agentese_server::dialects::DialectEntry;
-use agentese_server::session::{Record, Scope};
+use agentese_server::session::{Scope, SessionSummary};
 
 /// Length of a session's first message in the table, in characters.
 const TITLE_CHARS: usize = 60;
@@ -23,7 +23,7 @@ const TITLE_CHARS: usize = 60;
 pub(super) fn print(options: &Sessions) -> Result<ExitCode, CliError> {
     let listed = list(options)?;
     if listed.is_empty() && !options.json {
-        return Ok(output::print("No sessions here yet.\n")?);
+        return Ok(output::print("No sessions found.\n")?);
     }
     Ok(match options.json {
         true => output::print_json(&as_json(&listed))?,
@@ -33,14 +33,14 @@ pub(super) fn print(options: &Sessions) -> Result<ExitCode, CliError> {
 
 /// Returns the sessions of the working directory for agents of the dialect, newest first. Fails if they
 /// cannot be listed.
-pub(super) fn in_working_directory(dialect: &str) -> Result<Vec<Record>, CliError> {
+pub(super) fn in_working_directory(dialect: &str) -> Result<Vec<SessionSummary>, CliError> {
     list(&Sessions { json: false, all: false, dialect: dialect.to_owned(), session_dir: None })
 }
 
 /// Returns the sessions of the store.
-fn list(options: &Sessions) -> Result<Vec<Record>, CliError> {
+fn list(options: &Sessions) -> Result<Vec<SessionSummary>, CliError> {
     let cwd = std::env::current_dir()
-        .map_err(|source| CliError::Io { context: "the working directory".to_owned(), source })?;
+        .map_err(|source| CliError::Io { context: "cannot find the working directory".to_owned(), source })?;
     let frontend =
         DialectEntry::find(&options.dialect).map_err(|error| CliError::Usage(error.to_string()))?;
     let files = frontend.paths();
@@ -52,22 +52,22 @@ fn list(options: &Sessions) -> Result<Vec<Record>, CliError> {
 }
 
 /// Formats the sessions as an array with one session per line.
-fn as_json(listed: &[Record]) -> String {
+fn as_json(listed: &[SessionSummary]) -> String {
     let lines: Vec<_> = listed.iter().map(|session| json!(session).to_string()).collect();
     if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) }
 }
 
 /// Formats one session per line; the directory only for several directories.
-fn as_table(listed: &[Record], all: bool) -> String {
+fn as_table(listed: &[SessionSummary], all: bool) -> String {
     let minute = |time: &str| match time.get(..16) {
         Some(start) => start.replace('T', " "),
         None => time.to_owned(),
     };
-    let title = |session: &Record| {
+    let title = |session: &SessionSummary| {
         let title = session.name.as_ref().or(session.first_message.as_ref());
-        title.map_or_else(|| "(nothing said)".to_owned(), |title| shortened(title, TITLE_CHARS))
+        title.map_or_else(|| "(no messages)".to_owned(), |title| shortened(title, TITLE_CHARS))
     };
-    let row = |session: &Record| {
+    let row = |session: &SessionSummary| {
         [minute(&session.modified), session.message_count.to_string(), session.id.clone(), title(session)]
     };
     if !all {
@@ -89,8 +89,8 @@ mod tests {
     use super::*;
     use serde_json::Value;
 
-    fn listed() -> Vec<Record> {
-        let session = Record {
+    fn listed() -> Vec<SessionSummary> {
+        let session = SessionSummary {
             id: "0b8178".to_owned(),
             path: "/s/a.jsonl".into(),
             cwd: Some("/w".to_owned()),
@@ -101,8 +101,11 @@ mod tests {
             message_count: 12,
             first_message: Some(format!("mend\nthe \u{1b}[2J {}", "x".repeat(90))),
         };
-        let named =
-            Record { name: Some("kettle".to_owned()), cwd: Some("/other".to_owned()), ..session.clone() };
+        let named = SessionSummary {
+            name: Some("kettle".to_owned()),
+            cwd: Some("/other".to_owned()),
+            ..session.clone()
+        };
         vec![session, named]
     }
 

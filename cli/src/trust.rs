@@ -53,7 +53,7 @@ pub(super) fn pending_trust(
 
 fn title(cwd: &Path, names: &str) -> String {
     let text = format!(
-        "Trust {}? It brings {names}. With your trust these can run commands on this machine.",
+        "Trust {}? It contains {names}. If you trust it, these can run commands on this machine.",
         cwd.display()
     );
     sanitize_line(&text).into_owned()

@@ -3,11 +3,11 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `serve`, `assets` | HTTP and WebSocket; the files of the page |
-//! | `hub`, `tabs`, `log`, `questions`, `splice` | one agent and several tabs, without I/O |
-//! | `access` | permitted commands |
-//! | `agent` | the child process |
-//! | `listed`, `recorded` | the sessions that can be opened; a file that holds one |
+//! | `server`, `assets` | HTTP and WebSocket; the files of the page |
+//! | `hub`, `tabs`, `message_log`, `questions`, `splice` | one agent and several tabs, without I/O |
+//! | `authorization` | permitted commands |
+//! | `agent_process` | the child process |
+//! | `session_list`, `transcript_file` | the sessions that can be opened; a file with a recorded session |
 
 mod agent_process;
 mod assets;
@@ -87,10 +87,10 @@ fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
         .worker_threads(2)
         .enable_all()
         .build()
-        .map_err(|source| CliError::Io { context: "the runtime".to_owned(), source })
+        .map_err(|source| CliError::Io { context: "cannot start the runtime".to_owned(), source })
 }
 
-/// Serves the page until a signal. `place` is the end of the address.
+/// Serves the page until a signal. `fragment` is the end of the address.
 async fn serve(
     port: u16,
     opens: bool,
@@ -103,14 +103,16 @@ async fn serve(
     let state = server::AppState { token: server.token.clone(), port: server.port, source };
     output::print(&format!("{address}\n"))?;
     if opens && let Err(error) = open::that_detached(&address) {
-        stderr.warn(format_args!("no browser could be opened: {error}"));
+        stderr.warn(format_args!("cannot open a browser: {error}; open the printed address"));
     }
     Ok(server.serve(move |request| server::handle(state.clone(), request)).await)
 }
 
 /// Returns the command line of this program as an agent.
 fn own(dialect: &str) -> Result<Vec<OsString>, CliError> {
-    let program = std::env::current_exe()
-        .map_err(|source| CliError::Io { context: "the path of this program".to_owned(), source })?;
+    let program = std::env::current_exe().map_err(|source| CliError::Io {
+        context: "cannot find the path of this program".to_owned(),
+        source,
+    })?;
     Ok([program.into_os_string(), "--mode".into(), "rpc".into(), "--dialect".into(), dialect.into()].into())
 }

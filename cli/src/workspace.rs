@@ -20,7 +20,7 @@ use agentese_server::subagents::SubagentPolicy;
 /// Number of displayed warnings about skills and templates.
 const MAX_WARNINGS: usize = 20;
 
-/// Locations of the files, and the related options.
+/// Locations of the configuration files, and the related options.
 #[derive(Debug, Clone)]
 pub(super) struct Workspace {
     pub cwd: PathBuf,

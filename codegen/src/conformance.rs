@@ -13,8 +13,7 @@ const FOLDER: &str = "conformance/src/generated";
 /// Returns the generated files of `conformance`.
 pub fn artefacts() -> Vec<Artefact> {
     let dialects = Index::pinned();
-    let mut modules =
-        banner("What the declaration says of the dialects, as comparisons of transcripts need it.");
+    let mut modules = banner("The rules of the declaration for comparisons of transcripts.");
     let mut names: Vec<&str> = dialects.iter().map(|index| index.dialect.name).collect();
     names.extend(["types", "rules"]);
     names.sort_unstable();
@@ -155,7 +154,7 @@ fn errors(errors: &[ErrorText]) -> String {
 fn dialect(index: &Index) -> String {
     let dialect = index.dialect;
     let mut out =
-        banner(&format!("What comparisons know of {}, revision {}.", dialect.name, index.revision.name));
+        banner(&format!("The comparison rules of {}, revision {}.", dialect.name, index.revision.name));
     out.push_str(
         "#![allow(clippy::enum_glob_use, unused_imports)]\n\nuse super::rules::ChoiceEffect::*;\nuse super::rules::Form::*;\nuse super::rules::AllowanceScope::*;\n\
          use super::rules::Sameness::*;\nuse super::rules::WordingCondition::*;\nuse super::rules::*;\n\

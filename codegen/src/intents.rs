@@ -62,10 +62,10 @@ pub fn accounted(index: &Index) -> Value {
     let by_tool = resolve(index).by_tool.into_iter();
     let by_tool: Map<String, Value> =
         by_tool.map(|(dialog, tool)| (dialog.to_owned(), tool.into())).collect();
-    let mut whole = table_with(index, &|row, carrier| {
+    let mut whole = table_with(index, &|row, mapping| {
         for (name, told) in [("differs", row.divergences), ("alone", row.bridge_divergences)] {
             if !told.is_empty() {
-                carrier[name] = told.iter().map(differs).collect();
+                mapping[name] = told.iter().map(differs).collect();
             }
         }
     });
@@ -93,12 +93,12 @@ fn differs(told: &Divergence) -> Value {
     value
 }
 
-/// Returns the parameters of a carrier that some revisions of its command lack, each with the revisions that
-/// have it. The list of revisions is empty for a parameter that the dialect inherits with the carrier but
+/// Returns the parameters of a mapping that some revisions of its command lack, each with the revisions that
+/// have it. The list of revisions is empty for a parameter that the dialect inherits with the mapping but
 /// does not declare.
-fn of_some_revisions(index: &Index, carrier: &Value) -> Map<String, Value> {
+fn of_some_revisions(index: &Index, mapping: &Value) -> Map<String, Value> {
     let revisions = index.dialect.revisions.iter().map(|revision| Index::exact(index.dialect, revision));
-    let command = carrier["command"].as_str().unwrap_or_default();
+    let command = mapping["command"].as_str().unwrap_or_default();
     let with_command: Vec<Index> =
         revisions.filter(|known| known.commands.iter().any(|row| row.wire == command)).collect();
     // A renamed parameter exists as well.
@@ -106,7 +106,7 @@ fn of_some_revisions(index: &Index, carrier: &Value) -> Map<String, Value> {
         let row = index.commands.iter().find(|row| row.wire == command)?;
         index.renamed(row).into_iter().find(|(name, _)| *name == param).map(|(_, later)| later)
     };
-    let sends = carrier["sends"].as_object().into_iter().flat_map(Map::keys);
+    let sends = mapping["sends"].as_object().into_iter().flat_map(Map::keys);
     let partly = sends.filter_map(|param| {
         let later = renamed(param).unwrap_or(param);
         let having = with_command
@@ -136,17 +136,17 @@ pub fn table(index: &Index) -> Value {
 
 fn table_with(index: &Index, more: &dyn Fn(&CommandMapping, &mut Value)) -> Value {
     let resolved = resolve(index);
-    let mut carriers = Map::new();
+    let mut mappings = Map::new();
     for row in INTENTS {
         let known = resolved.mappings.iter().filter(|known| known.intent == row.intent);
         let of = known.map(|known| {
-            let mut value = carrier(index, known);
+            let mut value = mapping(index, known);
             more(known, &mut value);
             value
         });
         let of: Vec<Value> = of.collect();
         if !of.is_empty() {
-            carriers.insert(row.name.into(), Value::Array(of));
+            mappings.insert(row.name.into(), Value::Array(of));
         }
     }
     let own = resolved
@@ -163,15 +163,15 @@ fn table_with(index: &Index, more: &dyn Fn(&CommandMapping, &mut Value)) -> Valu
         "readers": readers.collect::<Map<_, _>>(),
         "probe": index.dialect.probe_command,
         "opens": crate::declaration::opens_session(index),
-        "carriers": carriers,
+        "carriers": mappings,
         "own": own.collect::<Map<_, _>>(),
         "made": resolved.derived_events,
         "answers": answers.collect::<Map<_, _>>(),
     })
 }
 
-fn carrier(index: &Index, carrier: &CommandMapping) -> Value {
-    let sends = carrier.params.iter().map(|(name, send)| {
+fn mapping(index: &Index, mapping: &CommandMapping) -> Value {
+    let sends = mapping.params.iter().map(|(name, send)| {
         let value = match *send {
             ParamSource::From(param) => param.into(),
             ParamSource::Is(value) => json!({"is": constant(value)}),
@@ -180,11 +180,11 @@ fn carrier(index: &Index, carrier: &CommandMapping) -> Value {
         ((*name).to_owned(), value)
     });
     let mut value = json!({
-        "command": carrier.command,
+        "command": mapping.command,
         "sends": sends.collect::<Map<_, _>>(),
-        "gives": slots(carrier.results),
+        "gives": slots(mapping.results),
     });
-    if let Some(session) = needed_session(index, carrier.command) {
+    if let Some(session) = needed_session(index, mapping.command) {
         value["session"] = session.into();
     }
     let only = of_some_revisions(index, &value);

@@ -42,7 +42,7 @@ pub fn table(index: &Index) -> Value {
                 continue;
             }
             let rules = rows.entry(name).or_insert_with(|| json!([]));
-            rules.as_array_mut().expect("an array was put there").push(self::rule(rule));
+            rules.as_array_mut().expect("the value is an array").push(self::rule(rule));
         }
         table.insert(kind.into(), Value::Object(rows));
     }

@@ -242,8 +242,8 @@ fn matching_json(matching: &Matching) -> Value {
 }
 
 /// Returns a frame that distinguishes revisions.
-fn sign(sign: &dialect::Fingerprint) -> Value {
-    match *sign {
+fn fingerprint(fingerprint: &dialect::Fingerprint) -> Value {
+    match *fingerprint {
         dialect::Fingerprint::Event(event) => json!({"event": event}),
         dialect::Fingerprint::EventMember(event, member) => json!({"event": event, "with": member}),
         dialect::Fingerprint::EventWithout(event, member) => json!({"event": event, "without": member}),
@@ -325,8 +325,8 @@ fn dialect_json(index: &Index) -> Value {
             "retriedWords": index.revision.behavior.retried_words,
             "reportsListenerFailures": index.revision.behavior.reports_listener_failures,
         },
-        "shows": index.revision.shows.iter().map(sign).collect::<Vec<_>>(),
-        "excludes": index.revision.excludes.iter().map(sign).collect::<Vec<_>>(),
+        "shows": index.revision.shows.iter().map(fingerprint).collect::<Vec<_>>(),
+        "excludes": index.revision.excludes.iter().map(fingerprint).collect::<Vec<_>>(),
         "probeCommand": row.probe_command,
         "commands": index.commands.iter().map(|row| command(row)).collect::<Vec<_>>(),
         "events": index.events.iter().map(|row| event(row)).collect::<Vec<_>>(),

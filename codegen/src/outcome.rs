@@ -10,7 +10,7 @@ pub struct OutcomeRule {
     pub over: Option<&'static str>,
     /// The conditions, all of which have to hold.
     pub when: &'static [Condition],
-    /// The outcome, unless `words` gives another: `failed`, `aborted`, `retried` or `fine`.
+    /// The outcome, unless `value_outcomes` gives another: `failed`, `aborted`, `retried` or `fine`.
     pub outcome: &'static str,
     /// A member, and the outcome for each of its values.
     pub value_outcomes: Option<(&'static str, Vec<(&'static str, &'static str)>)>,
@@ -51,11 +51,11 @@ fn outcome(rule: &Rule) -> OutcomeRule {
     };
     for (slot, source) in rule.bindings {
         match (*slot, source) {
-            ("told", Source::Is(Constant::Text(told))) => outcome.outcome = told,
+            ("told", Source::Is(Constant::Text(name))) => outcome.outcome = name,
             ("told", Source::Map(path, words)) => {
-                let word = |(word, told): &(&'static str, Constant)| match told {
-                    Constant::Text(told) => (*word, *told),
-                    other => panic!("`told` is no {other:?}"),
+                let word = |(word, name): &(&'static str, Constant)| match name {
+                    Constant::Text(name) => (*word, *name),
+                    other => panic!("unsupported value of `told`: {other:?}"),
                 };
                 outcome.value_outcomes = Some((path, words.iter().map(word).collect()));
             }
@@ -63,7 +63,7 @@ fn outcome(rule: &Rule) -> OutcomeRule {
             ("message", source) => outcome.message = paths(source),
             ("code", source) => outcome.code = paths(source),
             ("retryable", Source::Is(Constant::Flag(flag))) => outcome.retryable = *flag,
-            other => panic!("clients do not know how to read {other:?}"),
+            other => panic!("clients cannot read {other:?}"),
         }
     }
     outcome
@@ -73,6 +73,6 @@ fn paths(source: &Source) -> Vec<&'static str> {
     match source {
         Source::At(path) => vec![path],
         Source::First(sources) => sources.iter().flat_map(paths).collect(),
-        other => panic!("clients do not know how to read {other:?}"),
+        other => panic!("clients cannot read {other:?}"),
     }
 }

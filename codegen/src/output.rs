@@ -41,7 +41,7 @@ pub fn write(root: &Path, artefacts: &[Artefact]) -> anyhow::Result<()> {
     for artefact in artefacts {
         let path = root.join(&artefact.path);
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
         }
         if std::fs::read_to_string(&path).is_ok_and(|old| old == artefact.text) {
             continue;

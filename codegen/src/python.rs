@@ -33,7 +33,7 @@ pub fn artefacts() -> Vec<Artefact> {
     let dialects = Index::clients();
     let file = |name: String, text: String| Artefact::new(format!("{FOLDER}/{name}"), text);
     let mut files = vec![
-        file("__init__.py".into(), banner("What is generated from the declaration.")),
+        file("__init__.py".into(), banner("Modules that are generated from the declaration.")),
         file("types.py".into(), records::module(&dialects)),
         file("types.pyi".into(), records::stub(&dialects)),
         file("shapes.py".into(), shapes::module(&dialects)),

@@ -37,7 +37,7 @@ pub fn artefacts() -> Vec<Artefact> {
         .map(|(name, text)| Artefact::new(format!("{FOLDER}/{name}"), text))
         .collect();
     let mut modules =
-        banner("What is generated from the declaration: shared types and one module per dialect.");
+        banner("Modules generated from the declaration: shared types and one module per dialect.");
     modules.push_str("#![allow(missing_docs, clippy::all)]\n\n");
     for index in &dialects {
         let name = index.dialect.name;
@@ -52,7 +52,7 @@ pub fn artefacts() -> Vec<Artefact> {
     modules
         .push_str("pub mod intents;\npub mod meaning;\npub mod measures;\npub mod recognition;\npub mod schema;\npub mod secrets;\npub mod types;\n");
     modules.push_str(
-        "\nuse crate::spec::Spec;\n\n/// The tables of the dialects whose features are on, in the revision that is spoken where none is named.\npub const SPECS: &[&Spec] = &[\n",
+        "\nuse crate::spec::Spec;\n\n/// The tables of the dialects whose features are on, in the default revision.\npub const SPECS: &[&Spec] = &[\n",
     );
     for index in &dialects {
         let name = index.dialect.name;

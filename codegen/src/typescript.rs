@@ -64,7 +64,7 @@ fn barrel(dialects: &[Index], title: &str) -> String {
 }
 
 fn meanings(dialects: &[Index]) -> String {
-    let mut out = banner("What the frames of the dialects mean.");
+    let mut out = banner("The effects of the dialects' frames on a conversation.");
     for index in dialects {
         let _ = writeln!(out, "export {{ {name} }} from \"./{name}.js\";", name = index.dialect.name);
     }

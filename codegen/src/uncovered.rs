@@ -13,7 +13,8 @@ use serde_json::Value;
 /// # Errors
 /// If the revision does not exist, or if a case cannot be read; the text names it.
 pub fn uncovered(root: &Path, revision: &str) -> anyhow::Result<Vec<String>> {
-    let index = Index::named(revision).with_context(|| format!("there is no revision {revision}"))?;
+    let index = Index::named(revision)
+        .with_context(|| format!("unknown revision {revision}; name one as NAME@REVISION"))?;
     let folder = root.join("conformance/cases").join(index.dialect.name);
     let mut covered = BTreeSet::new();
     for entry in std::fs::read_dir(&folder).with_context(|| folder.display().to_string())? {

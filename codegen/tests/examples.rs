@@ -15,7 +15,7 @@ fn validator(schema: &Value) -> jsonschema::Validator {
 
 fn assert_valid(validator: &jsonschema::Validator, value: &Value, what: &str) {
     if let Some(error) = validator.iter_errors(value).next() {
-        panic!("the example of {what} is wrong: {error}\n{value}");
+        panic!("the example of {what} is invalid: {error}\n{value}");
     }
 }
 

@@ -20,11 +20,11 @@ fn plain(value: &Value) -> Value {
         Value::Object(members) => {
             let mut names: Vec<&String> = members.keys().collect();
             names.sort();
-            let words = |name: &str, value: &Value| {
+            let is_text = |name: &str, value: &Value| {
                 matches!(name, "description" | "$comment" | "title") && value.is_string()
             };
-            let kept = names.into_iter().filter(|name| !words(name, &members[*name]));
-            Value::Object(kept.map(|name| (name.clone(), plain(&members[name]))).collect())
+            let compared = names.into_iter().filter(|name| !is_text(name, &members[*name]));
+            Value::Object(compared.map(|name| (name.clone(), plain(&members[name]))).collect())
         }
         Value::Array(items) => Value::Array(items.iter().map(plain).collect()),
         other => other.clone(),
@@ -48,7 +48,7 @@ fn a_revision_changes_neither_once_it_is_released_nor_unseen() {
             found.lines().find(|now| now.rsplit_once(' ').unwrap().0 == what).unwrap_or("no line any more");
         assert!(
             now == line,
-            "the {what} of a revision has changed: give what is new `since`; where the revision was not released and its \
+            "the {what} of a revision has changed: mark new parts with `since`; if the revision is not released and its \
              declaration was wrong, write the new line and name the recording in the commit:\n{now}"
         );
     }

@@ -28,7 +28,7 @@ fn frames_of_every_revision_fit_its_schemas_apart_from_those_with_a_reason() {
         refused += usize::from(reason.is_some_and(|reason| !reason.is_empty()));
     }
     assert_eq!(validators.len(), 8, "both sides of pi@1.5, pi@1.6, omp@18.2 and operator@live");
-    assert!(refused > 0 && refused < 10, "{refused} frames are refused with a reason");
+    assert!(refused > 0 && refused < 10, "{refused} frames are rejected with a reason");
 }
 
 /// Clients know every frame of an agent in these revisions.

@@ -9,7 +9,7 @@ STATE = {"model": MODEL, "thinkingLevel": "medium", "isStreaming": False, "isCom
          "autoCompactionEnabled": True, "pendingMessageCount": 0}
 
 def send(**frame):
-    with writing:  # A line is written whole, whoever writes it.
+    with writing:  # One line at a time, from all threads.
         print(json.dumps(frame), flush=True)
 
 def usage(read=0, written=0):
@@ -44,7 +44,7 @@ def run(text, now):
         send(type="message_start", message=message)
         try:
             message is answer and stream(answer, {"type": "text", "text": ""})
-        except (OSError, LookupError, ValueError) as error:  # The model failed: so does the answer.
+        except (OSError, LookupError, ValueError) as error:  # A failure of the model is a failure of the answer.
             answer.update(stopReason="error", errorMessage=str(error))
         print(json.dumps(message), file=open(STATE["sessionFile"], "a"))
         send(type="message_end", message=message)
@@ -52,7 +52,7 @@ def run(text, now):
     STATE["isStreaming"] = False
     send(type="agent_end", messages=messages[-2:])
 
-for line in sys.stdin.buffer:  # A line ends with a line feed and nothing else.
+for line in sys.stdin.buffer:  # Only a line feed ends a line.
     answer = {"type": "response", "command": "parse"}
     try:
         command = json.loads(line.decode())

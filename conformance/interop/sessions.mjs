@@ -19,7 +19,7 @@ const IMAGE =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const LONG = "some words that fill the context until it is summarised ".repeat(30);
 
-// ---- the model: what it answers, in the order of the requests
+// ---- the model: its answers, in the order of the requests
 
 let answers = [];
 const model = createServer((request, response) => {
@@ -146,7 +146,7 @@ class Agent {
   }
 }
 
-// ---- what happens in a session
+// ---- the steps of a session
 
 const SESSIONS = {
   async tools(agent) {

@@ -195,7 +195,7 @@ pub struct AttackResult {
     pub took: Duration,
 }
 
-/// Runs the attacks of a plan in order, and passes each result to `over`.
+/// Runs the attacks of a plan in order, and passes each result to `on_result`.
 pub async fn attack(
     profile: &Profile,
     plan: &AttackOptions,

@@ -20,12 +20,12 @@ use std::process::ExitCode;
 use agentese_conformance::Suite;
 use clap::{Parser, Subcommand};
 
-/// Plays cases against coding agents that speak newline-delimited JSON on stdio. Tests need no language
+/// Play cases against coding agents that speak newline-delimited JSON on stdio. The tests need no language
 /// model, no key and no network.
 #[derive(Debug, Parser)]
 #[command(name = "agentese-conformance", version, arg_required_else_help = true)]
 pub(crate) struct Arguments {
-    /// Takes cases, profiles and golden transcripts from this folder instead of from the program itself.
+    /// Read cases, profiles and golden transcripts from this folder. Default: the suite in the program.
     #[arg(long, global = true, value_name = "FOLDER")]
     suite: Option<PathBuf>,
     #[command(subcommand)]

@@ -79,7 +79,8 @@ pub struct ClientJudgement {
 /// feature. If the driver does not start, or does not start the agent, the verdict is
 /// [`Verdict::Inconclusive`].
 pub async fn judge_client(case: &Scenario, golden: &Transcript, client: &Client) -> ClientJudgement {
-    let unclear = |error: &dyn std::fmt::Display| EarlyEnd::Inconclusive(format!("the dialect: {error}"));
+    let unclear =
+        |error: &dyn std::fmt::Display| EarlyEnd::Inconclusive(format!("cannot plan the case: {error}"));
     let script = agentese::dynamic::spec(&case.dialect).map_err(|error| unclear(&error)).and_then(|spec| {
         let moves = plan(spec, case, golden).map_err(EarlyEnd::Unsupported)?;
         let cut = ends_during_run(spec, &before_close(golden));
@@ -94,7 +95,7 @@ pub async fn judge_client(case: &Scenario, golden: &Transcript, client: &Client)
     judge_script(case, script, &golden.header, client).await
 }
 
-/// The agent's moves in a case, and their spelling.
+/// The agent's actions in a case, and their spelling.
 struct AgentScript {
     spec: &'static Spec,
     actions: Vec<PlannedAction>,
@@ -148,13 +149,13 @@ async fn play(
     let unclear =
         |what: &str, error: &dyn std::fmt::Display| EarlyEnd::Inconclusive(format!("{what}: {error}"));
     let directory = tempfile::Builder::new().prefix("agentese-client-").tempdir();
-    let directory = directory.map_err(|error| unclear("cannot make a directory for the run", &error))?;
+    let directory = directory.map_err(|error| unclear("cannot create a directory for the run", &error))?;
     let listener =
         Listener::bind(directory.path()).map_err(|error| unclear("cannot open a socket", &error))?;
     let start = DriverStart::new(&case.dialect, agent_command(client, &listener));
     let (readers, inbox) = unbounded_channel();
-    let driver =
-        Driver::start(&client.driver, readers.clone()).map_err(|error| unclear("the driver", &error))?;
+    let driver = Driver::start(&client.driver, readers.clone())
+        .map_err(|error| unclear("the driver does not start", &error))?;
     let entered = readers.clone();
     let listener = tokio::spawn(async move {
         if let Ok((reader, writer)) = listener.accept().await {

@@ -53,7 +53,7 @@ const DIALECTS: [(&[&Spec], LineDecoder); 5] = [
     (opal::Opal::REVISIONS, line_role::<opal::Opal>),
 ];
 
-/// Returns the decoder for a dialect (`MIN_NAME_LENGTH@REVISION`), or `None` if the dialect is unknown.
+/// Returns the decoder for a dialect (`NAME@REVISION`), or `None` if the dialect is unknown.
 pub(crate) fn decode(dialect: &str) -> Option<(&'static Spec, LineDecoder)> {
     DIALECTS.into_iter().find_map(|(revisions, decode)| {
         revisions.iter().find(|spec| spec.id() == dialect).map(|spec| (*spec, decode))

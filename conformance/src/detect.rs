@@ -73,12 +73,12 @@ fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<DialectGuess>, NotAnAgentEr
         .enumerate()
         .filter_map(|(place, revisions)| {
             let all: Vec<_> = revisions.iter().map(|spec| guess(lines, spec)).collect();
-            // A sign of a revision weighs more than a good fit: a younger revision fits more, as it declares
-            // more. Without signs, the first revision with the best fit wins.
+            // A fingerprint of a revision weighs more than a good fit: a younger revision fits more, as it declares
+            // more. Without fingerprints, the first revision with the best fit wins.
             let fit = |(guess, signs): &(DialectGuess, f64)| (*signs, guess.confidence);
             let best = (0..all.len())
                 .reduce(|best, next| if fit(&all[next]) > fit(&all[best]) { next } else { best })?;
-            // The score leaves out signs of revisions, which are no evidence for the dialect. It also leaves
+            // The score leaves out fingerprints of revisions, which are no evidence for the dialect. It also leaves
             // out the additions of younger revisions than the best one.
             let score =
                 all[..=best].iter().map(|(guess, _)| guess.confidence).fold(f64::NEG_INFINITY, f64::max);
@@ -97,7 +97,7 @@ fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<DialectGuess>, NotAnAgentEr
 }
 
 /// Weighs lines for one revision. The guess has the score in place of the confidence. The second value is the
-/// weight of the signs of this revision, which is not part of the score.
+/// weight of the fingerprints of this revision, which is not part of the score.
 fn guess(lines: &[(bool, &FrameText)], spec: &'static Spec) -> (DialectGuess, f64) {
     let mut evidence = Evidence::new(spec);
     for (is_sent, line) in lines {

@@ -48,7 +48,7 @@ pub fn parse<T: DeserializeOwned>(path: &Path, text: &str, format: &str) -> Resu
     let wrong = |reason: String| FileError::Content { path: path.to_owned(), reason };
     let value: Value = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
     if let Some(member) = undeclared(format, &value) {
-        return Err(wrong(format!("{member} is not a member of the format")));
+        return Err(wrong(format!("unknown member {member}")));
     }
     serde_json::from_value(value).map_err(|error| wrong(error.to_string()))
 }
@@ -130,14 +130,14 @@ mod tests {
                 "scenario",
                 case(serde_json::json!([{"send": {}}, {"wait": {}, "timout_ms": 1}]))
             ),
-            "f: `steps[1].timout_ms` is not a member of the format"
+            "f: unknown member `steps[1].timout_ms`"
         );
         assert_eq!(
             reason::<ModelScript>(
                 "model-script",
                 serde_json::json!({"responses": [{"blocks": [{"tool": {"name": "x", "arg": 1}}]}]})
             ),
-            "f: `responses[0].blocks[0].tool.arg` is not a member of the format"
+            "f: unknown member `responses[0].blocks[0].tool.arg`"
         );
         let free = case(serde_json::json!([{"send": {"any": {"thing": [1]}}}]));
         assert!(parse::<Scenario>(Path::new("f"), &free.to_string(), "scenario").is_ok());

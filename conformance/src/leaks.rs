@@ -53,7 +53,7 @@ pub fn leaks(text: &str) -> Vec<Leak> {
         let is_mask = value.bytes().all(|byte| byte == b'*');
         let is_replaced = value == agentese::redact::REDACTED || value.starts_with("<prose") || is_mask;
         if !is_replaced {
-            found.push(leak("the value of a member that holds a key", value));
+            found.push(leak("the value of a member with a secret name", value));
         }
     }
     found
@@ -93,8 +93,11 @@ mod tests {
             ("Authorization: Bearer abcdefghijklmnopqrst", "an authorization header"),
             ("-----BEGIN OPENSSH PRIVATE KEY-----", "a private key"),
             ("postgres://me:hunter22@host/db", "a password in an address"),
-            (r#"{"apiKey":"averysecretvalue"}"#, "the value of a member that holds a key"),
-            (r#"{"out":"{\"x-api_key\": \"averysecretvalue\"}"}"#, "the value of a member that holds a key"),
+            (r#"{"apiKey":"averysecretvalue"}"#, "the value of a member with a secret name"),
+            (
+                r#"{"out":"{\"x-api_key\": \"averysecretvalue\"}"}"#,
+                "the value of a member with a secret name",
+            ),
         ];
         for (text, kind) in table {
             assert_eq!(leaks(text).first().map(|leak| leak.kind.as_str()), Some(kind), "{text}");

@@ -8,7 +8,7 @@
 //!   declared.
 //!
 //! Each way reports a [`difference`]: its place in the frame, and a description. Places in frames are
-//! [`path`]s, and [`shown`] formats lines for reports.
+//! [`path`]s, and [`excerpts`] formats lines for reports.
 
 mod difference;
 pub(crate) mod excerpts;

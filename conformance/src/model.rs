@@ -110,7 +110,7 @@ impl Shared {
         if let Some(log) = &mut state.log {
             let line = serde_json::to_string(&request_content::shortened(&request)).unwrap_or_default();
             if let Err(error) = writeln!(log, "{line}") {
-                tracing::warn!(%error, "the log of the model cannot be written");
+                tracing::warn!(%error, "cannot write the log of the model");
             }
         }
         state.requests.push(request.clone());

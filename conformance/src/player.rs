@@ -62,14 +62,14 @@ pub struct PlayOptions {
     /// Time limit of the scenario; by default only its waits have limits. When the time is over, the scenario
     /// breaks off and the agent is ended.
     pub limit: Option<Duration>,
-    /// Share of the case in the limit of concurrent cases.
+    /// Slot of the case in the limit of concurrent cases.
     pub slot: JobSlot,
     /// Cancels the scenario.
     pub stop: CancellationToken,
 }
 
 /// Reason in the report of a cancelled scenario.
-pub const INTERRUPTED: &str = "it was interrupted";
+pub const INTERRUPTED: &str = "the run was interrupted";
 
 impl Default for PlayOptions {
     fn default() -> Self {
@@ -110,7 +110,7 @@ pub struct PlayResult {
 ///
 /// # Errors
 /// If the case cannot be played at all: the agent does not start, a file cannot be written, a pattern is
-/// invalid. A fault of the agent is not an error but a part of [`Played`].
+/// invalid. A fault of the agent is not an error but a part of [`PlayResult`].
 pub async fn play(
     case: &Scenario,
     profile: &Profile,
@@ -122,7 +122,7 @@ pub async fn play(
     let grace = case.exit_grace_ms.or(profile.exit_grace_ms).map_or(EXIT_GRACE, Duration::from_millis);
     let recorder = Arc::new(Recorder::default());
     let agent = Agent::start(&argv, directory.work(), &environment, recorder.clone())?;
-    let mut stage = steps::CaseRunner {
+    let mut runner = steps::CaseRunner {
         agent,
         model: model.as_ref(),
         recorder: recorder.clone(),
@@ -136,16 +136,16 @@ pub async fn play(
         wait_timed_out: false,
     };
     let broke_off = tokio::select! {
-        reason = stage.play(&steps) => reason,
+        reason = runner.play(&steps) => reason,
         () = options.stop.cancelled() => Some(INTERRUPTED.to_owned()),
         limit = wait_for_limit(options.limit) => Some(format!("the case took longer than {} s", limit.as_secs_f64())),
     };
     if let Some(reason) = &broke_off {
         recorder.control("player_error", Some(reason.clone()));
     }
-    let in_vain = broke_off.is_some() && stage.wait_timed_out;
-    let unsent = broke_off.is_some() && steps::sends_input(&steps[stage.at..]);
-    stage.agent.finish(grace.mul_f64(options.patience * options.slowness)).await;
+    let in_vain = broke_off.is_some() && runner.wait_timed_out;
+    let unsent = broke_off.is_some() && steps::sends_input(&steps[runner.at..]);
+    runner.agent.finish(grace.mul_f64(options.patience * options.slowness)).await;
 
     let recording = Recording { header: header(case, profile, &argv), records: recorder.records() };
     let requests = model.as_ref().map(ScriptedModel::requests).unwrap_or_default();

@@ -30,7 +30,7 @@ pub enum RecordError {
     #[error("the agent does not start: {0}")]
     Spawn(#[from] SpawnError),
     /// A text still looks like a key.
-    #[error("not kept: record {record} has {} in it (`{}…`); replace it with --redact", leak.kind, leak.beginning)]
+    #[error("transcript not written: record {record} contains {} (`{}…`); replace it with --redact", leak.kind, leak.beginning)]
     Leak {
         /// Number of the record in the transcript, counted from 1 after the header.
         record: usize,

@@ -3,7 +3,7 @@
 //! The player waits for each command of the recorded client, and then sends the lines of the recorded agent.
 //! Ids are the client's own: for a recorded id `p1`, the answer has the id that this client sent in its
 //! place. The transcript may lack a command of this client. A command that only reads, such as a query of the
-//! state, gets the last answer to the same command, or a success without data. The player refuses all other
+//! state, gets the last answer to the same command, or a success without data. The player rejects all other
 //! commands, because the agent's reaction is unknown.
 //!
 //! Deviations from the recorded client are not failures, because clients differ in the members that they
@@ -20,7 +20,7 @@ use tokio::io::AsyncWriteExt;
 
 use crate::transcript::{Record, Transcript};
 
-/// Error code of a refusal in JSON-RPC, from the range for servers.
+/// Error code of a rejection in JSON-RPC, from the range for servers.
 const REFUSED_CODE: i32 = -32000;
 
 /// Error of a replay.
@@ -28,7 +28,7 @@ const REFUSED_CODE: i32 = -32000;
 #[non_exhaustive]
 pub enum ReplayError {
     /// The client ended before all recorded commands.
-    #[error("the client ended; the transcript waits for {waiting}")]
+    #[error("the client ended; the transcript expects {waiting}")]
     ClientEnded {
         /// The command that the player waited for.
         waiting: String,
@@ -76,7 +76,7 @@ pub enum Deviation {
     },
 }
 
-/// Plays as [`replay`] does, and calls `remark` for each deviation of the client.
+/// Plays as [`replay`] does, and calls `on_deviation` for each deviation of the client.
 ///
 /// # Errors
 /// If the client ends early, or if the pipe fails.
@@ -263,17 +263,17 @@ impl<R: FnMut(Deviation) + Send> ReplayPlayer<R> {
         let is_flat = self.spec.framing_is_flat();
         let busy =
             self.spec.run_end.barrier.filter(|barrier| barrier.command == name).map(|barrier| barrier.busy);
-        let refusal = format!("the recording has no `{name}` here");
+        let rejection = format!("the recording has no `{name}` here");
         let mut answer = match self.last.get(&name).filter(|_| command.reads) {
             Some(answer) => answer.clone(),
             None if is_flat && command.reads => {
                 json!({"type": "response", "command": name, "success": true, "data": {}})
             }
             None if is_flat => {
-                json!({"type": "response", "command": name, "success": false, "error": refusal})
+                json!({"type": "response", "command": name, "success": false, "error": rejection})
             }
             None if command.reads => json!({"jsonrpc": "2.0", "result": {}}),
-            None => json!({"jsonrpc": "2.0", "error": {"code": REFUSED_CODE, "message": refusal}}),
+            None => json!({"jsonrpc": "2.0", "error": {"code": REFUSED_CODE, "message": rejection}}),
         };
         let data = if is_flat { "data" } else { "result" };
         if let (Some(busy), Some(data)) = (busy, answer.get_mut(data)) {

@@ -67,11 +67,11 @@ impl Report {
         if is_little {
             let least = facts.min_coverage;
             notes.push(format!(
-                "too little was judged: {covered:.0} % of the cases, and {least:.0} % are demanded"
+                "only {covered:.0} % of the cases were judged; --min-coverage requires {least:.0} %"
             ));
         } else if covered < LOW_COVERAGE && !cases.is_empty() {
             notes.push(format!(
-                "little was judged: {covered:.0} % of the cases; the rest is not applicable or inconclusive"
+                "only {covered:.0} % of the cases were judged; the others are not applicable or inconclusive"
             ));
         }
         notes.extend(not_exercised(facts, &cases));
@@ -133,7 +133,7 @@ fn not_exercised(facts: &Facts<'_>, cases: &[ReportCase]) -> Option<String> {
     let names: Vec<&str> = spec.commands.iter().map(|row| row.wire).filter(is_claimed).collect();
     let names: Vec<&str> = names.into_iter().filter(|name| !is_shown(name)).collect();
     let list = names.join(", ");
-    (!names.is_empty()).then(|| format!("claimed, and exercised by no case that is applicable: {list}"))
+    (!names.is_empty()).then(|| format!("claimed, but not exercised by any applicable case: {list}"))
 }
 
 /// Returns the exit code. 1: a case fails unexpectedly, or the file of expected failures is wrong. 2: a case

@@ -120,19 +120,19 @@ pub async fn run(
         on_progress(Progress::Finished(ran));
     }
     let shared = Arc::new((suite.clone(), profile.clone(), options.clone()));
-    let play = |case: Scenario, room: JobSlot| {
+    let play = |case: Scenario, slot: JobSlot| {
         let shared = shared.clone();
-        async move { run_case(&case, room, &shared).await }
+        async move { run_case(&case, slot, &shared).await }
     };
     let (mut all_in_vain, mut played) = (true, 0);
     for _ in 0..preflight::ROUNDS {
-        let scouts = preflight::preflight_cases(cases, &outcome);
-        let first: Vec<Scenario> = scouts.iter().map(|at| cases[*at].clone()).collect();
+        let selected = preflight::preflight_cases(cases, &outcome);
+        let first: Vec<Scenario> = selected.iter().map(|at| cases[*at].clone()).collect();
         let ran =
             play_all(&first, first.iter().map(|_| None).collect(), options.jobs, &play, on_progress).await;
         all_in_vain &= !ran.is_empty() && ran.iter().all(|ran| ran.wait_timed_out);
         played += ran.len();
-        for (at, ran) in scouts.into_iter().zip(ran) {
+        for (at, ran) in selected.into_iter().zip(ran) {
             outcome[at] = Some(ran);
         }
         if !all_in_vain {
@@ -140,7 +140,7 @@ pub async fn run(
         }
     }
     if all_in_vain && !options.stop.is_cancelled() {
-        let reason = format!("not played: the client waited in vain in each of the first {played}");
+        let reason = format!("not played: a wait timed out in each of the first {played} cases");
         let rest = cases.iter().zip(&mut outcome).filter(|(_, ran)| ran.is_none());
         for (case, ran) in rest {
             on_progress(Progress::Finished(
@@ -165,31 +165,31 @@ pub(crate) async fn play_all<F: Future<Output = CaseResult> + Send + 'static>(
 ) -> Vec<CaseResult> {
     let jobs = u32::try_from(jobs.max(1)).unwrap_or(u32::MAX);
     let most = jobs.saturating_mul(MAX_WAITING_PER_JOB as u32);
-    let (rooms, all) = (JobSlots::new(jobs), Arc::new(Semaphore::new(most as usize)));
-    let (news, mut heard) = mpsc::unbounded_channel();
+    let (slots, all) = (JobSlots::new(jobs), Arc::new(Semaphore::new(most as usize)));
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let left: Vec<usize> = order(cases).into_iter().filter(|at| outcome[*at].is_none()).collect();
     let begin = async move {
         // Dropping the set ends the running cases.
         let mut tasks = JoinSet::new();
         for at in left {
-            // A case that must be alone begins after all others, also those that gave up their places.
-            let (room, part) = if cases[at].alone == Some(true) { (jobs, most) } else { (1, 1) };
-            // Takes the places here, so that cases begin in their order. The semaphore is never closed.
+            // A case that must be alone begins after all others, also the ones that released their slots.
+            let (share, part) = if cases[at].alone == Some(true) { (jobs, most) } else { (1, 1) };
+            // Takes the slots here, so that cases begin in their order. The semaphore is never closed.
             let part = all.clone().acquire_many_owned(part).await;
-            let room = rooms.acquire(room).await;
-            let (playing, news) = (play(cases[at].clone(), room.clone()), news.clone());
+            let slot = slots.acquire(share).await;
+            let (playing, sender) = (play(cases[at].clone(), slot.clone()), sender.clone());
             tasks.spawn(async move {
-                let _ = news.send((at, None));
+                let _ = sender.send((at, None));
                 let ran = playing.await;
-                let _ = news.send((at, Some(ran)));
-                // Gives the places back after the outcome has been sent.
-                drop((part, room));
+                let _ = sender.send((at, Some(ran)));
+                // Releases the slots after the outcome has been sent.
+                drop((part, slot));
             });
         }
         while tasks.join_next().await.is_some() {}
     };
-    let hear = async {
-        while let Some((at, ran)) = heard.recv().await {
+    let receive = async {
+        while let Some((at, ran)) = receiver.recv().await {
             match ran {
                 None => on_progress(Progress::Started(&cases[at].name)),
                 Some(ran) => {
@@ -199,7 +199,7 @@ pub(crate) async fn play_all<F: Future<Output = CaseResult> + Send + 'static>(
             }
         }
     };
-    tokio::join!(begin, hear);
+    tokio::join!(begin, receive);
     // A case without an outcome panicked.
     let missing = |case| CaseResult::not_played(could_not_play(case, "the suite itself failed"));
     outcome.into_iter().zip(cases).map(|(ran, case)| ran.unwrap_or_else(|| missing(case))).collect()
@@ -217,10 +217,10 @@ fn not_applicable_result(case: &Scenario, profile: &Profile) -> Option<CaseResul
     not_applicable(case, profile).map(|reason| CaseResult::not_played(not_applicable_case(case, reason)))
 }
 
-async fn run_case(case: &Scenario, room: JobSlot, shared: &Arc<(Suite, Profile, RunOptions)>) -> CaseResult {
+async fn run_case(case: &Scenario, slot: JobSlot, shared: &Arc<(Suite, Profile, RunOptions)>) -> CaseResult {
     let (_, profile, options) = &**shared;
     if options.stop.is_cancelled() {
-        return CaseResult::not_played(could_not_play(case, "the run was interrupted before"));
+        return CaseResult::not_played(could_not_play(case, "the run was interrupted before this case"));
     }
     let begin = Instant::now();
     let play_options = PlayOptions {
@@ -229,7 +229,7 @@ async fn run_case(case: &Scenario, room: JobSlot, shared: &Arc<(Suite, Profile, 
         slowness: options.slowness,
         keep: options.keep,
         model_log: options.model_log.clone(),
-        slot: room,
+        slot,
         limit: Some(options.limit),
         stop: options.stop.clone(),
     };

@@ -17,7 +17,7 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
 /// the place of the full list.
 pub fn suggest(name: &str, known: &[String], all: &str) -> String {
     if known.len() <= FEW {
-        return format!("there are: {}", known.join(", "));
+        return format!("known: {}", known.join(", "));
     }
     match nearest(name, known.iter().map(String::as_str)).as_slice() {
         [] => all.to_owned(),
@@ -75,10 +75,10 @@ mod tests {
     #[test]
     fn few_names_are_listed_in_full() {
         let names = |count: usize| (0..count).map(|at| format!("name-{at}")).collect::<Vec<_>>();
-        assert_eq!(suggest("x", &names(2), "`list` has all"), "there are: name-0, name-1");
-        assert_eq!(suggest("x", &names(50), "`list` has all"), "`list` has all");
-        let said = suggest("name-00", &names(50), "`list` has all");
-        assert_eq!(said, "did you mean `name-0`, `name-10` or `name-20`? `list` has all");
+        assert_eq!(suggest("x", &names(2), "see `list`"), "known: name-0, name-1");
+        assert_eq!(suggest("x", &names(50), "see `list`"), "see `list`");
+        let said = suggest("name-00", &names(50), "see `list`");
+        assert_eq!(said, "did you mean `name-0`, `name-10` or `name-20`? see `list`");
         assert_eq!(
             (either(&[]), either(&["a"]), either(&["a", "b"])),
             (String::new(), "`a`".into(), "`a` or `b`".into())

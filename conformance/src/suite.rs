@@ -41,9 +41,9 @@ pub enum SuiteError {
     Transcript(#[from] TranscriptError),
 }
 
-/// Source of cases (`cases/DIALECT/MIN_NAME_LENGTH.json`), profiles (`profiles/MIN_NAME_LENGTH.json`), golden transcripts
-/// (`transcripts/DIALECT/MIN_NAME_LENGTH.jsonl`), other recordings of the same case (`alternatives/DIALECT/MIN_NAME_LENGTH.jsonl`)
-/// and expected failures (`expected/MIN_NAME_LENGTH.json`).
+/// Source of cases (`cases/DIALECT/NAME.json`), profiles (`profiles/NAME.json`), golden transcripts
+/// (`transcripts/DIALECT/NAME.jsonl`), other recordings of the same case (`alternatives/DIALECT/NAME.jsonl`)
+/// and expected failures (`expected/NAME.json`).
 #[derive(Debug, Clone, Default)]
 pub struct Suite {
     folder: Option<PathBuf>,
@@ -70,7 +70,7 @@ impl Suite {
         names
     }
 
-    /// Returns the cases of a dialect's revision (`MIN_NAME_LENGTH@REVISION`), in order of their names. `MIN_NAME_LENGTH` alone is
+    /// Returns the cases of a dialect's revision (`NAME@REVISION`), in order of their names. `NAME` alone is
     /// the first revision.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Suite {
     pub fn cases(&self, dialect: &str) -> Result<Vec<Scenario>, SuiteError> {
         let folder = dialect.split('@').next().unwrap_or_default();
         if !self.dialects().iter().any(|known| known == folder) {
-            return Err(unknown("dialect", dialect, &self.dialects(), "`list` has all"));
+            return Err(unknown("dialect", dialect, &self.dialects(), "see `list`"));
         }
         let cases = self.names(&CASES, "cases", Some(folder)).into_iter();
         let cases: Vec<Scenario> = cases
@@ -101,7 +101,7 @@ impl Suite {
         let folder = dialect.split('@').next().unwrap_or_default();
         let names = self.names(&CASES, "cases", Some(folder));
         if !names.iter().any(|known| known == name) {
-            let all = format!("`list --dialect {folder}` has all {}", names.len());
+            let all = format!("see `list --dialect {folder}` for all {}", names.len());
             return Err(unknown("case", name, &names, &all));
         }
         self.parse(&CASES, "cases", &format!("{folder}/{name}.json"), "scenario")
@@ -131,7 +131,7 @@ impl Suite {
         }
         let names = self.profiles();
         if !names.iter().any(|known| known == name) {
-            return Err(unknown("profile", name, &names, "`list --profiles` has all"));
+            return Err(unknown("profile", name, &names, "see `list --profiles`"));
         }
         let profile = self.parse(&PROFILES, "profiles", &format!("{name}.json"), "profile")?;
         match &self.folder {

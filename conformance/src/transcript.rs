@@ -74,7 +74,7 @@ impl Transcript {
                 |reason: String| TranscriptError::Record { path: path.to_owned(), line: at + 1, reason };
             match serde_json::from_str(line).map_err(|error| wrong(error.to_string()))? {
                 TranscriptRecord::Header(found) if header.is_none() => header = Some(found),
-                TranscriptRecord::Header(_) => return Err(wrong("a second header".to_owned())),
+                TranscriptRecord::Header(_) => return Err(wrong("repeated header".to_owned())),
                 TranscriptRecord::Note(_) => {}
                 TranscriptRecord::Control(control) => records.push(Record::Control(control)),
                 TranscriptRecord::Line(line) => {
@@ -90,7 +90,7 @@ impl Transcript {
         let header = header.ok_or_else(|| TranscriptError::Record {
             path: path.to_owned(),
             line: 1,
-            reason: "the header is missing".to_owned(),
+            reason: "missing header".to_owned(),
         })?;
         Ok(Transcript { header, records })
     }

@@ -83,7 +83,7 @@ fn every_command_of_the_page_runs() {
                 assert!(shown.iter().all(|part| said.contains(part)), "{said}");
             }
             "run" => check_report(&said),
-            other => panic!("`{other}` is run and nothing looks at what it says"),
+            other => panic!("`{other}` runs without a check of its output"),
         }
     }
     for report in ["report.html", "report.xml"] {
@@ -253,7 +253,7 @@ fn each_defect_of_a_small_agent_is_caught() {
     assert_eq!(failures(&sound), [], "{sound:#}");
     assert_eq!((&sound["totals"]["pass"], &sound["exit_code"]), (&PLAIN.len().into(), &0.into()));
     for (what, from, to, case, check) in BROKEN {
-        assert_eq!(AGENT.matches(from).count(), 1, "{what}: `{from}` has to stand there once");
+        assert_eq!(AGENT.matches(from).count(), 1, "{what}: `{from}` must occur once");
         let report = report(&AGENT.replace(from, to), &[case]);
         let failed = failures(&report);
         assert!(failed.contains(&(case, check)), "{what}: {failed:?}");

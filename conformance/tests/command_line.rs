@@ -38,28 +38,22 @@ fn errors_are_one_line_and_list_the_valid_names() {
     let table: [(&[&str], &str); 9] = [
         (&["run"], "the following required arguments were not provided: --dialect <NAME>"),
         (&["rnu"], "unrecognized subcommand 'rnu'"),
-        (&["detect"], "give a command behind `--`, a --profile or a --transcript"),
-        (
-            &["list", "--dialect", "nope"],
-            "unknown dialect `nope`; there are: omp, opal, operator, pi, pisces",
-        ),
+        (&["detect"], "pass a command after `--`, --profile or --transcript"),
+        (&["list", "--dialect", "nope"], "unknown dialect `nope`; known: omp, opal, operator, pi, pisces"),
         (
             &["run", "--dialect", "pi", "--only", "bahs-basic"],
-            "no case fits `bahs-basic`; did you mean `bash-basic`",
+            "no case matches `bahs-basic`; did you mean `bash-basic`",
         ),
-        (&["run", "--profile", "nope"], "unknown profile `nope`; `list --profiles` has all"),
+        (&["run", "--profile", "nope"], "unknown profile `nope`; see `list --profiles`"),
         (
             &["run", "--only", "/nope.json", "--profile", "pi"],
             "cannot read /nope.json: No such file or directory",
         ),
         (
             &["run", "--profile", "pi", "--only", "bash", "--model-log", "/nope"],
-            "--model-log is for one case alone, and these are ",
+            "--model-log requires a single case, and ",
         ),
-        (
-            &["model", "--script", script.to_str().unwrap()],
-            "`responses[0].txt` is not a member of the format",
-        ),
+        (&["model", "--script", script.to_str().unwrap()], "unknown member `responses[0].txt`"),
     ];
     for (arguments, wanted) in table {
         let output = run(arguments);
@@ -94,7 +88,7 @@ fn a_case_in_a_file_is_no_case_for_a_client() {
         .output()
         .unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    let wanted = "error: --client plays recorded agents, and the case in mine.json has no recording\n";
+    let wanted = "error: --client requires recorded cases, and the case in mine.json has no recording\n";
     assert_eq!((said.as_str(), output.status.code()), (wanted, Some(2)));
 }
 
@@ -173,9 +167,9 @@ fn detect_probes_a_program() {
         String::from_utf8(output.stderr).unwrap()
     };
     let ended = failure("60000", "echo why not >&2; exit 1");
-    assert_eq!(ended, "error: the agent ended before it said anything (exited with code 1: why not)\n");
+    assert_eq!(ended, "error: the agent ended without output (exited with code 1: why not)\n");
     let silent = failure("200", "cat >/dev/null");
-    assert!(silent.starts_with("error: the agent said nothing within 200 ms ("), "{silent}");
+    assert!(silent.starts_with("error: no output from the agent within 200 ms ("), "{silent}");
 }
 
 /// Both agents get the same commands and answer with the same state; the live one has a command that the
@@ -207,7 +201,7 @@ fn detect_distinguishes_revisions_of_operator() {
 /// A program that is not an agent is reported as such, with the exit code for unknown dialects.
 #[test]
 fn detect_reports_programs_that_are_no_agents() {
-    let echo = "not an agent: it sends back what it is sent";
+    let echo = "not an agent: the program echoes its input";
     let of = |arguments: &[&str], script: &str| {
         let mut all = vec!["detect"];
         all.extend(arguments);
@@ -221,13 +215,13 @@ fn detect_reports_programs_that_are_no_agents() {
     let json: serde_json::Value = serde_json::from_str(&of(&["--json"], "cat")).unwrap();
     assert_eq!(json, serde_json::json!({"sure": false, "reason": echo, "guesses": []}));
     let noise = of(&[], "while read -r line; do echo what; done");
-    assert_eq!(noise, "not an agent: nothing that it says is a JSON object; it begins with `what`\n");
+    assert_eq!(noise, "not an agent: the output has no JSON object; it starts with `what`\n");
     // A server of another protocol with the same framing.
     let other = of(
         &[],
         r#"while read -r line; do echo '{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no"}}'; done"#,
     );
-    assert!(other.starts_with("nothing that it says belongs to a known dialect; "), "{other}");
+    assert!(other.starts_with("no known dialect; "), "{other}");
 }
 
 /// A misspelt name in the claims would silently exclude cases.
@@ -237,7 +231,7 @@ fn misspelt_claims_are_refused_when_the_profile_is_loaded() {
     let path = folder.path().join("mine.json");
     let table = [
         (r#"{"commands": ["get_mesages"]}"#, "unknown command `get_mesages`; did you mean `get_messages`"),
-        (r#"{"without": ["tolls"]}"#, "unknown need `tolls`; there are: "),
+        (r#"{"without": ["tolls"]}"#, "unknown need `tolls`; known: "),
     ];
     for (claims, wanted) in table {
         let profile = format!(
@@ -263,7 +257,7 @@ fn misspelt_claims_are_refused_when_the_profile_is_loaded() {
 fn a_relative_file_argument_is_named_for_a_silent_agent() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("my_agent.sh"), "exit 0\n").unwrap();
-    let hint = "`my_agent.sh` is a file here, but arguments are not resolved: give an absolute path";
+    let hint = "`my_agent.sh` is a relative path, which is not resolved; use an absolute path";
     for arguments in [&["detect"][..], &["run", "--profile", "pi", "--only", "bash-basic"]] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentese-conformance"));
         command.current_dir(folder.path()).args(arguments).args(["--", "sh", "my_agent.sh"]);

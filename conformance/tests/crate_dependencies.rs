@@ -453,7 +453,7 @@ fn server_layers_use_only_lower_layers() {
         let mut files = Vec::new();
         let folder = root().join("server").join(folder);
         sources(&folder, &mut files);
-        assert!(!files.is_empty(), "there is no layer {layer}");
+        assert!(!files.is_empty(), "no layer {layer}");
         files.push(folder.with_extension("rs"));
         for file in files {
             let text = std::fs::read_to_string(&file).unwrap();

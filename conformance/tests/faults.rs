@@ -65,17 +65,17 @@ fn every_row_has_a_coverage_and_names_a_test() {
         match covered {
             "not yet" => assert!(test.is_empty() && !missing.is_empty(), "{line}"),
             "whole" => assert!(missing.is_empty(), "{line}"),
-            "in part" => assert!(!missing.is_empty(), "{line}: what is missing?"),
-            _ => panic!("{line}: `{covered}` is none of whole, in part, not yet"),
+            "in part" => assert!(!missing.is_empty(), "{line}: the missing part is not named"),
+            _ => panic!("{line}: `{covered}` is not whole, in part or not yet"),
         }
         if covered != "not yet" {
             let name = test.trim_matches('`');
             let carried = name.to_lowercase().contains(&format!("f{number:02}"));
-            assert!(carried, "{line}: the test does not carry the row in its name");
-            assert!(is_there(name, &sources), "{line}: there is no such test");
+            assert!(carried, "{line}: the name of the test does not contain the row");
+            assert!(is_there(name, &sources), "{line}: the test does not exist");
         }
     }
-    assert_eq!(seen, ROWS.collect::<Vec<_>>(), "each row stands there once, in order");
+    assert_eq!(seen, ROWS.collect::<Vec<_>>(), "each row occurs once, in order");
 }
 
 /// Returns the rows in the first cells of the tables below a heading.
@@ -152,9 +152,9 @@ fn every_row_has_a_test_or_a_reason() {
     let untested: Vec<u32> = listed.iter().copied().filter(|row| !tested.contains(row)).collect();
     assert_eq!(untested, Vec::<u32>::new(), "rows that the page lists and no test is named after");
     let forgotten: Vec<u32> = ROWS.filter(|row| !listed.contains(row) && !missing.contains(row)).collect();
-    assert_eq!(forgotten, Vec::<u32>::new(), "rows that the page does not speak of");
+    assert_eq!(forgotten, Vec::<u32>::new(), "rows that the page does not mention");
     let both: Vec<u32> = missing.intersection(&listed).copied().collect();
-    assert_eq!(both, Vec::<u32>::new(), "rows that are tested and said not to be");
+    assert_eq!(both, Vec::<u32>::new(), "rows with tests that are listed as missing");
 }
 
 #[test]

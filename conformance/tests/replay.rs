@@ -1,7 +1,7 @@
 //! Tests of `RpcClient` against recordings of the five real agents. Every session is played to its end, the
 //! events arrive byte for byte, and every run that ends in the recording ends in the test.
 
-#![allow(clippy::print_stdout, reason = "what was counted is shown with --nocapture")]
+#![allow(clippy::print_stdout, reason = "the counts are shown with --nocapture")]
 
 use std::sync::Arc;
 
@@ -165,7 +165,7 @@ fn is_about_writing(name: &str) -> bool {
 }
 
 /// Plays all recordings of a dialect. `expected` has the number of sessions, the number of prompts, and the
-/// number of completed runs. Runs of cut sessions, and refused prompts, are not completed.
+/// number of completed runs. Runs of cut sessions, and rejected prompts, are not completed.
 async fn all<D: Dialect>(dialect: &str, expected: (usize, usize, usize), start: PromptStarter<D>) {
     let mut total = SessionCounts { last: Vec::new(), runs: 0, ended: 0, events: 0 };
     let mut sessions = 0;
@@ -175,7 +175,7 @@ async fn all<D: Dialect>(dialect: &str, expected: (usize, usize, usize), start: 
         }
         let played = tokio::time::timeout(LONG, drive::<D>(&name, transcript, start))
             .await
-            .unwrap_or_else(|_| panic!("{dialect}/{name} did not come to its end"));
+            .unwrap_or_else(|_| panic!("{dialect}/{name} did not end"));
         sessions += 1;
         total.runs += played.runs;
         total.ended += played.ended;
@@ -256,7 +256,7 @@ async fn opal_sessions() {
     .await;
 }
 
-/// Commands that are not in the recording get an answer if they change nothing. All others are refused,
+/// Commands that are not in the recording get an answer if they change nothing. All others are rejected,
 /// because the agent's reaction is unknown.
 #[tokio::test]
 async fn unrecorded_commands_are_rejected() {

@@ -1,7 +1,7 @@
 //! Tests that decoding and encoding gives back every frame of the recordings: byte for byte if the frame is
 //! kept, else with the same JSON value.
 
-#![allow(clippy::print_stdout, reason = "what was counted is shown with --nocapture")]
+#![allow(clippy::print_stdout, reason = "the counts are shown with --nocapture")]
 
 use std::collections::HashMap;
 
@@ -71,7 +71,7 @@ fn check<D: Dialect>(dialect: &str) {
             match encoded {
                 Err(error) => problems.push(format!("{what}: {error}")),
                 Ok(text) => {
-                    let again: Value = serde_json::from_str(&text).expect("what we encode is JSON");
+                    let again: Value = serde_json::from_str(&text).expect("our encoder writes JSON");
                     if again != value {
                         problems.push(format!("{what}:\n  {}\n  {}", clip(line.as_str()), clip(&text)));
                     }

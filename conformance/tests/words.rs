@@ -237,7 +237,7 @@ fn counts_of_banned_words_only_fall() {
     }
     assert!(
         std::env::var("AGENTESE_WORDS").is_ok_and(|value| value == "write"),
-        "fewer than conformance/tests/words/counts.txt holds: run this test with AGENTESE_WORDS=write"
+        "fewer than in conformance/tests/words/counts.txt: run this test with AGENTESE_WORDS=write"
     );
     std::fs::write(counts_file(), write(&counts)).unwrap();
 }

@@ -1,7 +1,7 @@
-//! A revision of pi that nobody speaks: `make made-up-revision` compiles the generators with this file alone added, and looks
-//! whether clients, schemas, pages and the list of missing cases follow.
+//! A made-up revision of pi. `make made-up-revision` compiles the generators with this file added, and checks that
+//! clients, schemas, pages and the list of missing cases contain it.
 
-use crate::dialect::{Behavior, Change, Revision, Sign};
+use crate::dialect::{Behavior, Change, Fingerprint, Revision};
 use crate::dsl::protocol;
 use crate::model::{Field, Presence, RunEffect, Span, Ty};
 use crate::typed::{Bool, Count, List, Opt, Str};
@@ -9,17 +9,17 @@ use crate::typed::{Bool, Count, List, Opt, Str};
 const HERE: Span = Span { since: &["pi@9.9"], until: &[] };
 
 protocol! {
-    /// What the agent keeps in mind.
+    /// The stored texts of the agent.
     record Memories [since "pi@9.9"] {
-        /// The texts, the oldest first.
+        /// The texts, oldest first.
         texts: List<Str>,
     }
 
-    /// Keeps a text in mind for later sessions.
+    /// Stores a text for later sessions.
     command remember(RememberParams {
         /// The text.
         text: Str,
-        /// For how many days; for ever where it is missing.
+        /// Number of days; unlimited if absent.
         days: Opt<Count>,
     }) -> Memories [since "pi@9.9"] {
         answer: Done;
@@ -27,9 +27,9 @@ protocol! {
         example {"text": "Tabs, not spaces."} -> {"texts": ["Tabs, not spaces."]};
     }
 
-    /// The agent will do nothing more, and says whether somebody stopped it. This ends the run.
+    /// The agent has no further work. This ends the run.
     event agent_rests(AgentRests {
-        /// Whether somebody stopped it.
+        /// `true` if the user stopped the agent.
         stopped: Bool,
     }) [since "pi@9.9"] {
         run: Ends;
@@ -45,14 +45,14 @@ pub const REVISION: Revision = Revision {
     edges: super::EDGES,
     run_end: super::RUN_END,
     behavior: Behavior::FIRST,
-    shows: &[Sign::Event("agent_rests")],
+    shows: &[Fingerprint::Event("agent_rests")],
     excludes: &[],
     changes: &[
         Change::Member(
             "SessionState",
             Field {
                 name: "mood",
-                doc: "How the agent feels.",
+                doc: "The mood of the agent.",
                 presence: Presence::Optional,
                 ty: Ty::String,
                 span: HERE,

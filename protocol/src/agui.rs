@@ -59,7 +59,7 @@ pub const AGUI: Dialect = Dialect {
     name: "agui",
     revisions: REVISIONS,
     agent: "an agent of the Agent User Interaction protocol",
-    doc: "The Agent User Interaction protocol, AG-UI, which components of web pages speak with agents.",
+    doc: "The Agent User Interaction protocol (AG-UI), between components of web pages and agents.",
     parent: None,
     without: &[],
     framing: Framing::Flat,
@@ -69,8 +69,8 @@ pub const AGUI: Dialect = Dialect {
     dialog_frames: None,
     chunks: None,
     errors: &[
-        error("InvalidLine", "not a request: {reason}", "the body is no JSON, or lacks a member"),
-        error("UnknownCommand", "Unknown command: {command}", "never: there is one command"),
+        error("InvalidLine", "not a request: {reason}", "the body is not JSON or lacks a member"),
+        error("UnknownCommand", "Unknown command: {command}", "never, as there is only one command"),
     ],
     text: TextPieces {
         begins: "TEXT_MESSAGE_START",

@@ -150,12 +150,15 @@ const fn key(row: &Row) -> (u8, &'static str) {
             assert!(documented(dialog.doc), "a dialog has no doc comment");
             assert!(documented(dialog.example), "a dialog has no example");
             if let Some(member) = dialog.expires {
-                assert!(dialog.answer.is_some(), "what is not answered does not expire");
+                assert!(dialog.answer.is_some(), "a dialog without an answer cannot expire");
                 assert!(has_member(dialog.params, member), "a dialog that expires has no such member");
             }
             if let Some(member) = dialog.withdraws {
-                assert!(dialog.answer.is_none(), "what takes a dialog back is not answered");
-                assert!(has_member(dialog.params, member), "what takes a dialog back has no such member");
+                assert!(dialog.answer.is_none(), "a dialog that withdraws another has no answer");
+                assert!(
+                    has_member(dialog.params, member),
+                    "a dialog that withdraws another has no such member"
+                );
             }
             (3, dialog.wire)
         }

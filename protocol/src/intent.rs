@@ -2,9 +2,9 @@
 //! counterpart of [`crate::meaning`] for writing.
 //!
 //! [`INTENTS`] names the common operations of the dialects, with neutral parameters and results. A dialect's table of
-//! [`CommandMapping`]s is declared next to its rows. It names the command that carries an intent, the source of its parameters
-//! ([`ParamSource`]), and the location of the neutral results in the answer ([`Binding`]). The tables are data: one small
-//! interpreter in each language makes calls by them (`sdk-rust/src/any/`).
+//! [`CommandMapping`]s is declared next to its rows. It names the command that carries an intent, the source of its
+//! parameters ([`ParamSource`]), and the location of the neutral results in the answer ([`Binding`]). The tables are
+//! data: one small interpreter in each language makes calls by them (`sdk-rust/src/any/`).
 
 mod neutral;
 mod resolve;
@@ -182,8 +182,8 @@ pub const GOES_ON: &str = "goesOn";
 pub const HISTORY: &str = "history";
 
 /// Creates a difference with a description.
-pub const fn divergence(says: &'static str) -> Divergence {
-    Divergence { description: says, changes: &[], busy: false, refuses: false, with: &[], of: &[] }
+pub const fn divergence(description: &'static str) -> Divergence {
+    Divergence { description, changes: &[], busy: false, refuses: false, with: &[], of: &[] }
 }
 
 impl Divergence {
@@ -264,35 +264,35 @@ pub struct CommandMapping {
     pub bridge_divergences: &'static [Divergence],
 }
 
-/// Creates a carrier without parameters and results.
+/// Creates a mapping without parameters and results.
 pub const fn mapping(intent: Intent, command: &'static str) -> CommandMapping {
     CommandMapping { intent, command, params: &[], results: &[], divergences: &[], bridge_divergences: &[] }
 }
 
 impl CommandMapping {
-    /// Returns the carrier with parameters.
+    /// Returns the mapping with parameters.
     #[must_use]
-    pub const fn params(self, sends: &'static [(&'static str, ParamSource)]) -> Self {
-        CommandMapping { params: sends, ..self }
+    pub const fn params(self, params: &'static [(&'static str, ParamSource)]) -> Self {
+        CommandMapping { params, ..self }
     }
 
-    /// Returns the carrier with results.
+    /// Returns the mapping with results.
     #[must_use]
-    pub const fn results(self, gives: &'static [Binding]) -> Self {
-        CommandMapping { results: gives, ..self }
+    pub const fn results(self, results: &'static [Binding]) -> Self {
+        CommandMapping { results, ..self }
     }
 
-    /// Returns the carrier with differences from the definition of the intent.
+    /// Returns the mapping with differences from the definition of the intent.
     #[must_use]
-    pub const fn divergences(self, differs: &'static [Divergence]) -> Self {
-        CommandMapping { divergences: differs, ..self }
+    pub const fn divergences(self, divergences: &'static [Divergence]) -> Self {
+        CommandMapping { divergences, ..self }
     }
 
-    /// Returns the carrier with differences of a bridge between a client of the dialect and an agent of another
+    /// Returns the mapping with differences of a bridge between a client of the dialect and an agent of another
     /// dialect.
     #[must_use]
-    pub const fn bridge_divergences(self, alone: &'static [Divergence]) -> Self {
-        CommandMapping { bridge_divergences: alone, ..self }
+    pub const fn bridge_divergences(self, divergences: &'static [Divergence]) -> Self {
+        CommandMapping { bridge_divergences: divergences, ..self }
     }
 }
 

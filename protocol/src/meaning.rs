@@ -1,6 +1,6 @@
 //! The meaning of frames for a conversation: the effect of each event, answer and command on its parts.
 //!
-//! A dialect's table of [`Rule`]s is declared next to its rows. A rule names a row, an effect ([`Reducer`]) and the
+//! A dialect's table of [`Rule`]s is declared next to its rows. A rule names a row, a [`Reducer`] and the
 //! location of its values in the frame ([`Source`]). A [`Reader`] maps a message or a block of the dialect to the
 //! neutral form. The tables are data: one small interpreter in each language applies them to frames and has no
 //! knowledge of any vocabulary (`sdk-ts/src/ui/`).
@@ -27,7 +27,7 @@ pub enum RuleTarget {
     Dialog(&'static str),
 }
 
-/// The effect of a rule on the conversation. The doc of each effect names its slots.
+/// The effect of a rule on the conversation. The doc of each variant names its slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reducer {
     /// Start or end of work: `on`. The reason for a failure is in `error`, or in `refusal` if it applies only during a
@@ -158,7 +158,7 @@ pub enum Condition {
     Lacks(&'static str),
 }
 
-/// A slot of an effect, or a member of a neutral record, with the source of its value.
+/// A slot of a reducer, or a member of a neutral record, with the source of its value.
 pub type Binding = (&'static str, Source);
 
 /// The effect of a row on a part of the conversation.
@@ -168,7 +168,7 @@ pub struct Rule {
     pub on: RuleTarget,
     /// Conditions that must all hold.
     pub when: &'static [Condition],
-    /// Effect of the rule.
+    /// Effect of the rule on the conversation.
     pub reducer: Reducer,
     /// Slots with the sources of their values.
     pub bindings: &'static [Binding],
@@ -191,28 +191,28 @@ impl Rule {
 }
 
 /// Creates a rule for an event.
-pub const fn event(name: &'static str, act: Reducer, slots: &'static [Binding]) -> Rule {
-    Rule { on: RuleTarget::Event(name), when: &[], reducer: act, bindings: slots, over: None }
+pub const fn event(name: &'static str, reducer: Reducer, bindings: &'static [Binding]) -> Rule {
+    Rule { on: RuleTarget::Event(name), when: &[], reducer, bindings, over: None }
 }
 
 /// Creates a rule for a sent command.
-pub const fn sent(name: &'static str, act: Reducer, slots: &'static [Binding]) -> Rule {
-    Rule { on: RuleTarget::Sent(name), when: &[], reducer: act, bindings: slots, over: None }
+pub const fn sent(name: &'static str, reducer: Reducer, bindings: &'static [Binding]) -> Rule {
+    Rule { on: RuleTarget::Sent(name), when: &[], reducer, bindings, over: None }
 }
 
 /// Creates a rule for a successful answer.
-pub const fn answer(name: &'static str, act: Reducer, slots: &'static [Binding]) -> Rule {
-    Rule { on: RuleTarget::Answer(name), when: &[], reducer: act, bindings: slots, over: None }
+pub const fn answer(name: &'static str, reducer: Reducer, bindings: &'static [Binding]) -> Rule {
+    Rule { on: RuleTarget::Answer(name), when: &[], reducer, bindings, over: None }
 }
 
 /// Creates a rule for a rejected command.
-pub const fn refused(name: &'static str, act: Reducer, slots: &'static [Binding]) -> Rule {
-    Rule { on: RuleTarget::Refused(name), when: &[], reducer: act, bindings: slots, over: None }
+pub const fn refused(name: &'static str, reducer: Reducer, bindings: &'static [Binding]) -> Rule {
+    Rule { on: RuleTarget::Refused(name), when: &[], reducer, bindings, over: None }
 }
 
 /// Creates a rule for a dialog.
-pub const fn dialog(name: &'static str, act: Reducer, slots: &'static [Binding]) -> Rule {
-    Rule { on: RuleTarget::Dialog(name), when: &[], reducer: act, bindings: slots, over: None }
+pub const fn dialog(name: &'static str, reducer: Reducer, bindings: &'static [Binding]) -> Rule {
+    Rule { on: RuleTarget::Dialog(name), when: &[], reducer, bindings, over: None }
 }
 
 /// Returns the source of the member at a path.

@@ -304,11 +304,11 @@ pub enum RunEffect {
     MayEnd,
     /// The run is not over: an event will follow.
     Holds,
-    /// As [`RunEffect::MayEnd`], but as [`RunEffect::AllowanceScope`] if the named boolean member is true.
+    /// As [`RunEffect::MayEnd`], but as [`RunEffect::Holds`] if the named boolean member is true.
     MayEndUnless(&'static str),
-    /// As [`RunEffect::MayEnd`], but as [`RunEffect::AllowanceScope`] if the named boolean member is false.
+    /// As [`RunEffect::MayEnd`], but as [`RunEffect::Holds`] if the named boolean member is false.
     MayEndIf(&'static str),
-    /// As [`RunEffect::AllowanceScope`], but as [`RunEffect::MayEnd`] if the named boolean member is false.
+    /// As [`RunEffect::Holds`], but as [`RunEffect::MayEnd`] if the named boolean member is false.
     HoldsIf(&'static str),
     /// The run is over in any case.
     Ends,

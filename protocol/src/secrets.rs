@@ -123,14 +123,14 @@ mod tests {
         for member in MEMBERS {
             assert!(member.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()), "{member}");
         }
-        assert!(MEMBERS.is_sorted(), "members stand in order");
+        assert!(MEMBERS.is_sorted(), "the members are sorted");
         for shape in KEYS {
             assert!(shape.prefix.starts_with(|c: char| c.is_ascii_alphanumeric()), "{}", shape.prefix);
-            assert!(shape.rest >= 9, "{} would be found in plain words", shape.prefix);
+            assert!(shape.rest >= 9, "{} would match ordinary text", shape.prefix);
             assert!(shape.also.is_ascii() && !shape.also.contains(['"', '\\']), "{}", shape.prefix);
         }
         let prefixes: std::collections::BTreeSet<_> = KEYS.iter().map(|shape| shape.prefix).collect();
-        assert_eq!(prefixes.len(), KEYS.len(), "a prefix stands there once");
+        assert_eq!(prefixes.len(), KEYS.len(), "each prefix occurs once");
     }
 
     /// No declared member that clients need is a key by its name.

@@ -1,4 +1,4 @@
-//! What rustc and the const checks cannot see: references between files, documents, counts.
+//! Properties beyond the checks of rustc and the const checks: references between files, documents, counts.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ fn count(index: &Index) -> (usize, usize, usize) {
 fn the_dialects_have_what_their_documents_list() {
     let of = |name: &str| Index::named(name).unwrap();
     assert_eq!(count(&of("pi")), (28, 15, 9));
-    // 9 dialogs and the undocumented `cancel`, of which pisces says that it is as in omp.
+    // 9 dialogs and the undocumented `cancel`, which pisces inherits from omp.
     assert_eq!(count(&of("omp")), (29, 17, 10));
     assert_eq!(count(&of("pisces")), (29, 25, 10));
     for name in ["omp", "pisces"] {
@@ -74,7 +74,7 @@ fn every_reference_is_declared() {
             }
         }
         for name in index.dialect.without {
-            let parent = Index::client(index.dialect.parent.expect("only a child takes something away"));
+            let parent = Index::client(index.dialect.parent.expect("only a child dialect removes commands"));
             assert!(
                 parent.commands.iter().any(|command| command.name == *name),
                 "{name} is not in the parent"
@@ -83,7 +83,7 @@ fn every_reference_is_declared() {
         if let Some(barrier) = index.revision.run_end.barrier {
             assert!(index.commands.iter().any(|command| command.wire == barrier.command), "no {barrier:?}");
         }
-        assert!(index.commands.iter().any(|command| command.run == RunRole::Starts), "nothing starts a run");
+        assert!(index.commands.iter().any(|command| command.run == RunRole::Starts), "no start of a run");
     }
 }
 
@@ -132,7 +132,7 @@ fn docs_are_sentences() {
     }
 }
 
-/// The probe command asks and does nothing else.
+/// The probe command returns data and has no effect.
 #[test]
 fn the_probe_command_changes_nothing() {
     for index in Index::all() {
@@ -144,7 +144,7 @@ fn the_probe_command_changes_nothing() {
     }
 }
 
-/// How sessions are asked for and opened is said in commands that there are, and members that these have.
+/// The commands about sessions, and their members, are declared.
 #[test]
 fn sessions_are_named_by_declared_commands_and_members() {
     for index in Index::all() {
@@ -172,7 +172,7 @@ fn sessions_are_named_by_declared_commands_and_members() {
     }
 }
 
-/// Every span in the declaration, with what has it.
+/// Returns every span in the declaration, with its owner.
 fn spans() -> Vec<(String, Span)> {
     let mut spans = Vec::new();
     for def in declared_types().values() {
@@ -210,7 +210,7 @@ fn spans() -> Vec<(String, Span)> {
     spans
 }
 
-/// A span that names no revision would hold nowhere, or everywhere.
+/// A span with an undeclared revision would hold in no revision, or in all.
 #[test]
 fn spans_name_declared_revisions() {
     let ids: Vec<String> = Index::all().iter().map(Index::id).collect();
@@ -234,17 +234,17 @@ fn a_member_that_is_declared_again_keeps_its_type() {
     }
 }
 
-/// Frames that tell revisions apart are those of the declaration.
+/// The fingerprints of revisions name declared rows.
 #[test]
-fn signs_are_rows_of_the_dialect() {
+fn fingerprints_are_rows_of_the_dialect() {
     for dialect in DIALECTS {
         let all = Index::client(dialect);
         let event = |name: &str| all.events.iter().any(|event| event.name == name);
         let command = |name: &str| all.commands.iter().any(|command| command.wire == name);
-        for sign in
+        for fingerprint in
             dialect.revisions.iter().flat_map(|revision| revision.shows.iter().chain(revision.excludes))
         {
-            let known = match sign {
+            let known = match fingerprint {
                 Fingerprint::Event(name)
                 | Fingerprint::EventMember(name, _)
                 | Fingerprint::EventWithout(name, _) => event(name),
@@ -253,7 +253,7 @@ fn signs_are_rows_of_the_dialect() {
                 | Fingerprint::AnswerBare(name) => command(name),
                 Fingerprint::BareEvent | Fingerprint::WrappedEvent => dialect.framing == Framing::Enveloped,
             };
-            assert!(known, "{}: {sign:?}", dialect.name);
+            assert!(known, "{}: {fingerprint:?}", dialect.name);
         }
     }
 }

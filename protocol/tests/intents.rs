@@ -1,4 +1,4 @@
-//! The tables of intents are about commands that are declared, and about all of them.
+//! The tables of intents cover all declared commands, and no others.
 
 use std::collections::BTreeSet;
 
@@ -15,13 +15,13 @@ fn command<'a>(index: &'a Index, wire: &str) -> Option<&'a Command> {
     index.commands.iter().copied().find(|row| row.wire == wire)
 }
 
-/// Each command carries an intent or says why it carries none.
+/// Each command carries an intent, or is listed with a reason.
 #[test]
 fn every_command_has_an_intent_or_is_dialect_specific() {
     for index in Index::clients() {
         let resolved = resolve(&index);
         for row in &index.commands {
-            let carries = resolved.mappings.iter().any(|carrier| carrier.command == row.wire);
+            let carries = resolved.mappings.iter().any(|mapping| mapping.command == row.wire);
             let own = resolved.dialect_only.iter().any(|own| own.command == row.wire);
             assert!(carries != own, "{}: `{}` carries {carries}, own {own}", index.dialect.name, row.wire);
         }
@@ -44,12 +44,11 @@ fn every_name_of_a_table_is_declared() {
         for made in dialect.intents.derived_events {
             assert!(index.events.iter().any(|row| row.name == *made), "{name}: no event `{made}`");
         }
-        for carrier in dialect.intents.mappings {
-            let row = command(&index, carrier.command);
-            let row = row.unwrap_or_else(|| panic!("{name}: no command `{}`", carrier.command));
-            let intent = intent_spec(carrier.intent).unwrap();
-            for param in
-                carrier.divergences.iter().chain(carrier.bridge_divergences).flat_map(|differs| differs.with)
+        for mapping in dialect.intents.mappings {
+            let row = command(&index, mapping.command);
+            let row = row.unwrap_or_else(|| panic!("{name}: no command `{}`", mapping.command));
+            let intent = intent_spec(mapping.intent).unwrap();
+            for param in mapping.divergences.iter().chain(mapping.bridge_divergences).flat_map(|one| one.with)
             {
                 assert!(
                     member(row.params.map(Ty::Named), &[param]),
@@ -57,25 +56,25 @@ fn every_name_of_a_table_is_declared() {
                     row.wire
                 );
             }
-            for (param, send) in carrier.params {
+            for (param, source) in mapping.params {
                 assert!(
                     member(row.params.map(Ty::Named), &[param]),
                     "{name}: `{}` takes no `{param}`",
                     row.wire
                 );
-                let of: &[&str] = match send {
+                let of: &[&str] = match source {
                     ParamSource::From(param) => &[param],
                     ParamSource::Is(_) => &[],
                     ParamSource::Joined(params, _) => params,
                 };
                 for param in of {
                     let known = intent.params.iter().any(|known| known.name == *param);
-                    assert!(known, "{}: {:?} has no parameter `{param}`", row.wire, carrier.intent);
+                    assert!(known, "{}: {:?} has no parameter `{param}`", row.wire, mapping.intent);
                 }
             }
-            for (slot, source) in carrier.results {
+            for (slot, source) in mapping.results {
                 let known = intent.results.iter().any(|known| known.name == *slot);
-                assert!(known, "{}: {:?} gives no `{slot}`", row.wire, carrier.intent);
+                assert!(known, "{}: {:?} has no result `{slot}`", row.wire, mapping.intent);
                 for path in paths(source) {
                     let names: Vec<&str> = path.split('.').filter(|name| !name.is_empty()).collect();
                     let found = match names.split_first() {
@@ -92,54 +91,54 @@ fn every_name_of_a_table_is_declared() {
     assert!(looked_at > 60, "{looked_at}");
 }
 
-/// What a command needs is sent: from a neutral parameter that is required, or because it names the session.
+/// Required parameters of a command come from a required neutral parameter, or name the session.
 #[test]
 fn required_parameters_are_sent() {
     for index in Index::clients() {
         let session = index.dialect.event_members.first().map(|member| member.name);
-        for carrier in resolve(&index).mappings {
-            let row = command(&index, carrier.command).unwrap();
+        for mapping in resolve(&index).mappings {
+            let row = command(&index, mapping.command).unwrap();
             let Some(Shape::Record { fields, .. }) =
                 row.params.and_then(|name| index.type_def(name)).map(|def| def.shape)
             else {
                 continue;
             };
-            let intent = intent_spec(carrier.intent).unwrap();
+            let intent = intent_spec(mapping.intent).unwrap();
             let required =
                 |param: &str| intent.params.iter().any(|known| known.name == param && known.required);
             for field in fields.iter().filter(|field| field.presence.is_required()) {
-                let sent = carrier.params.iter().find(|(name, _)| *name == field.name);
+                let sent = mapping.params.iter().find(|(name, _)| *name == field.name);
                 let is_there = match sent {
                     None => session == Some(field.name),
                     Some((_, ParamSource::From(param))) => required(param),
                     Some((_, ParamSource::Is(_))) => true,
                     Some((_, ParamSource::Joined(params, _))) => params.iter().any(|param| required(param)),
                 };
-                assert!(is_there, "{}: nothing gives `{}` of `{}`", index.dialect.name, field.name, row.wire);
+                assert!(is_there, "{}: no value for `{}` of `{}`", index.dialect.name, field.name, row.wire);
             }
         }
     }
 }
 
-/// A parameter is sent for an intent, names the session, or says what becomes of it.
+/// A parameter belongs to an intent, names the session, or is listed with its handling.
 #[test]
 fn every_parameter_of_a_command_is_mapped() {
     for index in Index::clients() {
         let session = index.dialect.event_members.first().map(|member| member.name);
         let resolved = resolve(&index);
-        for carrier in &resolved.mappings {
-            let row = command(&index, carrier.command).unwrap();
+        for mapping in &resolved.mappings {
+            let row = command(&index, mapping.command).unwrap();
             let Some(Shape::Record { fields, .. }) =
                 row.params.and_then(|name| index.type_def(name)).map(|def| def.shape)
             else {
                 continue;
             };
-            let beside = || resolved.companions.iter().filter(|beside| beside.command == row.wire);
+            let companions = || resolved.companions.iter().filter(|companion| companion.command == row.wire);
             let sent = |param: &str| {
                 let mut of = resolved.mappings.iter().filter(|known| known.command == row.wire);
                 of.any(|known| known.params.iter().any(|(name, _)| *name == param))
             };
-            let named = beside().flat_map(|beside| beside.params);
+            let named = companions().flat_map(|companion| companion.params);
             assert!(
                 named.clone().all(|param| fields.iter().any(|field| field.name == *param)),
                 "{}",
@@ -155,11 +154,11 @@ fn every_parameter_of_a_command_is_mapped() {
     }
 }
 
-/// What is said to differ is what answers give, or one of the words for more than that.
+/// Divergences name declared results, messages, or one of the constants.
 #[test]
 fn divergences_name_declared_items() {
     let own = DIALECTS.iter().flat_map(|dialect| dialect.intents.mappings);
-    let carried = own.flat_map(|carrier| carrier.divergences.iter().chain(carrier.bridge_divergences));
+    let carried = own.flat_map(|mapping| mapping.divergences.iter().chain(mapping.bridge_divergences));
     let through = INTENTS.iter().filter_map(|row| match &row.without {
         Fallback::Through(_, how) => Some(how),
         Fallback::Lost(_) | Fallback::Seen(_) => None,
@@ -193,7 +192,7 @@ fn divergences_name_declared_items() {
     assert!(looked_at > 10, "{looked_at}");
 }
 
-/// Each intent stands once, and some dialect carries it; what it is done through is there in some dialect too.
+/// Each intent is listed once, and a dialect carries it and the intents that may replace it.
 #[test]
 fn every_intent_is_carried_by_a_dialect() {
     let carried: BTreeSet<Intent> =
@@ -208,7 +207,7 @@ fn every_intent_is_carried_by_a_dialect() {
     }
 }
 
-/// A child's commands stand before those of its parent.
+/// The commands of a child dialect precede those of its parent.
 #[test]
 fn a_child_dialect_uses_its_own_commands() {
     let omp = resolve(&Index::named("omp").unwrap());

@@ -1,4 +1,4 @@
-//! The tables of meaning are about rows that are declared, and about all of them.
+//! The tables of meaning cover all declared rows, and no others.
 
 use agentese_protocol::dialect::Dialect;
 use agentese_protocol::index::declared_types;
@@ -7,35 +7,31 @@ use agentese_protocol::measure::{MEASURES, Measures};
 use agentese_protocol::model::{Event, Field, Shape, Ty};
 use agentese_protocol::{DIALECTS, Index};
 
-/// Every row of a dialect says what it does to a conversation, or stands among those that do nothing.
+/// Every row of a dialect has a rule or is listed as silent.
 #[test]
 fn every_row_has_a_meaning_or_is_silent() {
     for index in Index::clients() {
         let meaning = resolve(&index);
-        let told =
+        let is_covered =
             |on: RuleTarget| meaning.rules.iter().any(|rule| rule.on == on) || meaning.silent.contains(&on);
         let name = index.dialect.name;
         for event in &index.events {
-            assert!(told(RuleTarget::Event(event.name)), "{name}: nothing says what `{}` means", event.name);
+            assert!(is_covered(RuleTarget::Event(event.name)), "{name}: no rule for `{}`", event.name);
         }
         for command in &index.commands {
             let wire = command.wire;
             let any = [RuleTarget::Sent(wire), RuleTarget::Answer(wire), RuleTarget::Refused(wire)]
                 .into_iter()
-                .any(told);
-            assert!(any, "{name}: nothing says what `{wire}` means");
+                .any(is_covered);
+            assert!(any, "{name}: no rule for `{wire}`");
         }
         for dialog in &index.dialogs {
-            assert!(
-                told(RuleTarget::Dialog(dialog.wire)),
-                "{name}: nothing says what `{}` means",
-                dialog.wire
-            );
+            assert!(is_covered(RuleTarget::Dialog(dialog.wire)), "{name}: no rule for `{}`", dialog.wire);
         }
     }
 }
 
-/// A table names rows of its own dialect or of the dialects that take them over, and no row is both told and silent.
+/// A table names rows of its own dialect or of dialects that inherit them; no silent row has a rule.
 #[test]
 fn every_rule_is_about_a_row() {
     for dialect in DIALECTS {
@@ -45,12 +41,12 @@ fn every_rule_is_about_a_row() {
             assert!(row(&index, on).is_some(), "{}: {on:?} is no row", dialect.name);
         }
         for on in dialect.meaning.silent {
-            assert!(!rules.clone().any(|told| told == *on), "{}: {on:?} is told and silent", dialect.name);
+            assert!(!rules.clone().any(|row| row == *on), "{}: silent {on:?} has a rule", dialect.name);
         }
     }
 }
 
-/// The members that rules look at are declared.
+/// The members that rules read are declared.
 #[test]
 fn every_path_of_a_rule_is_declared() {
     let mut looked_at = 0;
@@ -100,7 +96,7 @@ fn every_path_of_a_measure_is_declared() {
     }
 }
 
-/// The paths that a source looks at in the frame itself.
+/// Returns the paths that a source reads in the frame itself.
 fn paths(source: &Source) -> Vec<&'static str> {
     match source {
         Source::Is(_) => Vec::new(),
@@ -115,15 +111,15 @@ fn paths(source: &Source) -> Vec<&'static str> {
     }
 }
 
-/// What a row carries: the types behind `params` and `data`, or that of the frame itself.
-struct CommandMembers {
+/// The members of a row: the types of `params` and `data`, or that of the frame itself.
+struct RowMembers {
     body: Option<Ty>,
     params: Option<Ty>,
     data: Option<Ty>,
 }
 
-fn row(index: &Index, on: RuleTarget) -> Option<CommandMembers> {
-    let body = |ty: Option<Ty>| CommandMembers { body: ty, params: None, data: None };
+fn row(index: &Index, on: RuleTarget) -> Option<RowMembers> {
+    let body = |ty: Option<Ty>| RowMembers { body: ty, params: None, data: None };
     let event = |known: &&&'static Event| RuleTarget::Event(known.name) == on;
     match on {
         RuleTarget::Event(_) => {
@@ -138,23 +134,23 @@ fn row(index: &Index, on: RuleTarget) -> Option<CommandMembers> {
             let params = row.params.map(Ty::Named);
             Some(match on {
                 RuleTarget::Sent(_) => body(params),
-                _ => CommandMembers { body: None, params, data: row.result },
+                _ => RowMembers { body: None, params, data: row.result },
             })
         }
     }
 }
 
-/// Whether a path leads to a declared member.
+/// Returns `true` if a path leads to a declared member.
 fn leads(dialect: &Dialect, index: &Index, on: RuleTarget, path: &str) -> bool {
     let Some(carried) = row(index, on) else { return false };
     let mut names = path.split('.').filter(|name| !name.is_empty());
     let Some(first) = names.next() else { return true };
     let rest: Vec<&str> = names.collect();
-    // Every event of some dialects has members of its own besides, and every dialog an id.
+    // Every event of some dialects has additional members.
     let common = dialect.event_members.iter().any(|field| field.name == first);
     match (on, first) {
         (RuleTarget::Answer(_) | RuleTarget::Refused(_), "params") => member(carried.params, &rest),
-        // Whether there are data is seen in answers without any.
+        // Rules also read `data` of answers without data, to check its presence.
         (RuleTarget::Answer(_), "data") => rest.is_empty() || member(carried.data, &rest),
         (RuleTarget::Refused(_), "error") => rest.is_empty(),
         (RuleTarget::Answer(_) | RuleTarget::Refused(_), _) => false,

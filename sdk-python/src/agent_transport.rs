@@ -49,7 +49,7 @@ impl AgentTransport {
     /// Takes the transport, once.
     pub fn take(&self, py: Python<'_>) -> PyResult<Transport> {
         let taken = self.inner.get(py)?.cell.lock().take();
-        taken.ok_or_else(|| errors::usage(py, "somebody talks to this agent already"))
+        taken.ok_or_else(|| errors::usage(py, "this agent already has a client"))
     }
 
     /// Returns the queue of its frames and lines of stderr.

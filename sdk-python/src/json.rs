@@ -15,7 +15,7 @@ pub fn to_python<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>
     let value = reader.value(0)?;
     reader.skip_whitespace();
     if reader.at < text.len() {
-        return Err(reader.error("nothing more"));
+        return Err(reader.error("the end of the text"));
     }
     Ok(value)
 }
@@ -45,7 +45,7 @@ impl<'py> Parser<'py, '_> {
 
     fn value(&mut self, depth: usize) -> PyResult<Bound<'py, PyAny>> {
         if depth > MAX_DEPTH {
-            return Err(self.error("fewer levels"));
+            return Err(self.error("fewer levels of nesting"));
         }
         match self.peek() {
             b'{' => self.object(depth),
@@ -119,7 +119,7 @@ impl<'py> Parser<'py, '_> {
         let raw = self.text.get(start..self.at).unwrap_or_default();
         match scan::string(raw) {
             Some(text) => Ok(PyString::new(self.py, &text)),
-            None => Err(self.error("a sound escape")),
+            None => Err(self.error("a valid escape")),
         }
     }
 

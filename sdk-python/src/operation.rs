@@ -108,7 +108,7 @@ impl Operation {
     ) -> PyResult<Bound<'py, PyAny>> {
         let outcome = self.task.get(py)?.cell.outcome().take();
         match outcome {
-            None => Err(errors::usage(py, "the outcome is not there yet, or has been taken")),
+            None => Err(errors::usage(py, "the outcome is not available yet, or was already taken")),
             Some(Err(error)) => Err(errors::from_core(py, &error)),
             Some(Ok(Outcome::Terminated(end))) => errors::termination(py, &end),
             Some(Ok(Outcome::Data(data))) => match decoder {

@@ -75,8 +75,8 @@ impl Tap for ConnectionTap {
             Diagnostic::DialogMalformed { method, reason } => {
                 ("dialog_malformed", format!("`{method}`: {reason}"))
             }
-            Diagnostic::OtherRevision { told, seen } => {
-                ("other_revision", format!("the agent speaks {seen}, not {told}"))
+            Diagnostic::OtherRevision { named, seen } => {
+                ("other_revision", format!("the agent speaks {seen}, not {named}"))
             }
             Diagnostic::Chunks { reason } => ("chunks", reason.clone()),
             Diagnostic::InexactNumber { number } if crate::json::is_exact(number) => return,

@@ -79,6 +79,6 @@ def test_fm_f25_chunked_answer_is_assembled_and_broken_chunks_are_reported(kind)
     with playing(script) as end, kind().connect(omp, end, timeout=LIMIT, **tap) as client:
         assert client.call("get_last_assistant_text").text == "whole"
         [(found, told)] = client.client.diagnostics()
-        assert (found, told.endswith("pieces of a came, then piece 2 of a")) == ("chunks", True)
+        assert (found, told.endswith("pieces of a, then piece 2 of a")) == ("chunks", True)
     # A tap receives a frame in pieces once it is whole: no piece with a key is shown.
     assert [direction for direction, _ in shown] == ["sent", "received"] and "whole" in shown[1][1]

@@ -49,5 +49,5 @@ def test_time_stops_a_run(kind):
 @pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
 def test_limit_on_unreported_value_is_rejected(kind):
     with playing(lambda peer: peer.serve_until_closed()) as end, kind().connect(opal, end, timeout=LIMIT) as client:
-        with pytest.raises(UsageError, match="do not tell what a run costs: leave max_cost out"):
+        with pytest.raises(UsageError, match="do not report a run's cost: leave max_cost out"):
             client.call("agent_prompt", session_id="s", text="go", limits=RunLimits(max_cost=1.0))

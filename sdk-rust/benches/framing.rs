@@ -1,4 +1,4 @@
-//! How fast bytes become lines. Run with `cargo bench -p agentese --bench framing`.
+//! Speed of splitting bytes into lines. Run with `cargo bench -p agentese --bench framing`.
 
 use std::hint::black_box;
 
@@ -12,7 +12,7 @@ fn main() {
 
 /// Bytes per benchmark run.
 const TOTAL: usize = 8 * 1024 * 1024;
-/// Bytes per push: what one read asks for.
+/// Bytes per push: the size of one read.
 const CHUNK: usize = 256 * 1024;
 
 /// Lines of this many bytes, JSON-like, with a little text that is not ASCII.
@@ -51,7 +51,7 @@ fn push_in_place(bencher: Bencher, length: usize) {
     });
 }
 
-/// From memory, so that only the reader's own work counts; texts are dropped batch by batch.
+/// From memory, so that only the reader's own work is measured; texts are dropped batch by batch.
 #[divan::bench(args = LENGTHS)]
 fn reader_owned(bencher: Bencher, length: usize) {
     let stream = lines(length);

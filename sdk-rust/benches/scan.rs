@@ -1,4 +1,4 @@
-//! How fast routing fields are found. Run with `cargo bench -p agentese --bench scan`.
+//! Speed of finding routing fields. Run with `cargo bench -p agentese --bench scan`.
 
 use std::hint::black_box;
 
@@ -17,7 +17,7 @@ const WANTED: MemberSet<4> = MemberSet::new([
     inner("assistantMessageEvent", "delta"),
 ]);
 
-/// Text in which a JSON escape stands about every 20 characters: mostly line ends, some quotes.
+/// Text with a JSON escape about every 20 characters: mostly line ends, some quotes.
 fn text(length: usize) -> String {
     let words = [
         "let frames = read;",
@@ -43,7 +43,7 @@ fn message(text: &str) -> String {
     )
 }
 
-/// A 50 KB update: the snapshot stands in it twice.
+/// A 50 KB update, which contains the snapshot twice.
 fn update(order: &str) -> String {
     let text = if order == "all_quotes" {
         "she said to \\\"everyone\\\" around here ".repeat(700)
@@ -77,7 +77,7 @@ fn skipping_scan(bencher: Bencher, frame: &str) {
         .bench(|| scan(black_box(&text), &WANTED).unwrap()[0].map(str::len));
 }
 
-/// The floor: one pass that looks at nothing but quotes.
+/// The lower bound: one pass that finds nothing but quotes.
 #[divan::bench(args = FRAMES)]
 fn memchr_alone(bencher: Bencher, frame: &str) {
     let text = update(frame);

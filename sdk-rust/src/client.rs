@@ -214,9 +214,9 @@ impl<D: Dialect> RpcClient<D> {
         I: IntoIterator<Item = S>,
         S: Into<std::ffi::OsString>,
     {
-        let mut words = command.into_iter().map(Into::into);
-        let program = words.next().unwrap_or_default();
-        Self::builder().spawn(ChildOptions::new(program).args(words))
+        let mut parts = command.into_iter().map(Into::into);
+        let program = parts.next().unwrap_or_default();
+        Self::builder().spawn(ChildOptions::new(program).args(parts))
     }
 
     /// Connects to the agent at the other end of a transport. Must be called on a tokio runtime.

@@ -3,13 +3,13 @@
 //!
 //! ```no_run
 //! use agentese::pi::{self, Pi, QueueMode, SessionState, SessionStateBuilder, ThinkingLevel};
-//! use agentese::serve::{Call, Refusal};
+//! use agentese::serve::{Call, CommandError};
 //! use agentese::wire::{Maybe, NoParams};
 //!
 //! struct Quiet;
 //!
 //! impl pi::Service for Quiet {
-//!     async fn get_state(&self, _: NoParams, _: Call<Pi, SessionState>) -> Result<SessionState, Refusal> {
+//!     async fn get_state(&self, _: NoParams, _: Call<Pi, SessionState>) -> Result<SessionState, CommandError> {
 //!         let state = SessionStateBuilder {
 //!             thinking_level: ThinkingLevel::Off,
 //!             is_streaming: false,
@@ -273,7 +273,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                         () = handlers => stopped.await,
                         () = stopped => {
                             if tokio::time::timeout(options.drain, handlers).await.is_err() {
-                                tracing::warn!("a handler goes on after all work was stopped; it is let go of");
+                                tracing::warn!("a handler did not end after all work was stopped");
                             }
                         }
                     }
@@ -338,7 +338,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                 let work = match lets {
                     Ok(()) => self.service.clone().dispatch(command, call.clone()),
                     // In every dialect the sender must be able to identify the rejected command.
-                    Err(refusal) => futures::future::ready(Err(refusal.invalid_params())).boxed(),
+                    Err(error) => futures::future::ready(Err(error.invalid_params())).boxed(),
                 };
                 let ran = FinishedCommand { lane, session: session.clone(), bytes };
                 let guarded = AssertUnwindSafe(work).catch_unwind().map(move |result| {

@@ -43,7 +43,7 @@ pub use panel::{
 
 /// The dialect is unknown, or its feature is off.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown dialect \"{0}\"")]
+#[error("unknown dialect \"{0}\"; known: {known}", known = crate::dynamic::known())]
 pub struct UnknownDialectError(pub String);
 
 /// A view of the conversation in the frames of both directions. Unreadable frames and frames without an

@@ -80,7 +80,7 @@ fn growth_events_add_up_to_the_final_message() {
         for event in events(&session.transcript) {
             match event {
                 Event::TextGrew { message, text, .. } => grown.entry(message).or_default().push_str(&text),
-                Event::BlockChanged { .. } | Event::Replaced { .. } => is_plain = false,
+                Event::BlockChanged { .. } | Event::ConversationReplaced { .. } => is_plain = false,
                 Event::MessageEnded { message } if is_plain && grown.contains_key(&message.key) => {
                     assert_eq!(grown[&message.key], message.text(), "{}", session.transcript);
                     whole += 1;

@@ -39,5 +39,5 @@ async fn fm_f13_the_buffers_of_a_long_line_are_given_back() {
     writer.write_all(b"{\"type\":\"agent_start\"}\n").await.unwrap();
     events.next_raw().await.unwrap().unwrap();
     let kept = resident_kib().saturating_sub(before);
-    assert!(kept < 20 << 10, "{kept} KiB are kept");
+    assert!(kept < 20 << 10, "{kept} KiB remain in use");
 }

@@ -90,7 +90,7 @@ fn there_are_eight_examples_of_less_than_forty_lines() {
         assert!(text.lines().count() < 45, "{name} has {} lines", text.lines().count());
         let code = text.lines().filter(|line| !line.is_empty() && !line.starts_with("//!")).count();
         assert!(code < 40, "{name} has {code} lines of code");
-        assert!(text.starts_with("//! "), "{name} says what it does");
+        assert!(text.starts_with("//! "), "{name} starts with a description");
     }
 }
 

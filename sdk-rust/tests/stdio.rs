@@ -17,10 +17,10 @@ use tokio::io::AsyncWriteExt;
 
 #[tokio::test]
 #[ignore = "is the child of the other tests"]
-#[allow(clippy::print_stdout, reason = "foreign prints are what is tested")]
+#[allow(clippy::print_stdout, reason = "the test is about foreign prints")]
 async fn server() {
-    let carrier = std::env::var("AGENTESE_STDIO").expect("is started by the other tests");
-    if carrier == "pipe" {
+    let stdio_kind = std::env::var("AGENTESE_STDIO").expect("is started by the other tests");
+    if stdio_kind == "pipe" {
         drop(stdio().unwrap());
         // The pipes of the parent are unchanged for their other users.
         for flags in [fcntl_getfl(std::io::stdin()).unwrap(), fcntl_getfl(std::io::stdout()).unwrap()] {
@@ -46,10 +46,10 @@ async fn server() {
     writer.flush().await.unwrap();
 }
 
-fn server_over(carrier: &str, stdin: impl Into<Stdio>, stdout: impl Into<Stdio>) -> std::process::Child {
+fn server_over(stdio_kind: &str, stdin: impl Into<Stdio>, stdout: impl Into<Stdio>) -> std::process::Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "server", "--nocapture"])
-        .env("AGENTESE_STDIO", carrier)
+        .env("AGENTESE_STDIO", stdio_kind)
         .stdin(stdin)
         .stdout(stdout)
         .stderr(Stdio::piped())

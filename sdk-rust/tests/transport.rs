@@ -288,7 +288,7 @@ async fn closing_stdin_from_outside_wakes_the_writer() {
     let writing = tokio::spawn(async move {
         let big = vec![b'x'; 1024 * 1024];
         let written = writer.write(&big).await.unwrap();
-        assert!(written < big.len(), "a pipe that nobody reads is full by now");
+        assert!(written < big.len(), "a pipe without a reader is full");
         blocked.send(()).unwrap();
         writer.write_all(&big).await
     });

@@ -172,7 +172,7 @@ fn a_message_grows_from_pieces_and_ends_with_the_final_message() {
     let ended = view.conversation();
     assert_eq!((ended.messages[0].text().as_str(), ended.messages[0].state), ("Hello!", MessageState::Done));
     assert_eq!((ended.usage.output, ended.usage.cost, ended.run.state), (Some(2), Some(0.5), RunState::Idle));
-    assert_eq!(grown.messages[0].text(), "Hello", "what somebody holds does not change");
+    assert_eq!(grown.messages[0].text(), "Hello", "an earlier conversation does not change");
 }
 
 #[test]

@@ -79,7 +79,7 @@ impl Server {
         pi::Client::connect(self.transport().await)
     }
 
-    #[expect(clippy::result_large_err, reason = "the error is what tungstenite asks of a callback")]
+    #[expect(clippy::result_large_err, reason = "tungstenite prescribes the error of the callback")]
     async fn serve(self, stream: DuplexStream) {
         let mut query = String::new();
         let accepted = accept_hdr_async(stream, |request: &Request, response: Response| {
@@ -198,9 +198,9 @@ async fn a_lost_connection_goes_on_where_it_was_and_no_command_runs_twice() {
     server.cut();
     soon(call).await.unwrap().unwrap();
     soon(client.abort()).await.unwrap();
-    assert_eq!(server.state().sent.len(), 3, "each was carried out once");
+    assert_eq!(server.state().sent.len(), 3, "each was executed once");
     let calls = server.state().calls.clone();
-    assert_eq!(calls[1], format!("{}&have=1", calls[0]), "the same name, and what it has");
+    assert_eq!(calls[1], format!("{}&have=1", calls[0]), "the same name, with the position");
 }
 
 #[tokio::test(start_paused = true)]
@@ -318,7 +318,7 @@ async fn writes_wait_for_a_server_that_does_not_read() {
     let mut written = 0;
     while timeout(Duration::from_secs(5), writer.write_all(line.as_bytes())).await.is_ok() {
         written += line.len();
-        assert!(written < 1024 * 1024, "a megabyte was taken by nobody");
+        assert!(written < 1024 * 1024, "a megabyte was accepted without a reader");
     }
     assert!(written > 0);
 }
@@ -353,7 +353,7 @@ async fn a_client_that_is_gone_leaves_nothing_behind() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     server.state().refuses = false;
     tokio::time::sleep(Duration::from_secs(60)).await;
-    assert_eq!(server.state().calls.len(), 1, "nobody wants it back");
+    assert_eq!(server.state().calls.len(), 1, "the client does not reconnect");
 }
 
 #[tokio::test]
@@ -383,6 +383,6 @@ async fn a_server_without_websocket_or_answer_is_distinguished() {
         soon(websocket::connect_with(ADDRESS, options)).await.unwrap_err()
     }
     let refused = dialled(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n").await;
-    assert_eq!(refused.to_string(), "memory:1 gives no WebSocket: 403 Forbidden");
+    assert_eq!(refused.to_string(), "memory:1 does not accept a WebSocket: 403 Forbidden");
     assert!(matches!(dialled(b"").await, ConnectError::TimedOut { .. }));
 }

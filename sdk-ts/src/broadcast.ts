@@ -67,7 +67,7 @@ export class Broadcast {
     }
     if (this.#log === undefined) {
       throw new UsageError(
-        "the events of this stream are being read already, or were read: begin all loops before the first await, or call `client.events()` for a stream of its own",
+        "the events of this stream are already being read, or were read: start all loops before the first await, or call `client.events()` for a separate stream",
       );
     }
     const queue = this.#first.copy(this.#log);

@@ -107,7 +107,7 @@ function checkShape(shapes: Shapes, shape: Shape, value: JsonValue | undefined, 
   }
   if ("choice" in shape) {
     const fitting = shape.choice.some((type) => checkType(shapes, type, value, path) === undefined);
-    return fitting ? undefined : mismatch(path, "fits none of the declared forms");
+    return fitting ? undefined : mismatch(path, "does not fit any of the declared forms");
   }
   if (!isObject(value)) return mismatch(path, `expected an object, found ${typeName(value)}`);
   if ("variants" in shape) {

@@ -68,14 +68,14 @@ export class Assembler {
   interrupt(by: string): string | undefined {
     const pending = this.#pending;
     this.#pending = undefined;
-    return pending && `${pending.pieces.length} of ${pending.count} pieces of ${pending.id} came, then ${by}`;
+    return pending && `received ${pending.pieces.length} of ${pending.count} pieces of ${pending.id}, then ${by}`;
   }
 
   /** Adds the piece in an event. */
   add(chunks: Chunks, event: JsonObject): AssemblyResult {
     const piece = read(chunks, event);
     if (typeof piece === "string") {
-      const error = this.interrupt("a piece that cannot be read");
+      const error = this.interrupt("an unreadable piece");
       return { error: error === undefined ? piece : `${error}; ${piece}` };
     }
     const { id, index, count, length, bytes } = piece;
@@ -86,7 +86,7 @@ export class Assembler {
     const also = (reason: string): string => (error === undefined ? reason : `${error}; ${reason}`);
     if (!isNext) {
       error = this.interrupt(`piece ${index} of ${id}`);
-      if (index > 0) return { error: error ?? `piece ${index} of ${id} came without those before it` };
+      if (index > 0) return { error: error ?? `piece ${index} of ${id} came without earlier pieces` };
     }
     const pending = (this.#pending ??= { id, count, length, bytes: 0, pieces: [] });
     pending.pieces.push(bytes);
@@ -94,7 +94,7 @@ export class Assembler {
     const isWhole = pending.pieces.length === count;
     if (pending.bytes > length || (isWhole && pending.bytes < length)) {
       this.#pending = undefined;
-      return { error: also(`the pieces of ${id} have ${pending.bytes} bytes and should have ${length}`) };
+      return { error: also(`the pieces of ${id} have ${pending.bytes} bytes, expected ${length}`) };
     }
     if (!isWhole) return { error };
     this.#pending = undefined;
@@ -130,8 +130,8 @@ function read(chunks: Chunks, event: JsonObject): Piece | string {
     numbers.push(value);
   }
   const [index = 0, count = 0, length = 0] = numbers;
-  if (length > chunks.most) return `${id} has ${length} bytes; the most is ${chunks.most}`;
-  if (index >= count || count > length) return `piece ${index} of ${count} of ${id}, which has ${length} bytes, is none`;
+  if (length > chunks.most) return `${id} has ${length} bytes; the limit is ${chunks.most}`;
+  if (index >= count || count > length) return `invalid piece ${index} of ${count} of ${id} with ${length} bytes`;
   if (data === "") return `piece ${index} of ${id} is empty`;
   try {
     return { id, index, count, length, bytes: Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0)) };

@@ -157,7 +157,7 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
    */
   async sendRaw(line: string): Promise<void> {
     const { ended, writer } = this.#connection;
-    if (line.includes("\n")) throw new UsageError("a raw line cannot hold a line feed");
+    if (line.includes("\n")) throw new UsageError("a raw line must not contain a line feed");
     if (ended !== undefined) throw ended;
     writer.checkCapacity("a raw line");
     await writer.writeAndFlush(line);

@@ -39,13 +39,13 @@ export function policyLine(spec: Spec<AnyTypes>, id: string, method: string): st
   const fallback = declared?.fallback ?? others.find((dialog) => dialog.fallback !== undefined)?.fallback;
   if (fallback !== undefined) return answerLine(spec, id, method, fallback);
   if (flat) return undefined;
-  const [code, message] = declared ? [-32000, "Nobody is there to answer"] : [-32601, "Method not found"];
+  const [code, message] = declared ? [-32000, "No user is available to answer"] : [-32601, "Method not found"];
   return `{"jsonrpc":"2.0","id":${id},"error":{"code":${code},"message":"${message}"}}`;
 }
 
 /** Returns the mismatch between an answer and its declaration; `undefined` if the answer is valid. */
 export function answerMismatch(declared: DialogSpec, members: unknown): string | undefined {
-  if (typeof members !== "object" || members === null) return `the answer is ${JSON.stringify(members)}, no object`;
+  if (typeof members !== "object" || members === null) return `the answer is ${JSON.stringify(members)}, not an object`;
   for (const [name, type] of Object.entries(declared.answer ?? {})) {
     const value: unknown = (members as Record<string, unknown>)[name];
     if (value === undefined && type.endsWith("?")) continue;

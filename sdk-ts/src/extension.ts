@@ -372,7 +372,7 @@ export class Extension {
   /** Serves the agent until it closes the connection. Afterwards the process ends within half a second. */
   async run(): Promise<void> {
     if (process.stdin.isTTY) {
-      throw new Error("an extension is started by an agent, which talks to it over stdin and stdout");
+      throw new Error("an extension must be started by an agent, which uses its stdin and stdout");
     }
     this.#isServing = true;
     let rest = "";

@@ -48,7 +48,7 @@ export class OutcomeTracker {
   outcome(): RunOutcome {
     if (this.#outcome === "aborted") return "aborted";
     if (this.#outcome === "failed" && !this.#isAborted) {
-      return new RunFailedError(this.#message ?? "the agent does not say why", this.#code, this.#retryable);
+      return new RunFailedError(this.#message ?? "the agent gave no reason", this.#code, this.#retryable);
     }
     return this.#isAborted && this.#outcome !== "fine" ? "aborted" : "done";
   }

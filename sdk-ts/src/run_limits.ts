@@ -63,9 +63,9 @@ export class RunLimits {
    */
   meter(dialect: string, reached: (failure: RunFailedError) => void): Meter {
     const found = Object.hasOwn(measures, dialect) ? measures[dialect] : undefined;
-    if (found === undefined) throw new UsageError(`agents of ${dialect} do not tell what a run uses`);
+    if (found === undefined) throw new UsageError(`agents of ${dialect} do not report a run's usage`);
     if (this.limits.maxCost !== undefined && found.cost === undefined) {
-      throw new UsageError(`agents of ${dialect} do not tell what a run costs: leave max_cost out`);
+      throw new UsageError(`agents of ${dialect} do not report a run's cost: leave max_cost out`);
     }
     return new RunMeter(this.limits, found, reached);
   }

@@ -49,7 +49,7 @@ export class Termination extends AgentError {
 }
 
 function describe(reason: TerminationReason, { exit, cause, isClosedByUs }: TerminationFacts): string {
-  if (reason === "closed" || isClosedByUs) return "the connection was closed by this side";
+  if (reason === "closed" || isClosedByUs) return "the client closed the connection";
   const ended = {
     exited: `the agent ${describeExit(exit)}`,
     end_of_stream: "the agent closed its output",

@@ -39,7 +39,7 @@ const MAX_QUESTIONS = 1024;
 const SERVER_MESSAGE_PREFIX = '{"agentese":';
 
 /** Error of a connection that cannot resume at its last position. */
-const RELOAD_ERROR = "reload: the server no longer has what was missed";
+const RELOAD_ERROR = "reload: the server no longer has the missed messages";
 
 /**
  * Connects to an agent behind a WebSocket, for a client of its dialect. Resolves when the connection is open.
@@ -204,7 +204,7 @@ class ReconnectingSocket {
     const key = isAnswer ? `${ANSWER_PREFIX}${id}` : id;
     for (;;) {
       const socket = this.#socket;
-      if (this.#isEnded) throw new Error("the connection is over");
+      if (this.#isEnded) throw new Error("the connection has ended");
       if (socket?.readyState === OPEN && socket.bufferedAmount <= MAX_BUFFERED) {
         if (key !== undefined) this.#unsettled.set(key, line);
         return socket.send(line);

@@ -278,5 +278,5 @@ test("an agent that dies at its start is reported with its exit code and the end
   const script = "echo 'first' >&2; echo 'no key: sk-ant-0123456789abcdefghij' >&2; exit 3";
   const error = await soon(connect(await spawnChild(["sh", "-c", script])).catch((failure: unknown) => failure));
   assert.ok(error instanceof NotRecognisedError);
-  assert.match(error.message, /it ended before it said anything \(exited with code 3\): no key: \[redacted\]/);
+  assert.match(error.message, /it ended without output \(exited with code 3\): no key: \[redacted\]/);
 });

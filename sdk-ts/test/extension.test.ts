@@ -347,5 +347,5 @@ test("an extension started without an agent prints a usage text", async (context
   agent.offered.catch(() => undefined);
   agent.child.stdin.on("error", () => undefined);
   assert.notEqual(await agent.exit(), 0);
-  assert.match(agent.stderr, /an extension is started by an agent/);
+  assert.match(agent.stderr, /an extension must be started by an agent/);
 });

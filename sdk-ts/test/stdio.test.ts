@@ -119,7 +119,7 @@ test("a program is started, answers, and ends with its input", async () => {
   const end = await soon(client.close());
   assert.deepEqual([end.reason, end.exit?.code, end.exit?.signal], ["exited", 0, null]);
   assert.ok(end.isClosedByUs);
-  assert.equal(end.message, "the connection was closed by this side");
+  assert.equal(end.message, "the client closed the connection");
   assert.ok(!alive(client.processId));
 });
 

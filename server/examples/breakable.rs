@@ -1,4 +1,4 @@
-//! An agent that breaks inside where its user says `break`, for tests of what clients hear then.
+//! An agent with an internal error on the prompt `break`, for tests of the messages to clients after it.
 //!
 //! ```text
 //! breakable DIALECT SCRIPT.json
@@ -31,7 +31,7 @@ impl Provider for Breakable {
             _ => None,
         };
         let last = request.messages.iter().filter_map(words).last();
-        assert!(!last.is_some_and(|text| text.contains("\"break\"")), "as the user wished");
+        assert!(!last.is_some_and(|text| text.contains("\"break\"")), "the prompt is `break`");
         self.0.stream(request)
     }
 }

@@ -8,7 +8,7 @@
 //! let (ours, theirs) = agentese::transport::memory_pair(1 << 16);
 //! let server = Server::builder().cwd(std::env::temp_dir()).build();
 //! let served = tokio::spawn(server.serve(theirs));
-//! drop(ours); // A client would speak here; this one hangs up.
+//! drop(ours); // A client would send commands here; this one closes the connection.
 //! served.await?;
 //! # Ok::<(), tokio::task::JoinError>(())
 //! # })?;
@@ -22,9 +22,9 @@
 //!
 //! | layer | purpose |
 //! |---|---|
-//! | [`server`] | assembly of the parts to one agent |
-//! | [`fronts`] | one dialect each: conversion between the wire and the desk |
-//! | [`desk`] | one conversation: the work on a command, in every dialect |
+//! | [`server`] | assembly of the components to one agent |
+//! | [`dialects`] | one dialect each: conversion between the wire and the conversation |
+//! | [`conversation`] | one conversation: the work on a command, in every dialect |
 //! | [`extensions`], [`mcp`] | programs that the user adds, in the agent's own protocol and in MCP |
 //! | [`engine`] | prompts, runs, queues |
 //! | [`ui`] | the user of the client, as a trait |
@@ -32,7 +32,7 @@
 //! | [`prompt`] | system prompts |
 //! | [`providers`], [`tools`], [`session`], [`config`] | models, tools, conversations, paths and the user's decisions |
 //! | [`export`] | sessions as readable pages |
-//! | [`world`] | time and chance |
+//! | [`runtime`] | time and chance |
 
 #[doc(inline)]
 pub use agentese_server_base::{config, runtime, ui};

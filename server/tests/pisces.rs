@@ -147,7 +147,7 @@ fn text(result: &Value) -> &str {
 
 /// Returns the events about subagents, as `type id status`.
 fn subagent_events(frames: &[Value]) -> Vec<String> {
-    let told = frames
+    let events = frames
         .iter()
         .filter(|frame| frame["type"].as_str().is_some_and(|kind| kind.starts_with("subagent_")));
     let line = |frame: &Value| {
@@ -156,7 +156,7 @@ fn subagent_events(frames: &[Value]) -> Vec<String> {
         let more = more.into_iter().filter(|value| !value.is_null()).map(|value| format!(" {value}"));
         format!("{kind} {}{}", frame["id"].as_str().unwrap(), more.collect::<String>().replace('"', ""))
     };
-    told.map(line).collect()
+    events.map(line).collect()
 }
 
 /// Returns the leftovers in a folder: worktrees, leases, outputs.
@@ -174,9 +174,9 @@ fn left_behind(place: &Path) -> Vec<PathBuf> {
 
 /// Waits until no leftovers of a call exist: no file, worktree or branch.
 async fn assert_clean(place: &Path) {
-    let begun = Instant::now();
+    let start = Instant::now();
     while !left_behind(place).is_empty() {
-        assert!(begun.elapsed() < LONG, "{:?}", left_behind(place));
+        assert!(start.elapsed() < LONG, "{:?}", left_behind(place));
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let work = place.join("work");

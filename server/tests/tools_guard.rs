@@ -244,7 +244,7 @@ fn a_killed_guard_leaves_nothing() {
         });
         let command = "echo $$; until [ -e go ]; do :; done; kill -9 $PPID; sleep 300; true";
         let text = fails(&context, "bash", json!({"command": command})).await;
-        assert!(text.ends_with("Command was lost: the guard of the command was killed"), "{text}");
+        assert!(text.ends_with("Command was lost: the guard process of the command was killed"), "{text}");
         assert_gone(number(&text));
     });
 }
@@ -319,7 +319,7 @@ fn program_that_is_not_a_guard_is_rejected() {
     for program in ["/bin/true", "/bin/echo", "/nowhere/guard"] {
         let context = place.context_of(LocalSpawner::new(Some(program.into())));
         let text = block_on(fails(&context, "bash", json!({"command": "echo hi"})));
-        assert!(text.ends_with("does not act as a guard") || text.contains("ENOENT"), "{text}");
+        assert!(text.ends_with("did not start as a guard process") || text.contains("ENOENT"), "{text}");
     }
     let ended = Command::new(this_binary())
         .args([guard::GUARD_COMMAND, "--", "true"])

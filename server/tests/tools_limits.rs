@@ -32,7 +32,7 @@ const TESTS: &[(&str, fn())] = &[
     ("fm_f82_a_fork_bomb_ends_with_its_call", a_fork_bomb),
     ("directories_that_cannot_be_read_are_left_out_with_a_note", without_rights),
     ("a_file_in_a_directory_that_takes_no_new_file_is_written", in_a_closed_directory),
-    ("a_file_of_somebody_else_is_written_and_stays_theirs", file_of_another_user),
+    ("a_file_of_another_user_is_written_and_keeps_its_owner", file_of_another_user),
     ("an_edit_of_a_large_file_takes_little_more_memory_than_the_file", a_large_file),
     ("a_file_that_is_a_mount_of_its_own_is_written", on_a_mount),
 ];
@@ -333,7 +333,7 @@ fn in_a_closed_directory() {
 fn file_of_another_user() {
     let file = std::env::current_exe().unwrap().with_file_name("shared").join("file");
     let Ok(before) = file.metadata().map(|metadata| (metadata.uid(), metadata.gid(), metadata.ino())) else {
-        println!("skipped: only the superuser makes a file of somebody else");
+        println!("skipped: only the superuser can create a file of another user");
         return;
     };
     assert_ne!(before.0, getuid().as_raw());

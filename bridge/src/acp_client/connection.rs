@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 const RESPONSE_LIMIT: Duration = Duration::from_secs(120);
 
 /// The error for callers after a disconnect of the agent.
-const DISCONNECTED: &str = "the agent is gone";
+const DISCONNECTED: &str = "the agent has disconnected";
 
 /// The time limit for the exit of an agent that has closed its output.
 const EXIT_LIMIT: Duration = Duration::from_secs(2);
@@ -108,8 +108,9 @@ impl AcpConnection {
             };
             // An agent may close its output and continue to run.
             let exit = tokio::time::timeout(EXIT_LIMIT, exit).await.ok().flatten();
-            reading
-                .disconnect(&exit.map_or_else(|| "it closed its output".to_owned(), |exit| exit.to_string()));
+            reading.disconnect(
+                &exit.map_or_else(|| "the agent closed its output".to_owned(), |exit| exit.to_string()),
+            );
         });
         (Self { inner, child }, receiver)
     }
@@ -121,7 +122,7 @@ impl AcpConnection {
         self.inner.wait_for_response(id, command.name(), answered).await
     }
 
-    /// Calls a method. The receiver of messages first gets the outcome, wrapped by `heard`, in order with the
+    /// Calls a method. The receiver of messages first gets the outcome, wrapped by `wrap`, in order with the
     /// messages. Sends the request before returning.
     pub fn call_in_order(
         &self,
@@ -194,8 +195,8 @@ impl ConnectionInner {
     }
 
     fn reject(&self, id: &Value, failure: Failure, values: &[(&str, &str)]) {
-        let refusal = failure.command_error(values);
-        let error = json!({"code": refusal.code, "message": refusal.message});
+        let rejection = failure.command_error(values);
+        let error = json!({"code": rejection.code, "message": rejection.message});
         self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
     }
 
@@ -228,7 +229,7 @@ impl ConnectionInner {
         if let Some(waiter) = self.take_waiter(id) {
             self.notify(&Command::CancelRequest(AcpCancelRequestParams::new(id.into())));
             let limit = RESPONSE_LIMIT.as_secs();
-            let trouble = format!("the agent did not answer `{method}` within {limit} seconds");
+            let trouble = format!("no response to `{method}` within {limit} s");
             self.settle(waiter, Err(trouble));
         }
         answered.await.unwrap_or_else(|_| Err(DISCONNECTED.to_owned()))
@@ -253,10 +254,10 @@ impl ConnectionInner {
                         self.tap.frame(Direction::Received, text.as_str());
                         match serde_json::from_str(text.as_str()) {
                             Ok(frame) => self.handle_frame(frame),
-                            Err(error) => tracing::warn!(%error, "a line of the agent is no frame"),
+                            Err(error) => tracing::warn!(%error, "invalid line from the agent"),
                         }
                     }
-                    Incoming::Fault(fault) => tracing::warn!(%fault, "a line of the agent was dropped"),
+                    Incoming::Fault(fault) => tracing::warn!(%fault, "dropped a line from the agent"),
                 }
             }
         }
@@ -275,20 +276,20 @@ impl ConnectionInner {
                         let _ = self.events.send(ConnectionEvent::Request(id, dialog));
                     }
                     Some(Err(error)) if no_answer => {
-                        tracing::warn!(method, %error, "a notification of the agent cannot be read");
+                        tracing::warn!(method, %error, "invalid notification from the agent");
                     }
                     Some(Err(error)) => {
-                        tracing::warn!(method, %error, "a request of the agent cannot be read");
+                        tracing::warn!(method, %error, "invalid request from the agent");
                         let reason = error.to_string();
                         let values = [("method", method), ("reason", &reason)];
                         self.reject(&id, Failure::InvalidParameters, &values);
                     }
-                    None if no_answer => tracing::debug!(method, "a notification is not known"),
+                    None if no_answer => tracing::debug!(method, "unknown notification from the agent"),
                     None => self.reject(&id, Failure::UnknownCommand, &[("method", method)]),
                 }
             }
             (None, false) => self.handle_response(&id, frame),
-            (None, true) => tracing::warn!("a frame of the agent has neither a method nor an id"),
+            (None, true) => tracing::warn!("invalid frame from the agent: neither method nor id"),
         }
     }
 
@@ -298,7 +299,7 @@ impl ConnectionInner {
         let outcome = if error.is_null() { Ok(frame["result"].take()) } else { Err(error_text(&error)) };
         match waiter {
             Some(waiter) => self.settle(waiter, outcome),
-            None => tracing::debug!("the agent answered what nobody waits for"),
+            None => tracing::debug!("a response without a pending request is dropped"),
         }
     }
 
@@ -315,7 +316,7 @@ impl ConnectionInner {
             Waiter::Turn(turn) => {
                 let ended = outcome.and_then(|result| {
                     serde_json::from_value(result)
-                        .map_err(|error| format!("the agent's answer to a prompt cannot be read: {error}"))
+                        .map_err(|error| format!("invalid response to the prompt: {error}"))
                 });
                 let _ = self.events.send(ConnectionEvent::TurnEnded(turn, ended));
             }
@@ -351,14 +352,14 @@ async fn write(mut writer: BoxWriter, mut lines: UnboundedReceiver<String>) {
 /// Decodes the result of a method.
 fn decode_result(method: &str, result: &Value) -> Result<Reply, RemoteSessionError> {
     let read = Reply::decode(method, Some(&result.to_string()));
-    let unreadable = |why: String| format!("the agent's answer to `{method}` cannot be read: {why}");
-    read.ok_or_else(|| unreadable("no such method".to_owned()))?
+    let unreadable = |why: String| format!("invalid response to `{method}`: {why}");
+    read.ok_or_else(|| unreadable("unknown method".to_owned()))?
         .map_err(|error| unreadable(error.to_string()))
 }
 
 /// Converts an error to a sentence.
 fn error_text(error: &Value) -> String {
-    let message = error["message"].as_str().unwrap_or("the agent refused it");
+    let message = error["message"].as_str().unwrap_or("the agent rejected the request");
     // Some agents send the details beside a general message.
     match error["data"].as_str().or_else(|| error["data"]["details"].as_str()) {
         Some(details) => format!("{message}: {details}"),

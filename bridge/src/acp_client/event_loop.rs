@@ -1,5 +1,5 @@
-//! Messages and requests of the agent on their way to the engine: updates become deeds, in order, and turns
-//! end.
+//! Messages and requests of the agent on their way to the engine: updates become remote events, in order, and
+//! turns end.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ const PLAN: &str = "plan";
 /// The maximum number of stored updates of a session that is being opened.
 const MAX_EARLY_UPDATES: usize = 16;
 
-/// Converts messages of the agent to deeds.
+/// Converts messages of the agent to remote events.
 pub(super) struct AcpEventLoop {
     context: Arc<AcpContext>,
     remote_events: event_queue::Sender,
@@ -208,11 +208,11 @@ impl AcpEventLoop {
         };
         let Some(update) = update else { return };
         if update.session_id != current {
-            tracing::debug!(session = update.session_id, "an update of another session was dropped");
+            tracing::debug!(session = update.session_id, "dropped an update of another session");
         } else if is_conversation(&update.update) && !self.in_turn {
             // A run that starts with this update would never end.
             if !std::mem::replace(&mut self.warned_outside_turn, true) {
-                tracing::warn!("the agent tells of its work outside of a turn: that is dropped");
+                tracing::warn!("an update outside of a turn is dropped");
             }
         } else {
             self.update(update.update);

@@ -21,8 +21,11 @@ pub(super) struct Permission {
 
 impl Permission {
     pub fn of(request: AcpRequestPermission) -> Self {
-        let title =
-            request.tool_call.title.into_option().unwrap_or_else(|| "May the agent do that?".to_owned());
+        let title = request
+            .tool_call
+            .title
+            .into_option()
+            .unwrap_or_else(|| "Allow this action of the agent?".to_owned());
         let labels = labels(&request.options);
         let select = SelectQuestion::new(request.tool_call.tool_call_id, title, labels.clone());
         let refuses = |option: &AcpPermissionOption| {

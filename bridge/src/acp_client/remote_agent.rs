@@ -1,4 +1,4 @@
-//! The remote agent of the engine over ACP: passes input and commands to the agent, and returns its deeds.
+//! The remote agent of the engine over ACP: passes input and commands to the agent, and returns its events.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -113,7 +113,7 @@ impl AcpRemoteAgent {
         let Some(turn) = self.context.state().turn.clone() else { return };
         self.context.stop(&turn);
         if tokio::time::timeout(GRACE, turn.ended.cancelled()).await.is_err() {
-            tracing::warn!("the agent did not end its turn for another session");
+            tracing::warn!("the agent did not end its turn before the switch to another session");
             self.context.connection.cancel_turn(turn.number);
             turn.ended.cancelled().await;
         }
@@ -153,7 +153,7 @@ impl RemoteAgent for AcpRemoteAgent {
                     return Err(reason.clone());
                 }
                 if !images.is_empty() && !state.accepts_images {
-                    return Err("the agent takes no images".to_owned());
+                    return Err("the agent does not accept images".to_owned());
                 }
                 if state.turn.is_some() {
                     state.held_input.push_back(input);
@@ -183,7 +183,7 @@ impl RemoteAgent for AcpRemoteAgent {
     fn switch_session<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<bool, RemoteError>> {
         async move {
             if !self.context.state().can_load {
-                return Err("the agent opens no sessions that are kept".to_owned());
+                return Err("the agent cannot open stored sessions".to_owned());
             }
             // The protocol identifies sessions by ids, not by files.
             let id = path.to_string_lossy();

@@ -69,7 +69,7 @@ impl AcpState {
     }
 }
 
-/// The data that both directions of the bridge share.
+/// The context that both directions of the bridge share.
 pub(super) struct AcpContext {
     pub connection: AcpConnection,
     pub ui: ClientUi,

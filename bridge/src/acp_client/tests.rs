@@ -82,21 +82,21 @@ impl Ui for FakeUi {
 }
 
 async fn send_prompt(agent: &AcpRemoteAgent, text: &str) {
-    soon("the words", agent.submit(text, &[], Delivery::Prompt(None))).await.unwrap();
+    soon("the input", agent.submit(text, &[], Delivery::Prompt(None))).await.unwrap();
 }
 
-/// Collects deeds until the agent rests.
+/// Collects events until the agent rests.
 async fn events_until_idle(agent: &AcpRemoteAgent) -> Vec<RemoteEvent> {
     let mut events = Vec::new();
     while !matches!(events.last(), Some(RemoteEvent::Settled { .. })) {
-        events.push(soon("a deed", agent.next_event()).await);
+        events.push(soon("an event", agent.next_event()).await);
     }
     events
 }
 
-/// Returns the text deltas of the deeds.
+/// Returns the text deltas of the events.
 fn text_deltas(events: &[RemoteEvent]) -> String {
-    let text = |deed: &RemoteEvent| match deed {
+    let text = |event: &RemoteEvent| match event {
         RemoteEvent::AnswerUpdated(StreamEvent::TextDelta(text)) => Some(text.clone()),
         _ => None,
     };
@@ -105,149 +105,153 @@ fn text_deltas(events: &[RemoteEvent]) -> String {
 
 #[tokio::test]
 async fn a_new_session_during_a_turn_ends_that_turn_first() {
-    let (agent, mut far) = started_agent();
+    let (agent, mut fake) = started_agent();
     send_prompt(&agent, "hang").await;
-    let prompt = far.receive("session/prompt").await;
+    let prompt = fake.receive("session/prompt").await;
     send_prompt(&agent, "later").await;
     let moving = tokio::spawn({
         let agent = agent.clone();
         async move { agent.new_session().await }
     });
-    assert_eq!(far.receive("session/cancel").await["params"]["sessionId"], "one");
-    far.send_update("one", chunk("so far")).await;
-    far.send_result(&prompt, ended("cancelled")).await;
-    let new = far.receive("session/new").await;
-    far.send_update("one", chunk("late")).await;
-    far.send_result(&new, json!({"sessionId": "two"})).await;
+    assert_eq!(fake.receive("session/cancel").await["params"]["sessionId"], "one");
+    fake.send_update("one", chunk("so far")).await;
+    fake.send_result(&prompt, ended("cancelled")).await;
+    let new = fake.receive("session/new").await;
+    fake.send_update("one", chunk("late")).await;
+    fake.send_result(&new, json!({"sessionId": "two"})).await;
     assert_eq!(soon("the session", moving).await.unwrap(), Ok(true));
-    let deeds = events_until_idle(&agent).await;
+    let events = events_until_idle(&agent).await;
     assert_eq!(
-        (text_deltas(&deeds), deeds.last()),
+        (text_deltas(&events), events.last()),
         ("so far".to_owned(), Some(&RemoteEvent::Settled { aborted: true }))
     );
     // The queued input belonged to the previous session.
     send_prompt(&agent, "next").await;
-    let prompt = far.receive("session/prompt").await;
+    let prompt = fake.receive("session/prompt").await;
     assert_eq!(
         (&prompt["params"]["sessionId"], &prompt["params"]["prompt"][0]["text"]),
         (&json!("two"), &json!("next"))
     );
-    far.send_update("one", chunk("later still")).await;
-    far.send_update("two", chunk("hello")).await;
-    far.send_result(&prompt, ended("end_turn")).await;
+    fake.send_update("one", chunk("later still")).await;
+    fake.send_update("two", chunk("hello")).await;
+    fake.send_result(&prompt, ended("end_turn")).await;
     assert_eq!(text_deltas(&events_until_idle(&agent).await), "hello");
     assert_eq!(agent.history().await.unwrap(), Some(Vec::new()));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_hanging_turn_does_not_block_another_session() {
-    let (agent, mut far) = started_agent();
+    let (agent, mut fake) = started_agent();
     send_prompt(&agent, "hang").await;
-    let prompt = far.receive("session/prompt").await;
+    let prompt = fake.receive("session/prompt").await;
     let moving = tokio::spawn({
         let agent = agent.clone();
         async move { agent.switch_session("kept".as_ref()).await }
     });
-    far.receive("session/cancel").await;
-    let load = far.receive("session/load").await;
-    far.send_update("one", chunk("late")).await;
-    far.send_update(
+    fake.receive("session/cancel").await;
+    let load = fake.receive("session/load").await;
+    fake.send_update("one", chunk("late")).await;
+    fake.send_update(
         "kept",
         json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "before"}}),
     )
     .await;
-    far.send_update("kept", chunk("said")).await;
-    far.send_result(&load, json!({})).await;
+    fake.send_update("kept", chunk("said")).await;
+    fake.send_result(&load, json!({})).await;
     assert_eq!(soon("the session", moving).await.unwrap(), Ok(true));
     assert_eq!(agent.history().await.unwrap().unwrap().len(), 2);
     send_prompt(&agent, "next").await;
-    let next = far.receive("session/prompt").await;
+    let next = fake.receive("session/prompt").await;
     assert_eq!(next["params"]["sessionId"], "kept");
     // The end of the abandoned turn must not end this turn.
-    far.send_result(&prompt, ended("end_turn")).await;
-    far.send_update("kept", chunk("hello")).await;
-    far.send_result(&next, ended("end_turn")).await;
+    fake.send_result(&prompt, ended("end_turn")).await;
+    fake.send_update("kept", chunk("hello")).await;
+    fake.send_result(&next, ended("end_turn")).await;
     assert_eq!(text_deltas(&events_until_idle(&agent).await), "");
     assert_eq!(text_deltas(&events_until_idle(&agent).await), "hello");
 }
 
 #[tokio::test]
 async fn updates_and_questions_of_another_session_are_ignored() {
-    let (agent, mut far) = started_agent();
+    let (agent, mut fake) = started_agent();
     send_prompt(&agent, "go").await;
-    let prompt = far.receive("session/prompt").await;
-    far.send_update("other", chunk("not for you")).await;
-    far.request_permission("other", 7).await;
-    let answer = far.receive("").await;
+    let prompt = fake.receive("session/prompt").await;
+    fake.send_update("other", chunk("not for you")).await;
+    fake.request_permission("other", 7).await;
+    let answer = fake.receive("").await;
     assert_eq!((&answer["id"], &answer["result"]["outcome"]["outcome"]), (&json!(7), &json!("cancelled")));
-    far.send_update("one", chunk("for you")).await;
-    far.send_result(&prompt, ended("end_turn")).await;
-    let deeds = events_until_idle(&agent).await;
-    assert_eq!(text_deltas(&deeds), "for you");
+    fake.send_update("one", chunk("for you")).await;
+    fake.send_result(&prompt, ended("end_turn")).await;
+    let events = events_until_idle(&agent).await;
+    assert_eq!(text_deltas(&events), "for you");
     assert_eq!(
-        deeds.iter().filter(|deed| matches!(deed, RemoteEvent::AnswerEnded(_))).count(),
+        events.iter().filter(|event| matches!(event, RemoteEvent::AnswerEnded(_))).count(),
         1,
-        "{deeds:#?}"
+        "{events:#?}"
     );
 }
 
 #[tokio::test]
 async fn updates_outside_a_turn_start_no_run() {
-    let (agent, mut far) = started_agent();
-    far.send_update("one", chunk("early")).await;
-    far.request_permission("other", 1).await;
-    far.receive("").await;
-    for words in ["first", "second"] {
-        send_prompt(&agent, words).await;
-        let prompt = far.receive("session/prompt").await;
-        far.send_update("one", chunk(words)).await;
-        far.send_result(&prompt, ended("end_turn")).await;
-        far.send_update("one", chunk("late")).await;
-        far.request_permission("other", 1).await;
-        far.receive("").await;
-        let deeds = events_until_idle(&agent).await;
-        assert_eq!((&deeds[0], text_deltas(&deeds)), (&RemoteEvent::RunStarted, words.to_owned()));
-        let Some(RemoteEvent::AnswerEnded(answer)) = deeds.iter().rev().nth(2) else { panic!("{deeds:#?}") };
+    let (agent, mut fake) = started_agent();
+    fake.send_update("one", chunk("early")).await;
+    fake.request_permission("other", 1).await;
+    fake.receive("").await;
+    for text in ["first", "second"] {
+        send_prompt(&agent, text).await;
+        let prompt = fake.receive("session/prompt").await;
+        fake.send_update("one", chunk(text)).await;
+        fake.send_result(&prompt, ended("end_turn")).await;
+        fake.send_update("one", chunk("late")).await;
+        fake.request_permission("other", 1).await;
+        fake.receive("").await;
+        let events = events_until_idle(&agent).await;
+        assert_eq!((&events[0], text_deltas(&events)), (&RemoteEvent::RunStarted, text.to_owned()));
+        let Some(RemoteEvent::AnswerEnded(answer)) = events.iter().rev().nth(2) else {
+            panic!("{events:#?}")
+        };
         assert_eq!(answer.stop_reason, StopReason::Stop);
     }
 }
 
 #[tokio::test]
 async fn tool_updates_do_not_accumulate_for_a_slow_client() {
-    let (agent, mut far) = started_agent();
+    let (agent, mut fake) = started_agent();
     send_prompt(&agent, "go").await;
-    let prompt = far.receive("session/prompt").await;
+    let prompt = fake.receive("session/prompt").await;
     let call = |kind: &str, shown: &str| {
         json!({"sessionUpdate": kind, "toolCallId": "c", "title": "c", "status": "in_progress",
             "content": [{"type": "content", "content": {"type": "text", "text": shown}}]})
     };
-    far.send_update("one", call("tool_call", "")).await;
+    fake.send_update("one", call("tool_call", "")).await;
     for number in 0..2_000 {
-        far.send_update("one", call("tool_call_update", &format!("{number} {}", "x".repeat(1_000)))).await;
-        far.send_update("one", json!({"sessionUpdate": "usage_update", "used": number, "size": 9_000})).await;
+        fake.send_update("one", call("tool_call_update", &format!("{number} {}", "x".repeat(1_000)))).await;
+        fake.send_update("one", json!({"sessionUpdate": "usage_update", "used": number, "size": 9_000}))
+            .await;
     }
-    far.send_result(&prompt, ended("end_turn")).await;
+    fake.send_result(&prompt, ended("end_turn")).await;
     // The answer to this request proves that the previous frames were processed.
-    far.request_permission("other", 1).await;
-    far.receive("").await;
-    let deeds = events_until_idle(&agent).await;
-    let showed: Vec<_> = deeds.iter().filter(|deed| matches!(deed, RemoteEvent::ToolUpdated(..))).collect();
+    fake.request_permission("other", 1).await;
+    fake.receive("").await;
+    let events = events_until_idle(&agent).await;
+    let showed: Vec<_> =
+        events.iter().filter(|event| matches!(event, RemoteEvent::ToolUpdated(..))).collect();
     assert_eq!(showed.len(), 1, "{}", showed.len());
     assert!(format!("{showed:?}").contains("1999 "));
 }
 
 #[tokio::test]
 async fn settings_reach_the_agent_before_the_next_prompt() {
-    let (agent, mut far) = started_agent();
+    let (agent, mut fake) = started_agent();
     let model = SettingsChange::DefaultModel { provider: "agent".to_owned(), id: "large".to_owned() };
     agent.persist().save(model);
     send_prompt(&agent, "go").await;
-    let set = far.receive("session/set_config_option").await;
+    let set = fake.receive("session/set_config_option").await;
     assert_eq!((&set["params"]["configId"], &set["params"]["value"]), (&json!("model"), &json!("large")));
-    far.receive("session/prompt").await;
+    fake.receive("session/prompt").await;
 }
 
-/// Returns the first `count` models and levels among the deeds.
+/// Returns the first `count` models and levels among the events.
 async fn models(agent: &AcpRemoteAgent, count: usize) -> Vec<String> {
     let mut reported = Vec::new();
     while reported.len() < count {
@@ -260,9 +264,9 @@ async fn models(agent: &AcpRemoteAgent, count: usize) -> Vec<String> {
 
 #[tokio::test]
 async fn the_current_model_of_the_agent_is_reported() {
-    let (agent, mut far) = started_agent();
+    let (agent, mut fake) = started_agent();
     let changed = json!({"sessionUpdate": "config_option_update", "configOptions": options("large")});
-    far.send_update("one", changed).await;
+    fake.send_update("one", changed).await;
     assert_eq!(models(&agent, 1).await, ["large"]);
     for model in ["small", "large"] {
         agent
@@ -270,20 +274,20 @@ async fn the_current_model_of_the_agent_is_reported() {
             .save(SettingsChange::DefaultModel { provider: "agent".to_owned(), id: model.to_owned() });
     }
     let (first, second) =
-        (far.receive("session/set_config_option").await, far.receive("session/set_config_option").await);
+        (fake.receive("session/set_config_option").await, fake.receive("session/set_config_option").await);
     // Its options in the response to the first request are outdated.
-    far.send_result(&first, json!({"configOptions": options("small")})).await;
-    let refusal = json!({"code": -32603, "message": "no"});
-    far.send(json!({"jsonrpc": "2.0", "id": second["id"], "error": refusal})).await;
+    fake.send_result(&first, json!({"configOptions": options("small")})).await;
+    let rejection = json!({"code": -32603, "message": "no"});
+    fake.send(json!({"jsonrpc": "2.0", "id": second["id"], "error": rejection})).await;
     assert_eq!(models(&agent, 1).await, ["small"]);
     let moving = tokio::spawn({
         let agent = agent.clone();
         async move { agent.new_session().await }
     });
-    let new = far.receive("session/new").await;
+    let new = fake.receive("session/new").await;
     let commands = json!({"sessionUpdate": "available_commands_update", "availableCommands": [{"name": "plan", "description": "Plans."}]});
-    far.send_update("two", commands).await;
-    far.send_result(&new, json!({"sessionId": "two", "configOptions": options("large")})).await;
+    fake.send_update("two", commands).await;
+    fake.send_result(&new, json!({"sessionId": "two", "configOptions": options("large")})).await;
     assert_eq!(soon("the session", moving).await.unwrap(), Ok(true));
     assert_eq!(models(&agent, 1).await, ["large"]);
     assert_eq!(agent.session().await.location.id.as_deref(), Some("two"));
@@ -292,7 +296,7 @@ async fn the_current_model_of_the_agent_is_reported() {
 
 #[tokio::test]
 async fn forms_are_shown_member_by_member() {
-    let (agent, mut far) = started_agent();
+    let (agent, mut fake) = started_agent();
     agent.connect(Arc::new(FakeUi));
     let fields = json!({"go": {"type": "boolean"}, "name": {"type": "string"},
         "text": {"type": "string", "default": "hi"}, "way": {"type": "string", "enum": ["left", "right"]}});
@@ -302,8 +306,8 @@ async fn forms_are_shown_member_by_member() {
     {
         let params =
             json!({"sessionId": session, "mode": mode, "message": "Where?", "requestedSchema": schema});
-        far.send(json!({"jsonrpc": "2.0", "id": 5, "method": "elicitation/create", "params": params})).await;
-        let answer = far.receive("").await;
+        fake.send(json!({"jsonrpc": "2.0", "id": 5, "method": "elicitation/create", "params": params})).await;
+        let answer = fake.receive("").await;
         assert_eq!(answer["result"]["action"], action, "{answer}");
         if action == "accept" {
             let content = json!({"go": true, "name": "moss", "text": "hi!", "way": "right"});
@@ -314,22 +318,22 @@ async fn forms_are_shown_member_by_member() {
 
 #[tokio::test]
 async fn input_held_at_a_stop_waits_for_the_next_prompt() {
-    let (agent, mut far) = started_agent();
+    let (agent, mut fake) = started_agent();
     send_prompt(&agent, "hang").await;
-    let prompt = far.receive("session/prompt").await;
+    let prompt = fake.receive("session/prompt").await;
     send_prompt(&agent, "waits").await;
     agent.abort().await;
-    far.receive("session/cancel").await;
-    far.send_result(&prompt, ended("cancelled")).await;
+    fake.receive("session/cancel").await;
+    fake.send_result(&prompt, ended("cancelled")).await;
     events_until_idle(&agent).await;
     send_prompt(&agent, "next").await;
-    for words in ["next", "waits"] {
-        let prompt = far.receive("session/prompt").await;
-        assert_eq!(prompt["params"]["prompt"][0]["text"], words);
-        far.send_result(&prompt, ended("end_turn")).await;
+    for text in ["next", "waits"] {
+        let prompt = fake.receive("session/prompt").await;
+        assert_eq!(prompt["params"]["prompt"][0]["text"], text);
+        fake.send_result(&prompt, ended("end_turn")).await;
     }
     let runs =
-        events_until_idle(&agent).await.into_iter().filter(|deed| *deed == RemoteEvent::RunStarted).count();
+        events_until_idle(&agent).await.into_iter().filter(|event| *event == RemoteEvent::RunStarted).count();
     assert_eq!(runs, 2);
 }
 
@@ -337,35 +341,35 @@ async fn input_held_at_a_stop_waits_for_the_next_prompt() {
 async fn images_are_rejected_without_image_support() {
     let (agent, _far) = started_agent();
     let image = [agentese::types::ImageContent::new("aGk=", "image/png")];
-    let refused = soon("the words", agent.submit("look", &image, Delivery::Prompt(None))).await;
-    assert_eq!(refused, Err("the agent takes no images".to_owned()));
+    let rejected = soon("the input", agent.submit("look", &image, Delivery::Prompt(None))).await;
+    assert_eq!(rejected, Err("the agent does not accept images".to_owned()));
 }
 
 #[tokio::test]
 async fn an_unreadable_request_is_answered_with_the_reason() {
-    let (_agent, mut far) = started_agent();
+    let (_agent, mut fake) = started_agent();
     let params = json!({"sessionId": 3});
-    far.send(json!({"jsonrpc": "2.0", "id": 7, "method": "session/request_permission", "params": params}))
+    fake.send(json!({"jsonrpc": "2.0", "id": 7, "method": "session/request_permission", "params": params}))
         .await;
-    let answer = far.receive("").await;
+    let answer = fake.receive("").await;
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
-    far.send(json!({"jsonrpc": "2.0", "id": 8, "method": "no/such", "params": {}})).await;
-    assert_eq!(far.receive("").await["error"]["code"], -32601);
+    fake.send(json!({"jsonrpc": "2.0", "id": 8, "method": "no/such", "params": {}})).await;
+    assert_eq!(fake.receive("").await["error"]["code"], -32601);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_unanswered_request_is_cancelled() {
-    let (agent, mut far) = started_agent();
+    let (agent, mut fake) = started_agent();
     let moving = tokio::spawn({
         let agent = agent.clone();
         async move { agent.new_session().await }
     });
-    let new = far.receive("session/new").await;
-    assert_eq!(far.receive("$/cancel_request").await["params"]["requestId"], new["id"]);
+    let new = fake.receive("session/new").await;
+    assert_eq!(fake.receive("$/cancel_request").await["params"]["requestId"], new["id"]);
     let trouble = soon("the trouble", moving).await.unwrap().unwrap_err();
-    assert!(trouble.contains("did not answer `session/new`"), "{trouble}");
+    assert!(trouble.contains("no response to `session/new`"), "{trouble}");
     // A late response changes nothing.
-    far.send_result(&new, json!({"sessionId": "two"})).await;
+    fake.send_result(&new, json!({"sessionId": "two"})).await;
     send_prompt(&agent, "go").await;
-    assert_eq!(far.receive("session/prompt").await["params"]["sessionId"], "one");
+    assert_eq!(fake.receive("session/prompt").await["params"]["sessionId"], "one");
 }

@@ -1,4 +1,4 @@
-//! Conversion of the updates of a turn to deeds for the engine, without I/O.
+//! Conversion of the updates of a turn to remote events for the engine, without I/O.
 //!
 //! ACP has pieces of text and tool calls, but no messages. So an answer ends when one of its calls starts,
 //! and at the end of the turn.
@@ -47,7 +47,7 @@ struct CallState {
     output: Option<Value>,
 }
 
-/// Converts updates to deeds.
+/// Converts updates to remote events.
 #[derive(Debug, Default)]
 pub(super) struct UpdateTranslator {
     /// The growing answer, and a flag that its last part is open.
@@ -110,12 +110,12 @@ impl UpdateTranslator {
     }
 
     /// Converts the data of a call in a request for permission.
-    pub fn translate_permission(&mut self, asked: &AcpPermissionCall) -> Vec<RemoteEvent> {
-        let mut update = AcpToolCallUpdate::new(asked.tool_call_id.as_str());
-        update.title = asked.title.clone();
-        update.name = asked.name.clone();
-        update.kind = asked.kind.clone();
-        update.raw_input = asked.raw_input.clone();
+    pub fn translate_permission(&mut self, call: &AcpPermissionCall) -> Vec<RemoteEvent> {
+        let mut update = AcpToolCallUpdate::new(call.tool_call_id.as_str());
+        update.title = call.title.clone();
+        update.name = call.name.clone();
+        update.kind = call.kind.clone();
+        update.raw_input = call.raw_input.clone();
         let mut events = Vec::new();
         self.push_call(update, &mut events);
         events

@@ -1,9 +1,9 @@
-//! The current work of an agent, which a question suspends.
+//! The active run of an agent, which a question suspends.
 
 use agentese::any::Run;
 use futures::future::BoxFuture;
 
-/// The current work of the agent for a thread.
+/// The active run of the agent for a thread.
 pub(super) enum ActiveRun {
     /// The agent has the input, and has not accepted it yet.
     Starting(BoxFuture<'static, Result<Run, agentese::Error>>),

@@ -120,7 +120,7 @@ fn result(ids: &mut MessageIds, tool: &ToolBlock) -> Option<AguiToolMessage> {
     let mut result = AguiToolMessage::new(ids.result(&tool.call_id), &tool.call_id, output);
     if tool.state != ToolState::Done {
         let text = text(tool.result.as_deref().unwrap_or_default());
-        result.error = Some(if text.is_empty() { "it did not run".to_owned() } else { text });
+        result.error = Some(if text.is_empty() { "the tool did not run".to_owned() } else { text });
     }
     Some(result)
 }

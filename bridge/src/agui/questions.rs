@@ -155,14 +155,14 @@ fn check_answer(question: &Question, given: &AguiResume) -> Result<Option<Answer
     if given.status != AguiResumeStatus::Resolved {
         return Ok(None);
     }
-    let wrong = |wanted: &str| Err(format!("the answer to {} has to be {wanted}", given.interrupt_id));
+    let wrong = |wanted: &str| Err(format!("invalid answer to {}: expected {wanted}", given.interrupt_id));
     match &given.payload {
         Some(Value::Bool(yes)) if is_yes_or_no(question) => Ok(Some(Answer::Confirmed(*yes))),
         _ if is_yes_or_no(question) => wrong("true or false"),
         Some(Value::String(text)) if question.options.is_empty() || question.options.contains(text) => {
             Ok(Some(Answer::Text(text.clone())))
         }
-        _ if question.options.is_empty() => wrong("a text"),
+        _ if question.options.is_empty() => wrong("a string"),
         _ => wrong(&format!("one of {}", json!(question.options))),
     }
 }

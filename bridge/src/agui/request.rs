@@ -25,7 +25,7 @@ pub(super) fn parse(input: &AguiRunInput) -> Result<RunRequest, String> {
     }
     let Some(AguiMessage::User(message)) = input.messages.last() else {
         return Err(
-            "the last message has to be the user's: an agent keeps the conversation itself".to_owned()
+            "the last message must be a user message; the agent keeps the conversation itself".to_owned()
         );
     };
     let user_input = match &message.content {
@@ -37,13 +37,14 @@ pub(super) fn parse(input: &AguiRunInput) -> Result<RunRequest, String> {
                 match part {
                     AguiPart::Text(text) => texts.push(text.text.as_str()),
                     AguiPart::Image(image) => {
-                        let bytes = image_data(&image.source).ok_or("an image has to come with its bytes")?;
+                        let bytes = image_data(&image.source)
+                            .ok_or("unsupported image source; send the bytes in base64")?;
                         images.push(bytes);
                     }
                     AguiPart::Unknown(part) => {
-                        return Err(format!("a part of the kind `{}` cannot be said to an agent", part.tag));
+                        return Err(format!("unsupported message part `{}`", part.tag));
                     }
-                    _ => return Err("a part of the message cannot be said to an agent".to_owned()),
+                    _ => return Err("unsupported message part".to_owned()),
                 }
             }
             let user_input = UserInput::from(texts.join("\n"));

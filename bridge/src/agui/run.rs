@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentese::agui::Event as Told;
+use agentese::agui::Event as AguiEvent;
 use agentese::any::Intent;
 use agentese::types::{
     AguiCancelled, AguiInterrupted, AguiOutcome, AguiRunError, AguiRunFinished, AguiRunInput, AguiRunStarted,
@@ -53,7 +53,7 @@ pub(super) async fn serve(
     mut reserved: ReservedThread,
     input: AguiRunInput,
     request: RunRequest,
-    to: Sender<Told>,
+    to: Sender<AguiEvent>,
 ) {
     let mut started = AguiRunStarted::new(&input.thread_id, &input.run_id);
     started.parent_run_id.clone_from(&input.parent_run_id);
@@ -70,7 +70,7 @@ pub(super) async fn serve(
             let mut error = AguiRunError::new(message);
             error.code = Some(code.to_owned());
             error.usage = reserved.as_ref().and_then(|thread| thread.translator.usage());
-            Told::from(error)
+            AguiEvent::from(error)
         }
     };
     // The thread is free before the client receives the end of the run.
@@ -84,7 +84,7 @@ async fn carry_out(
     reserved: &mut ReservedThread,
     input: &AguiRunInput,
     request: RunRequest,
-    to: &Sender<Told>,
+    to: &Sender<AguiEvent>,
 ) -> Result<Option<AguiOutcome>, RunError> {
     if reserved.as_ref().is_some_and(|thread| thread.agent.terminated().now_or_never().is_some()) {
         **reserved = None;
@@ -114,7 +114,9 @@ async fn carry_out(
                 && !stop(thread, work).await
             {
                 **reserved = None;
-                return Err(run_error("agent_failed")("the agent did not stop, and was ended".to_owned()));
+                return Err(run_error("agent_failed")(
+                    "the agent did not stop in time and was terminated".to_owned(),
+                ));
             }
             thread.translator.start_run(&id);
             let agent = thread.agent.clone();
@@ -154,16 +156,16 @@ async fn carry_out(
 }
 
 fn no_waiting_run() -> RunError {
-    run_error("nothing_waits")("no run of this thread waits for an answer".to_owned())
+    run_error("nothing_waits")("no run of this thread awaits an answer".to_owned())
 }
 
 /// Sends the events of the agent.
-async fn follow(thread: &mut Thread, work: &mut ActiveRun, to: &Sender<Told>) -> FollowOutcome {
+async fn follow(thread: &mut Thread, work: &mut ActiveRun, to: &Sender<AguiEvent>) -> FollowOutcome {
     loop {
         match work {
-            ActiveRun::Starting(begun) => tokio::select! {
+            ActiveRun::Starting(start) => tokio::select! {
                 biased;
-                run = begun => match run {
+                run = start => match run {
                     Ok(run) => *work = ActiveRun::Started(Box::new(run)),
                     Err(error) => return FollowOutcome::Failed(error),
                 },
@@ -175,8 +177,8 @@ async fn follow(thread: &mut Thread, work: &mut ActiveRun, to: &Sender<Told>) ->
                 biased;
                 () = to.closed() => return FollowOutcome::ClientDisconnected,
                 event = run.next() => match event {
-                    Some(Ok(event)) => for told in thread.translator.translate(&event) {
-                        if to.send(told).await.is_err() {
+                    Some(Ok(event)) => for converted in thread.translator.translate(&event) {
+                        if to.send(converted).await.is_err() {
                             return FollowOutcome::ClientDisconnected;
                         }
                     },
@@ -192,7 +194,7 @@ async fn follow(thread: &mut Thread, work: &mut ActiveRun, to: &Sender<Told>) ->
 async fn finish(
     reserved: &mut ReservedThread,
     work: ActiveRun,
-    to: &Sender<Told>,
+    to: &Sender<AguiEvent>,
 ) -> Result<AguiOutcome, RunError> {
     let mut failure = None;
     if let ActiveRun::Started(run) = work {
@@ -232,7 +234,7 @@ async fn stop(thread: &mut Thread, work: ActiveRun) -> bool {
     let Thread { agent, questions, translator, .. } = thread;
     let ended = async {
         let run = match work {
-            ActiveRun::Starting(begun) => begun.await.ok().map(Box::new),
+            ActiveRun::Starting(start) => start.await.ok().map(Box::new),
             ActiveRun::Started(run) => Some(run),
         };
         let Some(mut run) = run else { return };

@@ -46,10 +46,10 @@ struct ThreadSlot {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ThreadError {
     /// The thread has a current run.
-    #[error("a run of this thread is going on")]
+    #[error("a run of this thread is in progress")]
     Busy,
     /// All other threads are busy.
-    #[error("{MOST} threads have a run that is going on: there is no place for another agent")]
+    #[error("{MOST} threads have a run in progress, which is the limit; retry later")]
     Full,
 }
 
@@ -113,7 +113,7 @@ impl Threads {
 
     /// Starts an agent for a thread.
     pub async fn start(&self) -> Result<Thread, String> {
-        let prefix = random_prefix().map_err(|error| format!("no random name: {error}"))?;
+        let prefix = random_prefix().map_err(|error| format!("cannot create a random id: {error}"))?;
         let questions = Questions::new(prefix.clone());
         let mut connect = any::Options::new().on_question(questions.clone()).timeout(RESPONSE_LIMIT);
         if self.options.report.is_some() {
@@ -121,11 +121,12 @@ impl Threads {
         }
         connect.dialect = Some(self.options.from.clone().unwrap_or_else(|| self.spec.name.to_owned()));
         let child = child(&self.options, &self.stderr).map_err(|error| error.to_string())?;
-        let agent = Agent::spawn(child, connect).await.map_err(|error| format!("the agent: {error}"))?;
+        let agent =
+            Agent::spawn(child, connect).await.map_err(|error| format!("cannot use the agent: {error}"))?;
         self.agents().push(agent.clone());
         if let Err(error) = agent.session().await {
             agent.close().await;
-            return Err(format!("the agent: {error}"));
+            return Err(format!("cannot query the session of the agent: {error}"));
         }
         Ok(Thread { agent, questions, translator: AguiEventTranslator::new(prefix), suspended: None })
     }

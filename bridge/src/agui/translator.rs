@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use agentese::agui::Event as Told;
+use agentese::agui::Event as AguiEvent;
 use agentese::any::Event;
 use agentese::types::{
     AguiCustom, AguiReasoningEnd, AguiReasoningMessageContent, AguiReasoningMessageEnd,
@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::super::partial_json;
 use super::messages::{self, MessageIds};
 
-/// Converts the events of a thread's runs.
+/// Converts the neutral events of a thread's runs to AG-UI events.
 pub(super) struct AguiEventTranslator {
     ids: MessageIds,
     /// The client's id for the user message that is about to enter the conversation.
@@ -52,7 +52,7 @@ struct Call {
 }
 
 impl AguiEventTranslator {
-    /// Creates a converter. `tag` is the prefix of the ids of this thread's messages.
+    /// Creates a translator. `prefix` is the prefix of the ids of this thread's messages.
     pub fn new(prefix: String) -> Self {
         Self {
             ids: MessageIds::new(prefix),
@@ -87,15 +87,15 @@ impl AguiEventTranslator {
     }
 
     /// Returns the snapshot of the conversation.
-    pub fn snapshot(&mut self, conversation: &[std::sync::Arc<Message>]) -> Told {
+    pub fn snapshot(&mut self, conversation: &[std::sync::Arc<Message>]) -> AguiEvent {
         messages::snapshot(&mut self.ids, conversation).into()
     }
 
     /// Converts an event to any number of AG-UI events.
-    pub fn translate(&mut self, event: &Event) -> Vec<Told> {
+    pub fn translate(&mut self, event: &Event) -> Vec<AguiEvent> {
         let mut events = Vec::new();
         match event {
-            Event::MessageBegan { message, role: Role::User } => self.link_input(message),
+            Event::MessageStarted { message, role: Role::User } => self.link_input(message),
             Event::TextGrew { message, block, text } => self.text(message, *block, text, &mut events),
             Event::ThinkingGrew { message, block, text } => self.thought(message, *block, text, &mut events),
             Event::ArgumentsGrew { message, call_id, name, text, arguments, .. } => {
@@ -116,19 +116,19 @@ impl AguiEventTranslator {
                 events.push(ended.into());
             }
             // Other events cover these: run and message events, or the snapshot at the end of the run.
-            Event::State { .. }
-            | Event::MessageBegan { .. }
+            Event::StateChanged { .. }
+            | Event::MessageStarted { .. }
             | Event::BlockChanged { .. }
             | Event::MessageGone { .. }
-            | Event::Replaced { .. }
-            | Event::Changed { .. } => {}
+            | Event::ConversationReplaced { .. }
+            | Event::MembersChanged { .. } => {}
             other => events.extend(custom(other)),
         }
         events
     }
 
     /// Closes the messages that are being sent in pieces.
-    pub fn pause(&mut self) -> Vec<Told> {
+    pub fn pause(&mut self) -> Vec<AguiEvent> {
         let mut events = Vec::new();
         self.close(&mut events);
         for (id, call) in self.calls.iter_mut().filter(|(_, call)| !call.is_complete) {
@@ -144,7 +144,7 @@ impl AguiEventTranslator {
         }
     }
 
-    fn text(&mut self, key: &str, block: usize, text: &str, events: &mut Vec<Told>) {
+    fn text(&mut self, key: &str, block: usize, text: &str, events: &mut Vec<AguiEvent>) {
         let id = self.ids.message(key);
         if !matches!(&self.open_message, Some(OpenMessage::Text(growing)) if *growing == id) {
             self.close(events);
@@ -157,7 +157,7 @@ impl AguiEventTranslator {
         events.push(AguiTextMessageContent::new(id, text).into());
     }
 
-    fn thought(&mut self, key: &str, block: usize, text: &str, events: &mut Vec<Told>) {
+    fn thought(&mut self, key: &str, block: usize, text: &str, events: &mut Vec<AguiEvent>) {
         let id = self.ids.thought(key, block);
         if !matches!(&self.open_message, Some(OpenMessage::Thought(growing)) if *growing == id) {
             self.close(events);
@@ -169,7 +169,7 @@ impl AguiEventTranslator {
         events.push(AguiReasoningMessageContent::new(id, text).into());
     }
 
-    fn close(&mut self, events: &mut Vec<Told>) {
+    fn close(&mut self, events: &mut Vec<AguiEvent>) {
         match self.open_message.take() {
             Some(OpenMessage::Text(id)) => events.push(AguiTextMessageEnd::new(id).into()),
             Some(OpenMessage::Thought(id)) => {
@@ -181,7 +181,7 @@ impl AguiEventTranslator {
     }
 
     /// Starts a call. `key` is the key of its message, if known.
-    fn call(&mut self, id: &str, name: &str, key: Option<&str>, events: &mut Vec<Told>) {
+    fn call(&mut self, id: &str, name: &str, key: Option<&str>, events: &mut Vec<AguiEvent>) {
         if self.calls.contains_key(id) {
             return;
         }
@@ -193,7 +193,13 @@ impl AguiEventTranslator {
     }
 
     /// Sends the addition to arguments: the text of the agent, or else the readable part of the value.
-    fn arguments(&mut self, id: &str, text: Option<&str>, value: Option<&Value>, events: &mut Vec<Told>) {
+    fn arguments(
+        &mut self,
+        id: &str,
+        text: Option<&str>,
+        value: Option<&Value>,
+        events: &mut Vec<AguiEvent>,
+    ) {
         let Some(call) = self.calls.get_mut(id).filter(|call| !call.is_complete) else { return };
         let begun = value.map(partial_json::partial_text);
         let added = text.or_else(|| begun.as_deref()?.strip_prefix(call.text.as_str()));
@@ -209,7 +215,7 @@ impl AguiEventTranslator {
         name: &str,
         key: Option<&str>,
         arguments: Option<&Value>,
-        events: &mut Vec<Told>,
+        events: &mut Vec<AguiEvent>,
     ) {
         self.call(id, name, key, events);
         let Some(call) = self.calls.get_mut(id).filter(|call| !call.is_complete) else { return };
@@ -221,7 +227,7 @@ impl AguiEventTranslator {
         events.push(AguiToolCallEnd::new(id).into());
     }
 
-    fn end_message(&mut self, message: &Message, events: &mut Vec<Told>) {
+    fn end_message(&mut self, message: &Message, events: &mut Vec<AguiEvent>) {
         match message.role {
             Role::User => self.link_input(&message.key),
             Role::Assistant => {
@@ -250,7 +256,7 @@ impl AguiEventTranslator {
         }
     }
 
-    fn tool_call(&mut self, key: &str, tool: &ToolBlock, events: &mut Vec<Told>) {
+    fn tool_call(&mut self, key: &str, tool: &ToolBlock, events: &mut Vec<AguiEvent>) {
         if !tool.call_id.is_empty() {
             self.complete(&tool.call_id, &tool.name, Some(key), tool.arguments.as_ref(), events);
         }
@@ -259,14 +265,14 @@ impl AguiEventTranslator {
 
 /// Converts a neutral event without an AG-UI counterpart to a custom event, with the same name and form as in
 /// all languages.
-fn custom(event: &Event) -> Option<Told> {
+fn custom(event: &Event) -> Option<AguiEvent> {
     let value = serde_json::to_value(event).ok()?;
     let name = format!("agentese.{}", value.get("type")?.as_str()?);
     Some(AguiCustom::new(name, value).into())
 }
 
 /// Returns a custom event of the bridge itself.
-pub(super) fn bridge_event(name: &str, value: impl Serialize) -> Told {
+pub(super) fn bridge_event(name: &str, value: impl Serialize) -> AguiEvent {
     AguiCustom::new(format!("agentese.{name}"), serde_json::json!(value)).into()
 }
 
@@ -277,8 +283,8 @@ mod tests {
 
     use serde_json::json;
 
-    fn all(teller: &mut AguiEventTranslator, events: &[Event]) -> Vec<Value> {
-        events.iter().flat_map(|event| teller.translate(event)).map(|event| json!(event)).collect()
+    fn all(translator: &mut AguiEventTranslator, events: &[Event]) -> Vec<Value> {
+        events.iter().flat_map(|event| translator.translate(event)).map(|event| json!(event)).collect()
     }
 
     fn kinds(events: &[Value]) -> Vec<&str> {
@@ -291,7 +297,7 @@ mod tests {
 
     #[test]
     fn partial_arguments_become_argument_text() {
-        let mut teller = AguiEventTranslator::new("t".to_owned());
+        let mut translator = AguiEventTranslator::new("t".to_owned());
         let grew = |arguments: Value| Event::ArgumentsGrew {
             message: "k1".to_owned(),
             block: 0,
@@ -300,8 +306,8 @@ mod tests {
             text: None,
             arguments: Some(arguments),
         };
-        let told = all(
-            &mut teller,
+        let sent = all(
+            &mut translator,
             &[
                 grew(json!({})),
                 grew(json!({"command": "l"})),
@@ -313,23 +319,23 @@ mod tests {
                 },
             ],
         );
-        let text: String = told.iter().filter_map(|event| event["delta"].as_str()).collect();
-        assert_eq!(text, r#"{"command":"ls"}"#, "{told:#?}");
-        assert_eq!(told.first().unwrap()["parentMessageId"], "t-k1");
-        assert_eq!(told.last().unwrap()["type"], "TOOL_CALL_END");
+        let text: String = sent.iter().filter_map(|event| event["delta"].as_str()).collect();
+        assert_eq!(text, r#"{"command":"ls"}"#, "{sent:#?}");
+        assert_eq!(sent.first().unwrap()["parentMessageId"], "t-k1");
+        assert_eq!(sent.last().unwrap()["type"], "TOOL_CALL_END");
     }
 
     #[test]
     fn a_complete_message_is_sent_whole_and_once() {
-        let mut teller = AguiEventTranslator::new("t".to_owned());
+        let mut translator = AguiEventTranslator::new("t".to_owned());
         let blocks = json!([
             {"type": "thinking", "text": "hm"}, {"type": "text", "text": "Hello"},
             {"type": "tool", "callId": "c", "name": "bash", "state": "coming", "arguments": {"command": "ls"}},
         ]);
         let message = json!({"key": "k1", "role": "assistant", "state": "done", "blocks": blocks});
-        let told = all(&mut teller, &[whole(message.clone())]);
+        let sent = all(&mut translator, &[whole(message.clone())]);
         assert_eq!(
-            kinds(&told),
+            kinds(&sent),
             [
                 "REASONING_START",
                 "REASONING_MESSAGE_START",
@@ -348,18 +354,18 @@ mod tests {
         let mut second = message;
         second["key"] = "k2".into();
         second["blocks"] = json!([{"type": "data", "value": 1}, {"type": "text", "text": "Hel"}]);
-        let told = all(&mut teller, &[grew, whole(second)]);
-        assert_eq!(kinds(&told), ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]);
+        let sent = all(&mut translator, &[grew, whole(second)]);
+        assert_eq!(kinds(&sent), ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]);
     }
 
     #[test]
     fn a_pause_closes_open_parts_and_the_message_keeps_its_id() {
-        let mut teller = AguiEventTranslator::new("t".to_owned());
+        let mut translator = AguiEventTranslator::new("t".to_owned());
         let grew = |text: &str| Event::TextGrew { message: "k1".to_owned(), block: 0, text: text.to_owned() };
-        let first = all(&mut teller, &[grew("a")]);
-        let closed: Vec<Value> = teller.pause().into_iter().map(|event| json!(event)).collect();
+        let first = all(&mut translator, &[grew("a")]);
+        let closed: Vec<Value> = translator.pause().into_iter().map(|event| json!(event)).collect();
         assert_eq!(kinds(&closed), ["TEXT_MESSAGE_END"]);
-        let second = all(&mut teller, &[grew("b")]);
+        let second = all(&mut translator, &[grew("b")]);
         assert_eq!((first[0]["messageId"].as_str(), kinds(&second)[0]), (Some("t-k1"), "TEXT_MESSAGE_START"));
         assert_eq!(first[0]["messageId"], second[0]["messageId"]);
     }

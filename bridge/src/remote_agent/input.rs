@@ -31,7 +31,7 @@ impl DialectRemoteAgent {
             if text.trim().is_empty() {
                 return Err(IMAGES_ALONE.to_owned());
             }
-            self.ui.notify("the agent takes no images: it gets the text alone", "warning");
+            self.ui.notify("the agent does not accept images; only the text is sent", "warning");
         }
         for image in images.iter().filter(|_| takes_images) {
             input = input.image(&image.mime_type, &image.data);

@@ -35,22 +35,22 @@ fn spawn_prompt(
 }
 
 async fn next(remote: &DialectRemoteAgent) -> RemoteEvent {
-    soon("a deed", remote.next_event()).await
+    soon("an event", remote.next_event()).await
 }
 
 #[tokio::test]
 async fn idle_follows_a_run_that_ends_before_a_rejected_prompt() {
-    let (remote, mut far) = remote().await;
+    let (remote, mut fake) = remote().await;
     let one = spawn_prompt(&remote, "one");
-    let prompt = far.receive("prompt").await;
-    far.send_response(&prompt, None).await;
-    far.send(json!({"type": "agent_start"})).await;
+    let prompt = fake.receive("prompt").await;
+    fake.send_response(&prompt, None).await;
+    fake.send(json!({"type": "agent_start"})).await;
     soon("the first prompt", one).await.unwrap().unwrap();
     assert_eq!(next(&remote).await, RemoteEvent::RunStarted);
 
     let two = spawn_prompt(&remote, "two");
-    let prompt = far.receive("prompt").await;
-    far.send(json!({"type": "agent_end", "messages": []})).await;
+    let prompt = fake.receive("prompt").await;
+    fake.send(json!({"type": "agent_end", "messages": []})).await;
     // The work of the first prompt ends while the second one is in progress.
     soon("the end of the first prompt", async {
         while remote.open_prompts.load(Ordering::Acquire) > 1 {
@@ -58,7 +58,7 @@ async fn idle_follows_a_run_that_ends_before_a_rejected_prompt() {
         }
     })
     .await;
-    far.send_response(&prompt, Some("no")).await;
+    fake.send_response(&prompt, Some("no")).await;
     assert_eq!(soon("the second prompt", two).await.unwrap(), Err("no".to_owned()));
     assert_eq!(next(&remote).await, RemoteEvent::RunEnded { will_retry: false });
     assert_eq!(next(&remote).await, RemoteEvent::Settled { aborted: false });
@@ -66,14 +66,14 @@ async fn idle_follows_a_run_that_ends_before_a_rejected_prompt() {
 
 #[tokio::test]
 async fn a_rejected_prompt_alone_emits_no_events() {
-    let (remote, mut far) = remote().await;
+    let (remote, mut fake) = remote().await;
     for error in [Some("no"), None] {
-        let said = spawn_prompt(&remote, "words");
-        let prompt = far.receive("prompt").await;
-        far.send_response(&prompt, error).await;
-        assert_eq!(soon("the prompt", said).await.unwrap().err().as_deref(), error);
+        let prompted = spawn_prompt(&remote, "input");
+        let prompt = fake.receive("prompt").await;
+        fake.send_response(&prompt, error).await;
+        assert_eq!(soon("the prompt", prompted).await.unwrap().err().as_deref(), error);
     }
-    far.send(json!({"type": "agent_start"})).await;
+    fake.send(json!({"type": "agent_start"})).await;
     assert_eq!(next(&remote).await, RemoteEvent::RunStarted);
 }
 
@@ -82,21 +82,21 @@ async fn unsupported_images_are_reported_and_images_alone_rejected() {
     let (near, far) = memory_pair(1 << 16);
     let agent = Agent::from_transport(near, Options::new().dialect("operator")).await.unwrap();
     let remote = Arc::new(DialectRemoteAgent::new(agent, ClientUi::new()));
-    let mut far = FakeAgent::of(far);
+    let mut fake = FakeAgent::of(far);
     let image = || {
         vec![serde_json::from_value(json!({"type": "image", "mimeType": "image/png", "data": "aa"})).unwrap()]
     };
-    let refused = remote.submit(" ", &image(), Delivery::Prompt(None)).await.unwrap_err();
-    assert!(refused.contains("takes no images"), "{refused}");
-    let said = {
+    let error = remote.submit(" ", &image(), Delivery::Prompt(None)).await.unwrap_err();
+    assert!(error.contains("does not accept images"), "{error}");
+    let prompted = {
         let remote = remote.clone();
-        tokio::spawn(async move { remote.submit("words", &image(), Delivery::Prompt(None)).await })
+        tokio::spawn(async move { remote.submit("input", &image(), Delivery::Prompt(None)).await })
     };
-    let prompt = far.receive("prompt").await;
-    assert_eq!(prompt["text"], "words", "{prompt}");
-    said.abort();
+    let prompt = fake.receive("prompt").await;
+    assert_eq!(prompt["text"], "input", "{prompt}");
+    prompted.abort();
     let shown = remote.ui.early_texts();
-    assert!(shown.iter().any(|text| text.contains("takes no images")), "{shown:?}");
+    assert!(shown.iter().any(|text| text.contains("does not accept images")), "{shown:?}");
 }
 
 #[test]
@@ -112,6 +112,6 @@ async fn a_compaction_does_not_end_a_switch() {
     remote.control.send(Control::SessionSwitched).unwrap();
     soon("a compaction", mark_reported(&remote.control)).await;
     assert!(remote.switch.is_at(SwitchStage::Switched));
-    soon("the end of the move", end_switch(&remote.control)).await;
+    soon("the end of the switch", end_switch(&remote.control)).await;
     assert!(remote.switch.is_at(SwitchStage::Idle));
 }

@@ -16,13 +16,13 @@ fn answer(state: MessageState) -> Arc<Message> {
 
 /// Returns the growth of an answer until it ends in that state, with or without events for its text.
 fn answer_events(state: MessageState, with_text: bool) -> Vec<StreamEvent> {
-    let (mut deeds, now, message) =
+    let (mut translator, now, message) =
         (RemoteEventTranslator::default(), Conversation::new("pi"), "k1".to_owned());
-    let began = Event::MessageBegan { message: message.clone(), role: Role::Assistant };
+    let began = Event::MessageStarted { message: message.clone(), role: Role::Assistant };
     let grew = Event::TextGrew { message, block: 0, text: "part".to_owned() };
     let ended = Event::MessageEnded { message: answer(state) };
     let events = [Some(began), with_text.then_some(grew), Some(ended)];
-    let steps = events.into_iter().flatten().flat_map(|event| deeds.translate(event, &now));
+    let steps = events.into_iter().flatten().flat_map(|event| translator.translate(event, &now));
     let grew = steps.filter_map(|step| match step {
         Step::Event(RemoteEvent::AnswerUpdated(event)) => Some(event),
         _ => None,
@@ -44,7 +44,7 @@ fn a_block_ends_with_its_answer_unless_interrupted() {
 #[test]
 fn text_merged_into_the_previous_block_is_not_repeated() {
     let told = |pieces: &[(usize, &str)], blocks: &[&str]| {
-        let (mut deeds, mut now) = (RemoteEventTranslator::default(), Conversation::new("pi"));
+        let (mut translator, mut now) = (RemoteEventTranslator::default(), Conversation::new("pi"));
         let mut whole = (*answer(MessageState::Done)).clone();
         whole.blocks = blocks.iter().map(|text| Block::Text { text: (*text).to_owned() }).collect();
         // The conversation is ahead of the events.
@@ -54,10 +54,10 @@ fn text_merged_into_the_previous_block_is_not_repeated() {
             block: *block,
             text: (*text).to_owned(),
         };
-        let mut events = vec![Event::MessageBegan { message: "k1".to_owned(), role: Role::Assistant }];
+        let mut events = vec![Event::MessageStarted { message: "k1".to_owned(), role: Role::Assistant }];
         events.extend(pieces.iter().map(grew));
         events.push(Event::MessageEnded { message: whole.into() });
-        let steps = events.into_iter().flat_map(|event| deeds.translate(event, &now));
+        let steps = events.into_iter().flat_map(|event| translator.translate(event, &now));
         let texts = steps.filter_map(|step| match step {
             Step::Event(RemoteEvent::AnswerUpdated(StreamEvent::TextDelta(text))) => Some(text),
             _ => None,
@@ -106,9 +106,9 @@ fn arguments_stay_complete_while_the_tool_has_fewer() {
     message.blocks = vec![call(0, &serde_json::json!({"command": "ls"})), call(1, &whole)];
     let mut now = Conversation::new("omp");
     now.messages = vec![Arc::new(message)];
-    let mut deeds = RemoteEventTranslator::default();
-    let began = Event::MessageBegan { message: "k1".to_owned(), role: Role::Assistant };
-    let steps = [began, grew(0), grew(1)].into_iter().flat_map(|event| deeds.translate(event, &now));
+    let mut translator = RemoteEventTranslator::default();
+    let began = Event::MessageStarted { message: "k1".to_owned(), role: Role::Assistant };
+    let steps = [began, grew(0), grew(1)].into_iter().flat_map(|event| translator.translate(event, &now));
     let mut text = String::new();
     for step in steps {
         match step {
@@ -124,32 +124,32 @@ fn arguments_stay_complete_while_the_tool_has_fewer() {
 fn a_notice_that_repeats_the_run_failure_is_dropped() {
     let notice = |text: &str| {
         let notice = serde_json::json!({"key": "n1", "level": "error", "text": text});
-        Event::Notice { notice: serde_json::from_value(notice).unwrap() }
+        Event::NoticeAdded { notice: serde_json::from_value(notice).unwrap() }
     };
-    let state = |state, error: Option<&str>| Event::State { state, error: error.map(str::to_owned) };
-    let (mut deeds, mut now) = (RemoteEventTranslator::default(), Conversation::new("opal"));
+    let state = |state, error: Option<&str>| Event::StateChanged { state, error: error.map(str::to_owned) };
+    let (mut translator, mut now) = (RemoteEventTranslator::default(), Conversation::new("opal"));
     now.run.error = Some("no such model".to_owned());
-    assert_eq!(deeds.translate(notice("no such model"), &now).len(), 1, "no run tells it");
-    deeds.translate(state(RunState::Working, None), &now);
-    assert_eq!(deeds.translate(notice("no such model"), &now), [], "the end of the run tells it");
-    let over = deeds.translate(state(RunState::Idle, Some("no such model")), &now);
+    assert_eq!(translator.translate(notice("no such model"), &now).len(), 1, "no run reports it");
+    translator.translate(state(RunState::Working, None), &now);
+    assert_eq!(translator.translate(notice("no such model"), &now), [], "the end of the run reports it");
+    let over = translator.translate(state(RunState::Idle, Some("no such model")), &now);
     assert!(matches!(over[0], Step::Event(RemoteEvent::AnswerEnded(_))), "{over:?}");
-    assert_eq!(deeds.translate(notice("no such model"), &now), []);
-    assert_eq!(deeds.translate(notice("no more room"), &now).len(), 1);
-    assert_eq!(deeds.translate(notice("no such model"), &now).len(), 1, "the end was told again already");
+    assert_eq!(translator.translate(notice("no such model"), &now), []);
+    assert_eq!(translator.translate(notice("no more room"), &now).len(), 1);
+    assert_eq!(translator.translate(notice("no such model"), &now).len(), 1, "it was repeated already");
 }
 
 /// Operator reports the end of a retry after its run, and clients of pi would expect further work.
 #[test]
 fn a_retry_ends_once_with_its_answer() {
-    let (mut deeds, now) = (RemoteEventTranslator::default(), Conversation::new("operator"));
+    let (mut translator, now) = (RemoteEventTranslator::default(), Conversation::new("operator"));
     let mut retry = agentese::view::Retry::default();
     retry.attempt = Some(2);
-    let began = Event::MessageBegan { message: "k1".to_owned(), role: Role::Assistant };
+    let began = Event::MessageStarted { message: "k1".to_owned(), role: Role::Assistant };
     let ended = Event::MessageEnded { message: answer(MessageState::Done) };
-    let idle = Event::State { state: RunState::Idle, error: None };
-    let events = [Event::RetryBegan { retry }, began, ended, idle, Event::RetryEnded];
-    let steps: Vec<Step> = events.into_iter().flat_map(|event| deeds.translate(event, &now)).collect();
+    let idle = Event::StateChanged { state: RunState::Idle, error: None };
+    let events = [Event::RetryStarted { retry }, began, ended, idle, Event::RetryEnded];
+    let steps: Vec<Step> = events.into_iter().flat_map(|event| translator.translate(event, &now)).collect();
     let place = |wanted: fn(&Step) -> bool| {
         let places = steps.iter().enumerate().filter(|(_, step)| wanted(step));
         places.map(|(place, _)| place).collect::<Vec<_>>()
@@ -163,27 +163,28 @@ fn a_retry_ends_once_with_its_answer() {
 /// Opal ends an answer at the next one, and reports queued user messages before that end.
 #[test]
 fn a_user_message_follows_the_answer_before_it() {
-    let (mut deeds, mut now) = (RemoteEventTranslator::default(), Conversation::new("opal"));
+    let (mut translator, mut now) = (RemoteEventTranslator::default(), Conversation::new("opal"));
     now.messages = vec![answer(MessageState::Growing)];
-    let began = Event::MessageBegan { message: "k1".to_owned(), role: Role::Assistant };
-    let mut words = Message::default();
-    (words.key, words.role) = ("k2".to_owned(), Role::User);
+    let began = Event::MessageStarted { message: "k1".to_owned(), role: Role::Assistant };
+    let mut input = Message::default();
+    (input.key, input.role) = ("k2".to_owned(), Role::User);
     let ended = |message: Arc<Message>| Event::MessageEnded { message };
     let grew = Event::TextGrew { message: "k1".to_owned(), block: 0, text: "part".to_owned() };
-    let events = [began, grew, ended(words.into()), ended(answer(MessageState::Done))];
-    let steps: Vec<Step> = events.into_iter().flat_map(|event| deeds.translate(event, &now)).collect();
+    let events = [began, grew, ended(input.into()), ended(answer(MessageState::Done))];
+    let steps: Vec<Step> = events.into_iter().flat_map(|event| translator.translate(event, &now)).collect();
     let messages = steps.iter().filter_map(|step| match step {
         Step::Event(RemoteEvent::AnswerEnded(_)) => Some("answer"),
-        Step::Event(RemoteEvent::MessageAdded(_)) => Some("words"),
+        Step::Event(RemoteEvent::MessageAdded(_)) => Some("input"),
         _ => None,
     });
-    assert_eq!(messages.collect::<Vec<_>>(), ["answer", "words"]);
+    assert_eq!(messages.collect::<Vec<_>>(), ["answer", "input"]);
 }
 
 /// Returns the texts of the messages from these events in order, each with the pieces of its answer.
 fn messages(events: &[Event], now: &Conversation) -> Vec<String> {
-    let (mut deeds, mut pieces, mut said) = (RemoteEventTranslator::default(), String::new(), Vec::new());
-    for step in events.iter().flat_map(|event| deeds.translate(event.clone(), now)) {
+    let (mut translator, mut pieces, mut texts) =
+        (RemoteEventTranslator::default(), String::new(), Vec::new());
+    for step in events.iter().flat_map(|event| translator.translate(event.clone(), now)) {
         match step {
             Step::Event(RemoteEvent::AnswerUpdated(StreamEvent::Start)) => pieces.clear(),
             Step::Event(RemoteEvent::AnswerUpdated(StreamEvent::TextDelta(text))) => pieces.push_str(&text),
@@ -192,47 +193,47 @@ fn messages(events: &[Event], now: &Conversation) -> Vec<String> {
                     agentese::types::AssistantBlock::Text(text) => Some(text.text.as_str()),
                     _ => None,
                 });
-                said.push(format!("{}/{}", text.collect::<String>(), std::mem::take(&mut pieces)));
+                texts.push(format!("{}/{}", text.collect::<String>(), std::mem::take(&mut pieces)));
             }
-            Step::Event(RemoteEvent::MessageAdded(_)) => said.push("words".to_owned()),
+            Step::Event(RemoteEvent::MessageAdded(_)) => texts.push("input".to_owned()),
             _ => {}
         }
     }
-    said
+    texts
 }
 
 #[test]
 fn an_answer_that_continues_after_user_input_is_split() {
     let key = || "k1".to_owned();
     let grew = |text: &str| Event::TextGrew { message: key(), block: 0, text: text.to_owned() };
-    let began = || Event::MessageBegan { message: key(), role: Role::Assistant };
+    let began = || Event::MessageStarted { message: key(), role: Role::Assistant };
     let of = |text: &str, state| {
         let mut message = (*answer(state)).clone();
         message.blocks = vec![Block::Text { text: text.to_owned() }];
         Arc::new(message)
     };
-    let words = |key: &str| {
-        let mut words = Message::default();
-        (words.key, words.role) = (key.to_owned(), Role::User);
-        Event::MessageEnded { message: words.into() }
+    let input = |key: &str| {
+        let mut input = Message::default();
+        (input.key, input.role) = (key.to_owned(), Role::User);
+        Event::MessageEnded { message: input.into() }
     };
     let ended = || Event::MessageEnded { message: of("one two three", MessageState::Done) };
     let mut now = Conversation::new("opal");
     // The conversation may be ahead of the events.
     for further in ["one ", "one two ", "one two three"] {
         now.messages = vec![of(further, MessageState::Growing)];
-        let events = [began(), grew("one "), words("k2"), grew("two "), grew("three"), ended()];
-        assert_eq!(messages(&events, &now), ["one /one ", "words", "two three/two three"], "{further}");
+        let events = [began(), grew("one "), input("k2"), grew("two "), grew("three"), ended()];
+        assert_eq!(messages(&events, &now), ["one /one ", "input", "two three/two three"], "{further}");
         // Text without an event is reported at the end.
-        let events = [began(), grew("one "), words("k2"), ended()];
-        assert_eq!(messages(&events, &now), ["one /one ", "words", "two three/two three"], "{further}");
+        let events = [began(), grew("one "), input("k2"), ended()];
+        assert_eq!(messages(&events, &now), ["one /one ", "input", "two three/two three"], "{further}");
     }
     let often =
-        [began(), grew("one "), words("k2"), grew("two "), words("k3"), words("k4"), grew("three"), ended()];
-    let parts = ["one /one ", "words", "two /two ", "words", "words", "three/three"];
+        [began(), grew("one "), input("k2"), grew("two "), input("k3"), input("k4"), grew("three"), ended()];
+    let parts = ["one /one ", "input", "two /two ", "input", "input", "three/three"];
     assert_eq!(messages(&often, &now), parts);
-    let all = [began(), grew("one two three"), words("k2"), ended()];
-    assert_eq!(messages(&all, &now), ["one two three/one two three", "words"]);
+    let all = [began(), grew("one two three"), input("k2"), ended()];
+    assert_eq!(messages(&all, &now), ["one two three/one two three", "input"]);
 }
 
 #[test]

@@ -57,8 +57,8 @@ def work():
 /// Returns a pi client of an agent with that behaviour.
 pub fn client(pair: &Pair, work: &str) -> RawClient {
     let agent = format!("{work}{AGENT}");
-    let words = ["bridge", "--to", "pi", "--from", "opal", "--", "python3", "-c", &agent];
-    RawClient::of(pair.command_with(words.map(str::to_owned).into()))
+    let input = ["bridge", "--to", "pi", "--from", "opal", "--", "python3", "-c", &agent];
+    RawClient::of(pair.command_with(input.map(str::to_owned).into()))
 }
 
 /// Returns the texts of the messages of a run.

@@ -1,4 +1,4 @@
-//! Questions and notices of the agent, in the front's dialect.
+//! Questions and notices of the agent, in the client's dialect.
 
 use std::sync::{Arc, Mutex};
 
@@ -39,12 +39,12 @@ impl FakeUser {
     }
 }
 
-/// Connects an agent with the extension that shows every dialog, behind a front of that dialect.
-async fn connect_with_dialogs(front: &'static str, person: &FakeUser) -> (Agent, Pair) {
+/// Connects an agent with the extension that shows every dialog to a client of that dialect.
+async fn connect_with_dialogs(front: &'static str, user: &FakeUser) -> (Agent, Pair) {
     let extension = concat!(env!("CARGO_MANIFEST_DIR"), "/../extensions/examples/python/dialogs.py");
     let mut pair = Pair::new(front, "pi");
     pair.agent_arguments = vec!["--extension".to_owned(), extension.to_owned()];
-    (pair.connect(person.clone()).await, pair)
+    (pair.connect(user.clone()).await, pair)
 }
 
 /// Starts the dialogs of the extension, and waits for its last notice.
@@ -53,7 +53,7 @@ async fn run_dialogs(agent: &Agent) {
     let run = soon("the command", agent.prompt("/dialogs")).await;
     loop {
         let event = soon("a notice", events.next()).await.unwrap().unwrap();
-        if matches!(&event, Event::Notice { notice } if notice.text.contains("That is all.")) {
+        if matches!(&event, Event::NoticeAdded { notice } if notice.text.contains("That is all.")) {
             break;
         }
     }
@@ -63,30 +63,30 @@ async fn run_dialogs(agent: &Agent) {
 #[tokio::test]
 async fn extension_questions_use_the_dialect_of_the_front() {
     for front in ["omp", "pi@1.5"] {
-        let person = FakeUser::default();
-        let (agent, _pair) = connect_with_dialogs(front, &person).await;
+        let user = FakeUser::default();
+        let (agent, _pair) = connect_with_dialogs(front, &user).await;
         run_dialogs(&agent).await;
-        let heard = person.questions();
-        let [colour, sure, name, text] = &heard[..] else { panic!("{front}: {heard:?}") };
-        assert!(colour.contains("Which colour?"), "{front}: {heard:?}");
+        let questions = user.questions();
+        let [colour, sure, name, text] = &questions[..] else { panic!("{front}: {questions:?}") };
+        assert!(colour.contains("Which colour?"), "{front}: {questions:?}");
         // The text contains the previous choices.
-        assert!(sure.contains("Sure?") && sure.contains("It will be green."), "{front}: {heard:?}");
-        assert!(name.contains("What is it called?"), "{front}: {heard:?}");
-        assert!(text.contains("Describe it"), "{front}: {heard:?}");
+        assert!(sure.contains("Sure?") && sure.contains("It will be green."), "{front}: {questions:?}");
+        assert!(name.contains("What is it called?"), "{front}: {questions:?}");
+        assert!(text.contains("Describe it"), "{front}: {questions:?}");
         soon("the end", agent.close()).await;
     }
 }
 
 #[tokio::test]
 async fn a_dialog_that_the_front_lacks_is_dismissed() {
-    let person = FakeUser::default();
-    let (agent, _pair) = connect_with_dialogs("operator", &person).await;
+    let user = FakeUser::default();
+    let (agent, _pair) = connect_with_dialogs("operator", &user).await;
     // No user is prompted, and the extension continues. Its command ends, and the agent accepts a prompt.
     if let Ok(run) = soon("the command", agent.prompt("/dialogs")).await {
         let _ = soon("its end", run.result()).await;
     }
     let (text, _) = super::run_prompt(&agent, "hello").await;
     assert_eq!(text, "Hello there");
-    assert!(person.questions().is_empty(), "{:?}", person.questions());
+    assert!(user.questions().is_empty(), "{:?}", user.questions());
     soon("the end", agent.close()).await;
 }

@@ -46,7 +46,7 @@ async fn a_fork_drops_the_messages_after_the_entry() {
         assert_eq!(count().await, Some(4), "{behind}");
         soon("the fork", agent.fork(&answer.unwrap())).await.unwrap();
         assert_eq!(count().await, Some(2), "{behind}");
-        let refused = soon("the refusal", agent.fork("no-such-entry")).await.unwrap_err().to_string();
+        let refused = soon("the rejection", agent.fork("no-such-entry")).await.unwrap_err().to_string();
         assert!(refused.contains("no-such-entry"), "{behind}: {refused}");
         assert_eq!(count().await, Some(2), "{behind}");
         soon("the end", agent.close()).await;

@@ -1,4 +1,4 @@
-//! Live Operator behind a front of pi.
+//! Live Operator with a client of pi.
 
 use std::sync::{Arc, Mutex};
 
@@ -32,12 +32,12 @@ async fn a_live_operator_works_behind_a_front_of_pi() {
     for from in [Some("operator@live"), Some("operator"), None] {
         let asked: Arc<Mutex<Vec<Question>>> = Arc::default();
         let heard = asked.clone();
-        let person = move |question: Question| {
+        let handler = move |question: Question| {
             let chosen = question.options.first().cloned();
             heard.lock().unwrap().push(question);
             async { chosen.map(Answer::Text) }.boxed()
         };
-        let (agent, pair) = bridge(from, person).await;
+        let (agent, pair) = bridge(from, handler).await;
         let (text, events) = run_prompt(&agent, "hello").await;
         assert_eq!(text, "Hello there.", "{from:?}");
         let grown = events.iter().filter_map(|event| match event {
@@ -57,7 +57,7 @@ async fn a_live_operator_works_behind_a_front_of_pi() {
         let mut run = soon("the prompt", agent.prompt("wait")).await.unwrap();
         while !matches!(
             soon("its answer", run.next()).await,
-            Some(Ok(Event::MessageBegan { .. }) | Err(_)) | None
+            Some(Ok(Event::MessageStarted { .. }) | Err(_)) | None
         ) {}
         soon("the abort", agent.abort()).await.unwrap();
         let _ = soon("the end", run.result()).await;
@@ -85,7 +85,7 @@ async fn the_key_of_a_live_operator_stays_behind_the_bridge() {
     }
 }
 
-/// Settings that only the live agent has, through the front's commands.
+/// Settings that only the live agent has, through commands of pi.
 #[tokio::test]
 async fn settings_of_a_live_operator_are_set_through_the_front() {
     let (agent, pair) = bridge(Some("operator@live"), dismiss_all).await;

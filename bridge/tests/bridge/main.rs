@@ -115,12 +115,12 @@ impl Pair {
         command
     }
 
-    /// Connects a client of the front's dialect.
+    /// Connects a client of the pair's first dialect.
     async fn connect(&self, handler: impl agentese::any::QuestionHandler) -> Agent {
         self.connect_with(self.arguments(true), handler).await
     }
 
-    /// Connects a client of the front's dialect to a bridge with those arguments.
+    /// Connects a client of the pair's first dialect to a bridge with those arguments.
     async fn connect_with(
         &self,
         arguments: Vec<String>,
@@ -155,12 +155,12 @@ fn dismiss_all(_: Question) -> futures::future::BoxFuture<'static, Option<Answer
     async { None }.boxed()
 }
 
-/// Returns `true` if the front's row of that intent is lost.
+/// Returns `true` if the client's row of that intent is lost.
 fn lost(pair: &Pair, intent: Intent) -> bool {
     let spec = |name: &str| -> &'static Spec { agentese::dynamic::spec(name).unwrap() };
     let rows = agentese::any::explain(spec(pair.front), spec(pair.agent)).unwrap();
     let mut rows = rows.iter().filter(|row| row.intents.contains(&intent.name()));
-    rows.all(|row| row.fate == agentese::any::Fidelity::Lost)
+    rows.all(|row| row.fidelity == agentese::any::Fidelity::Lost)
 }
 
 /// Returns the text of an answer, and the events of its run.
@@ -180,7 +180,7 @@ async fn check_pair(pair: &Pair) {
     assert_eq!(text, "Hello there", "{name}");
     let mut of_model = Vec::new();
     let grown = events.iter().filter_map(|event| match event {
-        Event::MessageBegan { message, role: Role::Assistant } => {
+        Event::MessageStarted { message, role: Role::Assistant } => {
             of_model.push(message);
             None
         }
@@ -229,7 +229,7 @@ async fn check_pair(pair: &Pair) {
         while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None)
         {
         }
-        soon("the words", agent.steer("second")).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        soon("the input", agent.steer("second")).await.unwrap_or_else(|error| panic!("{name}: {error}"));
         let text = soon("the end", run.result()).await.unwrap().text();
         assert_eq!(text, "To the second.", "{name}");
     }
@@ -329,7 +329,7 @@ async fn a_killed_agent_fails_open_work_and_ends_the_bridge_with_1() {
     assert_eq!(ended.exit().and_then(|exit| exit.code), Some(1), "{ended:?}");
 }
 
-/// The models of an agent are complete, and the front cycles through them.
+/// The models of an agent are complete, and the server cycles through them.
 #[tokio::test]
 async fn the_next_model_is_set_at_the_agent() {
     let mut pair = Pair::new("omp", "pi");
@@ -369,11 +369,11 @@ async fn input_held_at_a_stop_waits_for_the_next_prompt() {
     let agent = pair.connect(dismiss_all).await;
     let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
     while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
-    soon("the words", agent.steer("second")).await.unwrap();
+    soon("the input", agent.steer("second")).await.unwrap();
     soon("the abort", agent.abort()).await.unwrap();
     let _ = soon("the end", run.result()).await;
     run_prompt(&agent, "hello").await;
-    let words = soon("all words", async {
+    let words = soon("all input", async {
         loop {
             let messages = agent.messages().await.unwrap();
             let said = messages.iter().filter(|message| message.role == Role::User);
@@ -393,10 +393,10 @@ async fn queued_input_starts_no_run() {
     for agent in ["opal", "operator", "omp"] {
         let pair = Pair::new("pi", agent);
         let client = pair.connect(dismiss_all).await;
-        soon("the words", client.steer("second")).await.unwrap();
+        soon("the input", client.steer("second")).await.unwrap();
         assert!(!soon("the state", client.state()).await.unwrap().working.unwrap_or_default(), "{agent}");
         run_prompt(&client, "hello").await;
-        let words = soon("all words", async {
+        let words = soon("all input", async {
             loop {
                 let messages = client.messages().await.unwrap();
                 let said = messages.iter().filter(|message| message.role == Role::User);

@@ -1,4 +1,4 @@
-//! Agent behind a front of its own dialect and revision: the bytes of both sides are unchanged.
+//! Agent with a client of its own dialect and revision: the bytes of both sides are unchanged.
 
 use std::process::Stdio;
 
@@ -33,7 +33,7 @@ async fn bytes_that_are_not_frames_pass_unchanged() {
     let written = sent.clone();
     let write = tokio::spawn(async move { to.write_all(&written).await });
     assert!(rest(from).await == sent);
-    soon("the words", write).await.unwrap().unwrap();
+    soon("the input", write).await.unwrap().unwrap();
     assert_eq!(soon("the end", bridge.wait()).await.unwrap().code(), Some(0));
 }
 
@@ -53,7 +53,7 @@ async fn an_agent_that_exits_first_ends_the_bridge_with_1() {
     assert_eq!(soon("the end", bridge.wait()).await.unwrap().code(), Some(1));
     let stderr = String::from_utf8(stderr).unwrap();
     assert_eq!(String::from_utf8(said).unwrap(), "last\n");
-    assert_eq!(stderr, "Error: the agent is gone: it exited with code 3\n");
+    assert_eq!(stderr, "Error: the agent disconnected: exited with code 3\n");
 }
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn a_signal_ends_the_agent_too() {
     };
     assert!(signal("-TERM", own).await.success());
     assert_eq!(soon("the end", bridge.wait()).await.unwrap().code(), Some(0));
-    assert!(!signal("-0", number.trim().to_owned()).await.success(), "the agent is there still");
+    assert!(!signal("-0", number.trim().to_owned()).await.success(), "the agent still runs");
 }
 
 #[tokio::test]

@@ -74,7 +74,7 @@ async fn a_session_of_unknown_storage_is_not_replaced() {
     let child = ChildOptions::new(agentese())
         .args(["bridge", "--to", "opal", "--from", "pi", "--", "sh", "-c", STATE_ONCE]);
     let agent = soon("the bridge", Agent::spawn(child, Options::new().dialect("opal"))).await.unwrap();
-    let refused = soon("the refusal", agent.open_session("my-own-id")).await.unwrap_err();
+    let refused = soon("the rejection", agent.open_session("my-own-id")).await.unwrap_err();
     let Error::Refused(refused) = refused else { panic!("{refused}") };
     let reason = format!("{:?}", refused.data);
     assert!(reason.contains("the state is out of order"), "{refused:?}");
@@ -105,9 +105,9 @@ async fn a_command_that_is_hidden_from_the_model_stays_hidden_or_is_not_run() {
     pair.stores_sessions = true;
     pair.agent_arguments = ["--dialect", "pi@1.5"].map(str::to_owned).into();
     let agent = pair.connect(dismiss_all).await;
-    let refused = soon("the refusal", agent.bash_hidden("echo se\"\"cret")).await.unwrap_err().to_string();
+    let refused = soon("the rejection", agent.bash_hidden("echo se\"\"cret")).await.unwrap_err().to_string();
     assert!(
-        refused.contains("without its model seeing the output") && refused.contains("--from pi@1.5"),
+        refused.contains("hide the output of a command from its model") && refused.contains("--from pi@1.5"),
         "{refused}"
     );
     // The response to a prompt shows the agent's revision.

@@ -1,4 +1,4 @@
-//! State of the agent for the front's client: name and level of the session, and queued input.
+//! State of the agent for the client: name and level of the session, and queued input.
 
 use agentese::any::{Event, Intent};
 use agentese::view::{Block, MessageState, Role};
@@ -15,9 +15,9 @@ async fn held_input_is_reported_once_and_steering_is_sent_first() {
     let mut run = soon("the prompt", agent.prompt("slow")).await.unwrap();
     while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
     for words in ["hello", "Not asked for"] {
-        soon("the words", agent.follow_up(words)).await.unwrap();
+        soon("the input", agent.follow_up(words)).await.unwrap();
     }
-    soon("the words", agent.steer("second")).await.unwrap();
+    soon("the input", agent.steer("second")).await.unwrap();
     soon("the end", run.result()).await.unwrap();
     let messages = soon("the messages", agent.messages()).await.unwrap();
     let told: Vec<(Role, String)> = messages.iter().map(|one| (one.role, one.text())).collect();
@@ -35,7 +35,7 @@ async fn held_input_is_reported_once_and_steering_is_sent_first() {
     soon("the end", agent.close()).await;
 }
 
-/// Agents of Opal drop an aborted answer, so the front reports its outcome.
+/// Agents of Opal drop an aborted answer, so the bridge reports its outcome.
 #[tokio::test]
 async fn a_stopped_answer_is_reported_as_aborted() {
     let pair = Pair::new("pi", "opal");
@@ -77,7 +77,7 @@ async fn the_follow_up_mode_is_restored_when_an_opal_client_disconnects() {
         {
         }
         for words in ["hello", "second"] {
-            soon("the words", client.follow_up(words)).await.unwrap();
+            soon("the input", client.follow_up(words)).await.unwrap();
         }
         soon("the end of the run", run.result()).await.unwrap();
         // The agent read all queued input at once, with a single answer.
@@ -129,7 +129,7 @@ async fn the_name_that_was_set_last_stays() {
     soon("the end", agent.close()).await;
 }
 
-/// The level and the model of an opened session also apply to the front.
+/// The level and the model of an opened session also apply to the server.
 #[tokio::test]
 async fn an_opened_session_reports_its_level_and_model() {
     for behind in ["omp", "pisces"] {

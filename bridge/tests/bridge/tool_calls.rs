@@ -1,4 +1,4 @@
-//! Tools of an Opal agent, which announces calls after the answer that contains them, behind a front of pi.
+//! Tools of an Opal agent, which announces calls after the answer that contains them, with a client of pi.
 
 use serde_json::{Value, json};
 
@@ -124,7 +124,7 @@ async fn a_question_follows_the_start_of_a_waiting_call() {
     let expected = ["user", "assistant", "toolResult", "assistant", "toolResult", "assistant"];
     assert_eq!(told.collect::<Vec<_>>(), expected, "{:?}", client.seen);
     let began = client.seen.iter().filter(|frame| frame["type"] == "tool_execution_start");
-    assert_eq!(began.count(), 2, "each call begins once");
+    assert_eq!(began.count(), 2, "each call starts once");
     let second = &end["messages"][3]["content"];
     assert!(second.to_string().contains("\"c2\""), "{end}");
     client.disconnect().await;

@@ -2,8 +2,8 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `door` | authentication: token, origin, host |
-//! | `listen` | connections and their limits |
+//! | `auth` | authentication: token, origin, host |
+//! | `connections` | connections and their limits |
 
 pub mod auth;
 pub mod connections;

@@ -3,7 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `stdio`, `stdout`, `signals` | an agent on stdin and stdout; its end |
-//! | `stderr`, `output`, `neutral` | output for people |
+//! | `stderr`, `output`, `sanitize` | output for people |
 //! | `http` | HTTP on this machine only |
 //! | `environment`, `session_store` | variables; the location of stored sessions |
 //! | `error` | failures |

@@ -9,14 +9,14 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     replace(text, is_hidden, |character, shown| shown.extend(character.escape_default()))
 }
 
-/// Like [`neutral`], but on one line.
+/// Like [`sanitize`], but on one line.
 pub fn sanitize_line(text: &str) -> Cow<'_, str> {
     let is_hidden =
         |character| is_hidden(character) || matches!(character, '\n' | '\t' | '\u{2028}' | '\u{2029}');
     replace(text, is_hidden, |character, shown| shown.extend(character.escape_default()))
 }
 
-/// Like [`neutral`], for JSON text, with an unchanged meaning.
+/// Like [`sanitize`], for JSON text, with an unchanged meaning.
 pub fn sanitize_json(text: &str) -> Cow<'_, str> {
     replace(text, is_hidden, |character, shown| {
         for unit in character.encode_utf16(&mut [0; 2]) {

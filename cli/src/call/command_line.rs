@@ -43,13 +43,13 @@ pub(super) enum ParseError {
     Invalid(String),
 }
 
-const ABOUT: &str = "Send one command to an agent and print what comes of it";
+const ABOUT: &str = "Send one command to an agent and print the result";
 
 const USAGE: &str = "agentese call [OPTIONS] COMMAND [--PARAM VALUE…] [-- AGENT…]";
 
 const AFTER: &str = "\
-AGENT… is the command line of an agent that speaks the dialect; without it agentese itself is started. Each
-command takes its parameters as options: agentese call COMMAND --help.
+AGENT… is the command line of an agent that speaks the dialect; default: agentese itself. Parameters of a
+command are options; for a list, use agentese call COMMAND --help.
 
 Examples:
   agentese call get_state
@@ -57,12 +57,14 @@ Examples:
   agentese call --dialect opal agent/prompt --text Hello -- opal-server
   agentese call --events prompt --message Hello > events.jsonl
 
-A prompt prints the model's text as it comes, until the run is over; other commands print the data of their
-answer. What the agent asks is dismissed, and told of on stderr, where --answer says nothing of it. Sessions
-are opened where the dialect has several and no parameter names one.
+A prompt prints the text of the model as it arrives, until the end of the run. Other commands print the data
+of their response. Questions of the agent are printed to stderr, and dismissed unless --answer answers them.
+If the dialect has several sessions and no parameter names one, a new session is opened.
 
-The exit code is 0 where the command was answered and the run of a prompt went well, 1 where the command was
-rejected, the run failed or the agent went away, and 2 where the command line is wrong.";
+Exit codes:
+  0  the command succeeded, and so did the run of a prompt
+  1  the command was rejected, the run failed, or the agent disconnected
+  2  the command line is invalid";
 
 /// Parses the arguments after `agentese call`.
 pub(super) fn parse(arguments: &[OsString]) -> Result<ParsedCall, ParseError> {
@@ -88,10 +90,10 @@ pub(super) fn parse(arguments: &[OsString]) -> Result<ParsedCall, ParseError> {
         }
     })?;
     let Some((name, params)) = matches.subcommand() else {
-        return Err(ParseError::Invalid("no command is named".to_owned()));
+        return Err(ParseError::Invalid("missing command".to_owned()));
     };
     let Some(command) = grammar.commands.iter().find(|command| command.name == name) else {
-        return Err(ParseError::Invalid(format!("{name} is not a command")));
+        return Err(ParseError::Invalid(format!("unknown command `{name}`")));
     };
     let given = |param: &Param| {
         let values = params.get_many::<Value>(&param.name)?.cloned().collect();
@@ -151,7 +153,7 @@ fn options() -> clap::Command {
         Ok(seconds) if seconds > 0.0 => {
             Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
         }
-        _ => Err("expected a number of seconds".to_owned()),
+        _ => Err("expected a number of seconds above 0".to_owned()),
     };
     clap::Command::new("call")
         .bin_name("agentese call")
@@ -167,17 +169,17 @@ fn options() -> clap::Command {
                 .long("dialect")
                 .value_name("NAME[@REVISION]")
                 .default_value(agentese::dynamic::SPECS[0].name)
-                .help("The dialect that the agent speaks: pi, omp, pisces, operator or opal"),
+                .help("Dialect that the agent speaks: pi, omp, pisces, operator or opal"),
         )
         .arg(
             Arg::new("events")
                 .long("events")
                 .action(ArgAction::SetTrue)
-                .help("Print every event as a line of JSON, in place of the text"),
+                .help("Print each event as a line of JSON instead of the text"),
         )
         .arg(
             Arg::new("output").long("output").value_parser(clap::value_parser!(Output)).help(
-                "How answers are printed; the default is text for a prompt and JSON for other commands",
+                "Format of responses; default: text for a prompt, JSON for other commands",
             ),
         )
         .arg(
@@ -185,14 +187,14 @@ fn options() -> clap::Command {
                 .long("answer")
                 .value_name("METHOD=JSON")
                 .action(ArgAction::Append)
-                .help("Answer every question of that method with these members"),
+                .help("Answer each question of this method with these members"),
         )
         .arg(
             Arg::new("timeout")
                 .long("timeout")
                 .value_name("SECONDS")
                 .value_parser(seconds)
-                .help("How long the answer is waited for, and after a prompt the end of its run; the default is the command's own, and none for prompts"),
+                .help("Time limit for the response, and for the whole run of a prompt; default: the limit of the command, no limit for prompts"),
         )
 }
 
@@ -280,10 +282,10 @@ fn answers(matches: &ArgMatches, grammar: &Grammar) -> Result<Map<String, Value>
         let known = grammar.spec.dialogs.iter().filter(|dialog| dialog.answered).map(|dialog| dialog.wire);
         let known: Vec<_> = known.collect();
         if !known.contains(&method) {
-            let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             let dialect = grammar.spec.name;
             return Err(ParseError::Invalid(format!(
-                "--answer {method}: an agent of {dialect} asks {known}"
+                "--answer: unknown method `{method}`; known for {dialect}: {known}"
             )));
         }
         let members: Value = serde_json::from_str(members).map_err(|error| {

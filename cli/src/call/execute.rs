@@ -18,13 +18,13 @@ use agentese_process::stderr::Stderr;
 /// Starts the agent, runs the call, prints its result, and ends the agent.
 pub(super) fn run(parsed: ParsedCall, stderr: &Stderr) -> Result<(), CallError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CallError::Agent(format!("cannot begin: {error}")))?;
+    let runtime = runtime.map_err(|error| CallError::Agent(format!("cannot start the runtime: {error}")))?;
     runtime.block_on(async {
         let options = options(&parsed, stderr);
         let client = Client::spawn(parsed.grammar.spec, options, child(&parsed, stderr)?)?;
         let result = tokio::select! {
             result = call(&client, parsed) => result,
-            () = agentese_process::signals::shutdown_signal() => Err(CallError::Agent("stopped".to_owned())),
+            () = agentese_process::signals::shutdown_signal() => Err(CallError::Agent("interrupted".to_owned())),
         };
         drop(client.close().await);
         result
@@ -46,8 +46,9 @@ fn child(parsed: &ParsedCall, stderr: &Stderr) -> Result<ChildOptions, CallError
         Some((program, words)) => words.iter().fold(ChildOptions::new(program), ChildOptions::arg),
         None => {
             let program = std::env::current_exe();
-            let program =
-                program.map_err(|error| CallError::Agent(format!("this program is nowhere: {error}")))?;
+            let program = program.map_err(|error| {
+                CallError::Agent(format!("cannot find the path of this program: {error}"))
+            })?;
             ChildOptions::new(program).args(["--mode", "rpc", "--dialect"]).arg(&parsed.dialect)
         }
     };
@@ -67,9 +68,9 @@ impl Dialogs for PresetAnswers {
         let answer = self.answers.get(method).and_then(Value::as_object).cloned();
         let done = match &answer {
             Some(members) => format!("answered {}", Value::Object(members.clone())),
-            None => "dismissed (--answer gives an answer)".to_owned(),
+            None => "dismissed; use --answer to answer".to_owned(),
         };
-        self.stderr.write_line(format_args!("The agent says {method} {params}: {done}"));
+        self.stderr.write_line(format_args!("Question of the agent: {method} {params}: {done}"));
         async move { answer }.boxed()
     }
 }
@@ -86,7 +87,8 @@ async fn call(client: &Client, parsed: ParsedCall) -> Result<(), CallError> {
             let opened = client.call(opens, "{}", Limit::Default).await?;
             let session = opened.and_then(|data| agentese::wire::decode::<Value>(data.as_str()).ok());
             let session = session.and_then(|mut data| data.get_mut(member).map(Value::take));
-            let session = session.ok_or_else(|| CallError::Agent(format!("{opens} gave no {member}")))?;
+            let session =
+                session.ok_or_else(|| CallError::Agent(format!("`{opens}` returned no `{member}`")))?;
             members.insert(member.to_owned(), session);
         }
     }
@@ -97,7 +99,7 @@ async fn call(client: &Client, parsed: ParsedCall) -> Result<(), CallError> {
         return match parsed.timeout {
             None => run.await,
             Some(limit) => tokio::time::timeout(limit, run).await.unwrap_or_else(|_| {
-                Err(CallError::Agent(format!("the run of `{}` is not over after {limit:?}", parsed.command)))
+                Err(CallError::Agent(format!("the run of `{}` did not end within {limit:?}", parsed.command)))
             }),
         };
     }

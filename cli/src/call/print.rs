@@ -22,7 +22,7 @@ pub(super) fn line(text: &str) -> Result<(), CallError> {
 pub(super) fn answer(data: Option<&str>, output: Output) -> Result<(), CallError> {
     let Some(data) = data else { return Ok(()) };
     let value: Value = serde_json::from_str(data)
-        .map_err(|error| CallError::Agent(format!("the answer cannot be read: {error}")))?;
+        .map_err(|error| CallError::Agent(format!("cannot parse the response: {error}")))?;
     match output {
         Output::Json if std::io::stdout().is_terminal() => line(&format!("{value:#}")),
         Output::Json => line(data),

@@ -87,8 +87,8 @@ fn contradictory_options_are_rejected() {
     for (line, part) in [
         ("--export a.jsonl --list-models", "cannot be combined"),
         ("--api-key sk-1", "--provider or --model"),
-        ("--skill no/such", "work/no/such: there is no such file or directory"),
-        ("--prompt-template ~/x", "home/x: there is no such file or directory"),
+        ("--skill no/such", "work/no/such: no such file or directory"),
+        ("--prompt-template ~/x", "home/x: no such file or directory"),
         ("--print", "--print is not available"),
         ("@a", "@file arguments are not supported in RPC mode"),
     ] {

@@ -34,7 +34,7 @@ pub(super) fn print(old: &str, new: &str, json: bool) -> Result<ExitCode, CliErr
     let Some(document) = schema::changes(old, new) else {
         let known: Vec<_> = schema::known_changes().map(|(old, new)| format!("{old} {new}")).collect();
         return Err(CliError::Usage(format!(
-            "no changes are known from \"{old}\" to \"{new}\"; known, the older one first: {}",
+            "no known changes from \"{old}\" to \"{new}\"; known pairs, older revision first: {}",
             known.join(", ")
         )));
     };
@@ -42,7 +42,7 @@ pub(super) fn print(old: &str, new: &str, json: bool) -> Result<ExitCode, CliErr
         return Ok(output::print_json(document)?);
     }
     let changes = serde_json::from_str(document)
-        .map_err(|error| CliError::Usage(format!("the changes cannot be read: {error}")))?;
+        .map_err(|error| CliError::Usage(format!("cannot parse the changes: {error}")))?;
     Ok(output::print(&text(&changes))?)
 }
 

@@ -253,8 +253,8 @@ mod tests {
         let running = run(vec!["cat".into()], shared.clone(), shutdown.clone());
         let tab = TabQuery { name: "a".to_owned(), have: None, all: true };
         let joined = shared.with(|hub| hub.join(&tab, Instant::now()));
-        let heard = shared.with(|hub| hub.handle_tab_line(joined.tab_id, r#"{"id":"1","type":"get_state"}"#));
-        let LineOutcome::Forward(line) = heard else { panic!("{heard:?}") };
+        let sent = shared.with(|hub| hub.handle_tab_line(joined.tab_id, r#"{"id":"1","type":"get_state"}"#));
+        let LineOutcome::Forward(line) = sent else { panic!("{sent:?}") };
         shared.send(line).await;
         let mut changes = shared.changes();
         changes.mark_unchanged();

@@ -281,15 +281,15 @@ impl Hub {
         if let Some(id) = id.as_ref().filter(|_| is_answered) {
             self.ids.insert(own.clone(), (tab_id, id.clone()));
         }
-        let is_told = row.is_none_or(|row| row.access() != Access::Read);
-        if is_told {
+        let is_mirrored = row.is_none_or(|row| row.access() != Access::Read);
+        if is_mirrored {
             if row.is_some_and(|row| row.run == RunRole::Starts) {
                 self.run_requested_at = Some(self.tabs.log.end());
             }
             self.send_to_others(tab_id, "sent", &line);
         }
         if is_answered {
-            self.calls.insert(own, command, PendingCommand { tab_id, id, is_mirrored: is_told });
+            self.calls.insert(own, command, PendingCommand { tab_id, id, is_mirrored });
         }
         LineOutcome::Forward(line)
     }

@@ -97,7 +97,7 @@ impl Tabs {
     /// `have`, or if missed messages left the log, the tab starts over.
     pub fn join(&mut self, name: &str, have: Option<u64>, is_page: bool) -> TabPosition {
         let known = self.names.get(name).copied();
-        let back = known.and_then(|seat| Some((seat, self.resume_position(seat, have?)?)));
+        let back = known.and_then(|tab_id| Some((tab_id, self.resume_position(tab_id, have?)?)));
         if let Some((tab_id, next)) = back {
             if let Some(tab) = self.tabs.get_mut(&tab_id) {
                 tab.connections += 1;
@@ -129,7 +129,7 @@ impl Tabs {
         if self.tabs.len() < MAX_TABS {
             return;
         }
-        let away = self.tabs.iter().filter(|(_, tab)| !tab.is_connected()).map(|(seat, _)| *seat).min();
+        let away = self.tabs.iter().filter(|(_, tab)| !tab.is_connected()).map(|(tab_id, _)| *tab_id).min();
         if let Some(tab_id) = away {
             self.forget(tab_id);
         }

@@ -1,4 +1,4 @@
-//! `agentese bridge --to acp`: agents of other dialects behind an editor, one process for each session.
+//! `agentese bridge --to acp`: agents of other dialects for an editor, one process for each session.
 
 use std::process::Command;
 
@@ -210,7 +210,7 @@ fn an_unsupported_load_leaves_the_open_session_unchanged() {
         let params = json!({"sessionId": session, "cwd": work, "mcpServers": []});
         let refused = editor.query("session/resume", params);
         assert_eq!(refused["error"]["code"], -32002, "{dialect}: {refused}");
-        assert!(!editor.seen.iter().any(|frame| frame["id"] == turn), "{dialect}: the turn goes on");
+        assert!(!editor.seen.iter().any(|frame| frame["id"] == turn), "{dialect}: the turn continues");
         editor.notify("session/cancel", json!({"sessionId": session}));
         assert_eq!(
             editor.until_answer(turn).pop().unwrap()["result"]["stopReason"],
@@ -233,7 +233,7 @@ fn opal_sessions_are_listed_with_their_directory_if_known() {
     };
     let first = listed(&mut before, json!({}))[0].clone();
     assert_eq!((&first["sessionId"], &first["cwd"]), (&json!(session), &json!(work)));
-    assert!(!first["title"].to_string().contains("not known"), "{first}");
+    assert!(!first["title"].to_string().contains("unknown directory"), "{first}");
     for wrong in ["work", "/nowhere/at/all"] {
         assert_eq!(before.query("session/list", json!({"cwd": wrong}))["error"]["code"], -32602, "{wrong}");
     }
@@ -242,10 +242,10 @@ fn opal_sessions_are_listed_with_their_directory_if_known() {
     let mut after = Editor::with_command(command, place, json!({}));
     let told = listed(&mut after, json!({}))[0].clone();
     assert_eq!(told["sessionId"], session.as_str());
-    assert!(told["title"].as_str().unwrap().ends_with("(its directory is not known)"), "{told}");
+    assert!(told["title"].as_str().unwrap().ends_with("(unknown directory)"), "{told}");
     let told = listed(&mut after, json!({"cwd": work}))[0].clone();
     assert_eq!((&told["sessionId"], &told["cwd"]), (&json!(session), &json!(work)));
-    assert!(!told["title"].to_string().contains("not known"), "{told}");
+    assert!(!told["title"].to_string().contains("unknown directory"), "{told}");
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn mcp_servers_are_refused_with_a_notice_and_the_session_works() {
     let id = editor.prompt(&session, "go");
     let frames = editor.until_answer(id);
     let notice = updates(&editor.seen, "notice")[0];
-    assert!(notice["title"].as_str().unwrap().contains("\"db\" is not used"), "{notice}");
+    assert!(notice["title"].as_str().unwrap().contains("\"db\" is ignored"), "{notice}");
     assert_eq!(text(&frames, "agent_message_chunk"), "ok");
 }
 

@@ -124,7 +124,7 @@ impl Editor {
 
     /// Returns the next frame of any kind.
     pub fn read(&mut self) -> Value {
-        let line = self.agent.next_line().expect("another frame comes");
+        let line = self.agent.next_line().expect("another frame arrives");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
@@ -138,7 +138,7 @@ impl Editor {
                 assert_valid(&definition(method, ending), &frame["params"]);
             }
             (None, Some(id)) => {
-                let method = self.open.remove(&id).unwrap_or_else(|| panic!("nobody asked: {frame}"));
+                let method = self.open.remove(&id).unwrap_or_else(|| panic!("no such request: {frame}"));
                 match frame.get("error") {
                     Some(error) => assert_valid("Error", error),
                     None => assert_valid(&definition(method, "Response"), &frame["result"]),
@@ -157,7 +157,7 @@ impl Editor {
         loop {
             let frame = self.frame();
             let is_it = found(&frame);
-            assert!(frames.len() < 100_000, "{what} did not come");
+            assert!(frames.len() < 100_000, "{what} did not arrive");
             frames.push(frame);
             if is_it {
                 return frames;

@@ -194,7 +194,7 @@ fn a_load_that_is_refused_leaves_the_open_session_as_it_is() {
             let refused = editor.query(method, json!({"sessionId": session, "cwd": cwd, "mcpServers": []}));
             assert_eq!(refused["error"]["code"], code, "{method}: {refused}");
         }
-        assert!(!editor.seen.iter().any(|frame| frame["id"] == turn), "the turn goes on");
+        assert!(!editor.seen.iter().any(|frame| frame["id"] == turn), "the turn continues");
         editor.notify("session/cancel", json!({"sessionId": session}));
         assert_eq!(editor.until_answer(turn).pop().unwrap()["result"]["stopReason"], "cancelled");
         assert_eq!(editor.run_turn(&session, "again"), "end_turn");

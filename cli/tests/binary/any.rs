@@ -92,8 +92,9 @@ async fn events_of_a_prompt_are_in_order_in_every_dialect() {
             &events,
             |event| matches!(event, Event::MessageEnded { message } if message.role == Role::User && message.text() == "Hello"),
         );
-        let began =
-            position_of(&events, |event| matches!(event, Event::MessageBegan { role: Role::Assistant, .. }));
+        let began = position_of(&events, |event| {
+            matches!(event, Event::MessageStarted { role: Role::Assistant, .. })
+        });
         let grew = position_of(&events, |event| matches!(event, Event::TextGrew { .. }));
         let ran = position_of(
             &events,
@@ -107,8 +108,9 @@ async fn events_of_a_prompt_are_in_order_in_every_dialect() {
             &events,
             |event| matches!(event, Event::MessageEnded { message } if message.text() == "Done." && message.state == MessageState::Done),
         );
-        let idle =
-            events.iter().rposition(|event| matches!(event, Event::State { state: RunState::Idle, .. }));
+        let idle = events
+            .iter()
+            .rposition(|event| matches!(event, Event::StateChanged { state: RunState::Idle, .. }));
         let order = [said, began, grew, ran, done, ended, idle.unwrap()];
         assert!(order.is_sorted(), "{started}: {order:?} {events:#?}");
         let conversation = agent.conversation();
@@ -162,7 +164,7 @@ async fn a_run_is_steered_and_stopped() {
             let (events, result) = all(run).await;
             assert_eq!(result.text(), "Changed.", "{started}: {events:#?}");
             assert_eq!(message_texts(&agent.conversation(), Role::User), ["Hello", "other way"], "{started}");
-            assert!(events.iter().any(|event| matches!(event, Event::Queue { .. })), "{started}");
+            assert!(events.iter().any(|event| matches!(event, Event::QueueChanged { .. })), "{started}");
         } else {
             place.file("work/go", "");
             all(run).await;
@@ -234,7 +236,7 @@ async fn questions_have_one_form_in_every_dialect() {
         all(run).await;
         let mut happened = Vec::new();
         let is_last = |event: &Event| match event {
-            Event::Notice { notice } => notice.text == "blue True",
+            Event::NoticeAdded { notice } => notice.text == "blue True",
             Event::ToolEnded { result, .. } => format!("{result:?}").contains("blue"),
             _ => false,
         };
@@ -243,9 +245,9 @@ async fn questions_have_one_form_in_every_dialect() {
         }
         let question = position_of(
             &happened,
-            |event| matches!(event, Event::Asked { question } if question.title.as_deref() == Some("Which colour?")),
+            |event| matches!(event, Event::QuestionOpened { question } if question.title.as_deref() == Some("Which colour?")),
         );
-        let answer = position_of(&happened, |event| matches!(event, Event::Answered { .. }));
+        let answer = position_of(&happened, |event| matches!(event, Event::QuestionClosed { .. }));
         assert!(question < answer, "{started}: {happened:#?}");
         let asked: Vec<(String, String)> = asked.lock().unwrap().clone();
         let wanted = [("select", "Which colour?"), ("confirm", "Sure?")];
@@ -275,7 +277,7 @@ async fn a_missing_command_fails_before_anything_is_sent() {
             let text = error.to_string();
             assert!(text.contains(intent.name()) && text.contains(name), "{text}");
         }
-        assert_eq!(agent.conversation().notices.len(), 0, "{started}: nothing was refused");
+        assert_eq!(agent.conversation().notices.len(), 0, "{started}: no command was rejected");
         let typed = [agent.as_pi().is_some(), agent.as_omp().is_some(), agent.as_opal().is_some()];
         assert_eq!(typed, ["pi", "omp", "opal"].map(|one| one == name), "{started}");
         if let Some(pi) = agent.as_pi() {
@@ -298,7 +300,7 @@ async fn another_session_of_the_same_connection_is_followed() {
     all(agent.prompt("Second").await.unwrap()).await;
     assert_eq!(message_texts(&agent.conversation(), Role::User), ["Second"]);
     let told = within("the first event", events.next()).await.unwrap().unwrap();
-    assert!(matches!(&told, Event::Replaced { messages } if messages.is_empty()), "{told:?}");
+    assert!(matches!(&told, Event::ConversationReplaced { messages } if messages.is_empty()), "{told:?}");
     let kept = agent.list_sessions().await.unwrap();
     assert!(kept.iter().any(|one| one.session == first), "{kept:?}");
     within("the end", agent.close()).await;
@@ -329,7 +331,7 @@ fn the_loss_between_two_dialects_is_computed() {
     let spec = |name: &str| agentese::dynamic::spec(name).unwrap();
     let fate = |front: &str, agent: &str, kind: RowKind, row: &str| {
         let rows = explain(spec(front), spec(agent)).unwrap();
-        rows.into_iter().find(|one| one.kind == kind && one.row == row).unwrap().fate
+        rows.into_iter().find(|one| one.kind == kind && one.row == row).unwrap().fidelity
     };
     use RowKind::{Command, Dialog};
     assert_eq!(fate("pi", "omp", Command, "fork"), Fidelity::Carried);
@@ -346,9 +348,9 @@ fn the_loss_between_two_dialects_is_computed() {
             let rows = explain(front, agent).unwrap();
             assert_eq!(rows.len(), front.commands.len() + front.events.len() + front.dialogs.len());
             let is_same = front.id() == agent.id();
-            assert!(!is_same || rows.iter().all(|row| row.fate == Fidelity::Carried), "{}", front.id());
+            assert!(!is_same || rows.iter().all(|row| row.fidelity == Fidelity::Carried), "{}", front.id());
             for row in rows {
-                assert_eq!(row.reason.is_empty(), row.fate == Fidelity::Carried, "{row:?}");
+                assert_eq!(row.reason.is_empty(), row.fidelity == Fidelity::Carried, "{row:?}");
             }
         }
     }

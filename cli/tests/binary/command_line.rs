@@ -89,7 +89,7 @@ fn invalid_options_are_rejected() {
     refused(&["--mode", "rpc", "--session", "a", "-r"], "--session cannot be combined");
     refused(&["--mode", "rpc", "--session", "../"], "directory");
     refused(&["--mode", "rpc", "--session", "0b81"], "0b81");
-    refused(&["--mode", "rpc", "--session", ".."], "neither a file nor the beginning of a session id");
+    refused(&["--mode", "rpc", "--session", ".."], "neither a file nor the prefix of a session id");
     refused(&["--mode", "rpc", "--trust", "--no-trust"], "cannot be used with");
     refused(&["--mode", "rpc", "--api-key", "k"], "--provider or --model");
     refused(&["completions", "cobol"], "bash");
@@ -154,7 +154,7 @@ fn an_agent_of_omp_13_19_needs_a_model() {
     place.put("home/.omp/agent/models.yml", "providers: {}\n");
     let (status, stdout, stderr) = place.output(&["--mode", "rpc", "--dialect", "omp@13.19"]);
     assert_eq!((status.code(), stdout.as_str()), (Some(1), ""), "{stderr}");
-    assert!(stderr.starts_with("Error: there is no model to ask: no provider has a key"), "{stderr}");
+    assert!(stderr.starts_with("Error: no model is available: no provider has a key"), "{stderr}");
     for arguments in [&["--dialect", "omp@13.19", "--provider", "scripted"][..], &["--dialect", "omp@12.7"]] {
         let (status, _, stderr) = place.output(&[&["--mode", "rpc"], arguments].concat());
         assert_eq!(status.code(), Some(0), "{stderr}");

@@ -182,7 +182,7 @@ fn fm_f44_a_second_signal_is_the_end_at_once() {
             agent.signal(Signal::TERM);
             signals += 1;
         }
-        assert!(start.elapsed() < LONG, "the agent lives on");
+        assert!(start.elapsed() < LONG, "the agent still runs");
         std::thread::sleep(Duration::from_millis(20));
         if !is_alive(agent.pid()) {
             break agent.wait();

@@ -22,7 +22,7 @@ fn models_are_listed() {
     assert_eq!(place.output(&["--list-models", "runner ACME"]).1.lines().count(), 2);
     let (status, stdout, stderr) = place.output(&["--list-models", "nosuch"]);
     assert_eq!((status.code(), stdout.as_str()), (Some(0), ""));
-    assert_eq!(stderr, "No model's name has \"nosuch\" in it.\n");
+    assert_eq!(stderr, "No model name contains \"nosuch\".\n");
 }
 
 #[test]

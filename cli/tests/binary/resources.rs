@@ -187,7 +187,7 @@ fn invalid_resources_are_reported_on_stderr() {
     assert_eq!(lines.len(), 3, "{stderr}");
     assert_eq!(
         lines[0],
-        "Warning: /work/.pi/skills/Odd/SKILL.md: the name \"Odd\" has other characters than a-z, 0-9 and -"
+        "Warning: /work/.pi/skills/Odd/SKILL.md: the name \"Odd\" contains characters other than a-z, 0-9 and -"
     );
     assert_eq!(
         lines[1],
@@ -203,7 +203,7 @@ fn invalid_resources_are_reported_on_stderr() {
         assert_eq!((status.code(), stdout.as_str()), (Some(1), ""));
         assert_eq!(
             stderr.replace(&root, ""),
-            format!("Error: {option} /work/no/such.md: there is no such file or directory\n")
+            format!("Error: {option} /work/no/such.md: no such file or directory\n")
         );
     }
 }

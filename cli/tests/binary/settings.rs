@@ -103,12 +103,12 @@ fn the_agent_directory_can_be_elsewhere() {
 fn fm_f121_unreadable_settings_are_reported_once_and_left_unchanged() {
     let place = Place::new();
     let cases = [
-        ("{ broken", "it is not JSON"),
+        ("{ broken", "cannot be parsed"),
         (
             r#"{"retry": {"enabled": "yes"}, "rpc": {"persistDefaults": true}}"#,
-            "retry.enabled is to be true or false",
+            "retry.enabled must be true or false",
         ),
-        (r#"{"steeringMode": "bogus"}"#, "but is \"bogus\""),
+        (r#"{"steeringMode": "bogus"}"#, "found \"bogus\""),
     ];
     for (text, part) in cases {
         let path = place.put(USER, text);

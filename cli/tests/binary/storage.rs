@@ -62,7 +62,7 @@ fn fm_f100_a_full_disk_is_reported_by_notice_stderr_and_exit_code() {
     assert_eq!(told.len(), 1, "{told:?}");
     assert_eq!(told[0].0, "error");
     assert!(
-        told[0].1.starts_with("The session is not kept: ") && told[0].1.contains("File too large"),
+        told[0].1.starts_with("The session is not saved: ") && told[0].1.contains("File too large"),
         "{told:?}"
     );
     let (status, _, stderr) = agent.finish();
@@ -215,7 +215,7 @@ fn fm_f87_the_copy_of_a_torn_file_is_reported_at_the_start() {
     std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| told.send(line)));
     let path = copy.to_str().unwrap();
     // The check runs during normal work, and the end of the input would stop it.
-    while !lines.recv_timeout(LONG).expect("it tells").contains(path) {}
+    while !lines.recv_timeout(LONG).expect("a line about the copy").contains(path) {}
     drop(child.stdin.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(fs::read_to_string(copy).unwrap(), "old");

@@ -23,9 +23,9 @@ fn every_part_of_the_system_prompt_reaches_the_model() {
     let tokens = words.len() as u64 / 4;
     let built_in = input(&place, &[]);
     let none = input(&place, &["--no-tools"]);
-    assert!(built_in > none + 100, "the tools are in it: {built_in}, {none}");
+    assert!(built_in > none + 100, "the text contains the tools: {built_in}, {none}");
     let own = input(&place, &["--system-prompt", "Be kind."]);
-    assert!(own < none, "the built-in text is not: {own}, {none}");
+    assert!(own < none, "the text lacks the built-in text: {own}, {none}");
     let near = |found: u64, expected: u64| assert!(found.abs_diff(expected) < 60, "{found}, {expected}");
     near(input(&place, &["--system-prompt", &words]), own + tokens);
     let file = place.file("words.txt", &words);

@@ -247,7 +247,7 @@ fn an_abort_ends_the_question_and_the_waiting_commands() {
         let mut answers = [agent.next().unwrap(), agent.next().unwrap()];
         answers.sort_by_key(|answer| answer["id"].to_string());
         assert_eq!((&answers[0]["id"], &answers[0]["success"]), (&json!("c"), &json!(false)));
-        assert_eq!(answers[0]["error"], "it was aborted before it began");
+        assert_eq!(answers[0]["error"], "it was aborted before it started");
         assert_eq!((&answers[1]["id"], &answers[1]["success"]), (&json!("stop"), &json!(true)));
     }
     drop(agent);
@@ -281,7 +281,7 @@ fn unusable_files_of_a_trusted_directory_are_reported() {
     let answer = agent.next().unwrap();
     let error = answer["error"].as_str().unwrap();
     assert!(
-        error.contains("what the directory brings cannot be used") && error.contains("SYSTEM.md"),
+        error.contains("the files of the trusted directory cannot be used") && error.contains("SYSTEM.md"),
         "{error}"
     );
     // The corrected file applies, together with the settings.

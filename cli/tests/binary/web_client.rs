@@ -153,5 +153,5 @@ async fn a_wrong_token_is_refused() {
     let web = Web::start(&place, json!({"responses": []}));
     let wrong = web.address.replace("/ws", "x/ws");
     let error = websocket::connect(&wrong).await.unwrap_err().to_string();
-    assert!(error.ends_with("gives no WebSocket: 403 Forbidden"), "{error}");
+    assert!(error.ends_with("does not accept a WebSocket: 403 Forbidden"), "{error}");
 }

@@ -32,5 +32,5 @@ export function dismissFrame(spec: Spec, dialog: OpenQuestion): object {
   const fallback = rowOf(spec, dialog)?.fallback;
   if (fallback !== undefined) return answerWith(spec, dialog.id, fallback);
   if (spec.dialogFrames !== undefined) return answerWith(spec, dialog.id, { cancelled: true });
-  return { jsonrpc: "2.0", id: dialog.id, error: { code: -32000, message: "Nobody answered" } };
+  return { jsonrpc: "2.0", id: dialog.id, error: { code: -32000, message: "The question was dismissed" } };
 }

@@ -40,7 +40,7 @@ export function App() {
   const fork = useCallback((message: ConversationMessage) => void store.forkAt(message), [store]);
   return (
     <div class={panel === undefined ? "app" : "app with-panel"}>
-      <PartBoundary name="The head of the page" of={conversation}>
+      <PartBoundary name="The page header" of={conversation}>
         <Header panel={panel} onPanel={show} />
       </PartBoundary>
       <main>
@@ -48,7 +48,7 @@ export function App() {
           {conversation.messages.length === 0 && <Welcome />}
         </Messages>
         <div class="below">
-          <PartBoundary name="What the agent does" of={conversation}>
+          <PartBoundary name="The activity of the agent" of={conversation}>
             <Activity />
           </PartBoundary>
           <Dialogs />
@@ -56,7 +56,7 @@ export function App() {
             <Widgets placement="aboveEditor" />
           </PartBoundary>
           <Composer />
-          <PartBoundary name="The line of state" of={conversation}>
+          <PartBoundary name="The status line" of={conversation}>
             <Widgets placement="belowEditor" />
             <StatusLine />
           </PartBoundary>
@@ -86,7 +86,7 @@ function Welcome() {
       </p>
       {store.unavailableReason("shell") === undefined && (
         <p>
-          <kbd>!</kbd> runs a shell command, <kbd>/</kbd> lists commands, <kbd>Ctrl</kbd>+<kbd>.</kbd> shows the wire.
+          <kbd>!</kbd> runs a shell command, <kbd>/</kbd> lists commands, <kbd>Ctrl</kbd>+<kbd>.</kbd> shows the frames.
         </p>
       )}
     </div>

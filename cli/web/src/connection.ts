@@ -163,7 +163,7 @@ export class ServerConnection {
     this.#socket = undefined;
     this.#tab = newTabId();
     this.#receivedCount = undefined;
-    this.fail("the page begins anew");
+    this.fail("the page starts over");
     old?.close();
     this.open();
   }

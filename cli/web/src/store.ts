@@ -183,7 +183,7 @@ export class Store {
 
   #handleHello(hello: Hello): void {
     const known = Object.hasOwn(DIALECTS, hello.dialect) ? DIALECTS[hello.dialect] : undefined;
-    if (known === undefined) return this.toast("error", `this page does not speak ${hello.dialect}`);
+    if (known === undefined) return this.toast("error", `this page does not support the dialect ${hello.dialect}`);
     this.link.spec = known.spec;
     this.dialect = known.dialect;
     this.#revision = new RevisionDetector(known.spec, hello.revision);
@@ -255,7 +255,7 @@ export class Store {
    */
   async forkAt(message: Message): Promise<void> {
     if (!this.dialect.forkReturnsText) {
-      if (message.id === undefined) return this.toast("warning", "The agent does not say which entry this message is.");
+      if (message.id === undefined) return this.toast("warning", "The agent does not report the entry of this message.");
       return this.fork(message.id);
     }
     await this.queryOptional("forkPoints");
@@ -272,7 +272,7 @@ export class Store {
     const done = await this.try("fork", entry);
     if (done === undefined) return;
     const { text, cancelled } = (done.data ?? {}) as { text?: unknown; cancelled?: unknown };
-    if (cancelled === true) return this.toast("info", "An extension stopped the fork.");
+    if (cancelled === true) return this.toast("info", "An extension cancelled the fork.");
     if (typeof text === "string") this.draft(text);
     await this.refresh();
   }
@@ -308,7 +308,7 @@ export class Store {
     const command = this.dialect.actions[action]?.command;
     if (command === undefined) return `the ${name} dialect has no command for it`;
     if (this.#revision?.has(command) === false) return `the revision of ${name} that this agent speaks has no “${command}”`;
-    if (missing.has(command)) return `this agent does not know “${command}”`;
+    if (missing.has(command)) return `this agent does not support “${command}”`;
     if (this.link.spec !== undefined && !Object.hasOwn(this.link.spec.commands, command)) {
       return `the ${name} dialect has no command for it`;
     }

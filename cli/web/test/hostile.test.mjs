@@ -138,7 +138,7 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
     await page.locator(".as-text pre", { hasText: '"name": "n"' }).waitFor();
     assert.deepEqual(await page.locator(".message strong").allTextContents(), ["first", "third"]);
     // The line of state contains the cost as well.
-    await page.locator(".banner.warning", { hasText: "The line of state cannot be shown: made up." }).waitFor();
+    await page.locator(".banner.warning", { hasText: "The status line cannot be shown: made up." }).waitFor();
     await completesRun(page);
     await page.click("nav >> text=Files");
     await page.locator(".panel-files").waitFor();
@@ -258,9 +258,9 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
     Array.from({ length: 6 }, (_, at) => ({ type: "extension_ui_request", id: `q${at}`, method: "confirm", title: `Question ${at}`, message: "x".repeat(1024 * 1024) })),
   ), async (page) => {
     await sendMessage(page, "go");
-    await page.getByText("6 questions wait for an answer").waitFor();
+    await page.getByText("6 questions are open").waitFor();
     await page.reload();
-    await page.getByText("3 questions wait for an answer").waitFor();
+    await page.getByText("3 questions are open").waitFor();
     await page.getByText("3 more questions were open when this page was loaded").waitFor();
     assert.equal(await page.locator(".dialog").count(), 3);
   });

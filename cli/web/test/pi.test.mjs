@@ -263,7 +263,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
     site.killAgent();
     await page.getByText(/The agent was killed by SIGKILL/).first().waitFor();
     // An agent that ends soon after its start is restarted only by a click.
-    const again = page.getByText("Start it again");
+    const again = page.getByText("Restart the agent");
     if (await again.isVisible()) await again.click();
     await page.locator(".banner").waitFor({ state: "detached" });
     await page.waitForFunction(() => document.querySelectorAll(".message").length === 2);

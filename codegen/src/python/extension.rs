@@ -14,7 +14,7 @@ pub fn module() -> String {
     let defs: BTreeMap<&str, &TypeDef> =
         extension::ROOTS.iter().flat_map(|root| format_types(root)).collect();
     let mut out =
-        banner("JSON shapes of what an agent and its extensions say to each other. Python 3.11 or later.");
+        banner("JSON shapes of the frames between an agent and its extensions. Python 3.11 or later.");
     out.push_str(
         "from collections.abc import Mapping, Sequence\nfrom typing import Literal, NotRequired, TypeAlias, TypedDict\n\n\
          JsonValue: TypeAlias = \"None | bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue]\"\n",

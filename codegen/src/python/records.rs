@@ -23,7 +23,7 @@ fn record<'a>(def: &TypeDef, common: &'a [Field]) -> Option<(&'static [Constant]
 /// Returns the runtime module: a class with a descriptor for each member, and the tables of the other types.
 pub fn module(dialects: &[Index]) -> String {
     let defs = declared(dialects);
-    let mut out = banner("Every declared type, once. The modules of the dialects name those that they use.");
+    let mut out = banner("Every declared type, once. The modules of the dialects name the types they use.");
     out.push_str("from typing import Any, Literal\n\nfrom agentese._native import Member, Record, plain_class\nfrom agentese.unknown import UnknownVariant\n");
     for (name, (def, common)) in &defs {
         let Some((constants, fields)) = record(def, common) else { continue };
@@ -180,7 +180,7 @@ fn tables(out: &mut String, defs: &DeclaredTypes<'_>) {
 /// Returns the type stub.
 pub fn stub(dialects: &[Index]) -> String {
     let defs = declared(dialects);
-    let mut out = banner("Every declared type, once. The modules of the dialects name those that they use.");
+    let mut out = banner("Every declared type, once. The modules of the dialects name the types they use.");
     out.push_str(
         "from collections.abc import Mapping, Sequence\nfrom typing import Any, ClassVar, Final, Literal, Self, TypeAlias, final\n\nfrom agentese import shapes\nfrom agentese._native import Record as Record\n\
          from agentese.values import JsonObject, JsonValue\nfrom agentese.unknown import UnknownVariant\n",

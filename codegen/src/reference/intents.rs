@@ -22,8 +22,8 @@ pub fn page() -> String {
     for row in INTENTS {
         let _ = write!(out, "| [{0}](#{1}) |", row.name, row.name.to_lowercase());
         for (_, resolved) in &dialects {
-            let of = resolved.mappings.iter().filter(|carrier| carrier.intent == row.intent);
-            let commands: Vec<String> = of.map(|carrier| format!("`{}`", carrier.command)).collect();
+            let of = resolved.mappings.iter().filter(|mapping| mapping.intent == row.intent);
+            let commands: Vec<String> = of.map(|mapping| format!("`{}`", mapping.command)).collect();
             let _ = write!(out, " {} |", commands.join(", "));
         }
         out.push('\n');
@@ -50,13 +50,13 @@ pub fn page() -> String {
         if !row.params.is_empty() || !row.results.is_empty() {
             out.push('\n');
         }
-        let _ = writeln!(out, "Where a dialect has no command for it: {without}.");
+        let _ = writeln!(out, "If a dialect has no command for it: {without}.");
         let mut differing = dialects.iter().flat_map(|(name, resolved)| {
-            let of = resolved.mappings.iter().filter(|carrier| carrier.intent == row.intent);
-            of.flat_map(|carrier| carrier.divergences).map(move |differs| (*name, differs.description))
+            let of = resolved.mappings.iter().filter(|mapping| mapping.intent == row.intent);
+            of.flat_map(|mapping| mapping.divergences).map(move |differs| (*name, differs.description))
         });
         if let Some((name, says)) = differing.next() {
-            let _ = writeln!(out, "\nWhat agents do otherwise:\n\n* {name}: {says}");
+            let _ = writeln!(out, "\nDifferences of agents:\n\n* {name}: {says}");
             for (name, says) in differing {
                 let _ = writeln!(out, "* {name}: {says}");
             }

@@ -138,7 +138,7 @@ fn replies(out: &mut String, index: &Index) {
     let (mut names, mut decode, mut encode) = (String::new(), String::new(), String::new());
     for command in &index.commands {
         let (variant, wire) = (pascal(command.name), command.wire);
-        let _ = writeln!(out, "    /// Of `{wire}`.");
+        let _ = writeln!(out, "    /// The data for `{wire}`.");
         let pattern = match command.result {
             None => {
                 let _ = writeln!(out, "    {variant},");

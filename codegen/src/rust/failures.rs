@@ -23,17 +23,17 @@ pub fn kinds(out: &mut String, index: &Index) {
         let _ = writeln!(out, "    /// {}.\n    {kind},", sentence(&when.join("; or ")));
     }
     out.push_str(
-        "}\n\nimpl Failure {\n    /// The documented failure behind an error; `None` for any other error.\n    pub fn of(error: &crate::Error) -> Option<Self> {\n        match error.refused()?.failure? {\n",
+        "}\n\nimpl Failure {\n    /// Returns the documented failure of an error; `None` for any other error.\n    pub fn of(error: &crate::Error) -> Option<Self> {\n        match error.refused()?.failure? {\n",
     );
     for kind in kinds.keys() {
         let _ = writeln!(out, "            {:?} => Some(Failure::{kind}),", snake(kind));
     }
-    out.push_str("            _ => None,\n        }\n    }\n\n    /// Its name in the tables of the dialect.\n    pub fn kind(self) -> &'static str {\n        match self {\n");
+    out.push_str("            _ => None,\n        }\n    }\n\n    /// Returns its name in the tables of the dialect.\n    pub fn kind(self) -> &'static str {\n        match self {\n");
     for kind in kinds.keys() {
         let _ = writeln!(out, "            Failure::{kind} => {:?},", snake(kind));
     }
     out.push_str(
-        "        }\n    }\n\n    /// The answer of a server that means it, with the document's text and code. `values` stand in place of `{name}` in\n    \
+        "        }\n    }\n\n    /// Returns the failure as the answer of a server, with the document's text and code. `values` replace `{name}` in\n    \
          /// the text.\n    pub fn command_error(self, values: &[(&str, &str)]) -> crate::serve::CommandError {\n        \
          crate::serve::CommandError::declared(&SPEC, self.kind(), values)\n    }\n}\n\n",
     );

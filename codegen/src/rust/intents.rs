@@ -9,20 +9,20 @@ use super::{banner, docs};
 use crate::Artefact;
 
 pub fn artefacts(folder: &str, dialects: &[Index]) -> Vec<Artefact> {
-    let mut module = banner("What a front end wants of an agent, and the commands that carry it.");
+    let mut module = banner("The intents of a front end, and the commands for them.");
     module.push_str(
-        "/// What a front end wants of an agent, whatever its dialect.\n\
+        "/// An intent of a front end, independent of the agent's dialect.\n\
          #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]\n#[non_exhaustive]\npub enum Intent {\n",
     );
     for row in INTENTS {
         docs(&mut module, "    ", row.doc);
         let _ = writeln!(module, "    {},", variant(row.name));
     }
-    module.push_str("}\n\nimpl Intent {\n    /// All of them.\n    pub const ALL: &[Intent] = &[\n");
+    module.push_str("}\n\nimpl Intent {\n    /// All intents.\n    pub const ALL: &[Intent] = &[\n");
     for row in INTENTS {
         let _ = writeln!(module, "        Intent::{},", variant(row.name));
     }
-    module.push_str("    ];\n\n    /// Its name, which is the same in every language.\n    pub const fn name(self) -> &'static str {\n        match self {\n");
+    module.push_str("    ];\n\n    /// Returns its name, which is the same in every language.\n    pub const fn name(self) -> &'static str {\n        match self {\n");
     for row in INTENTS {
         let _ = writeln!(module, "            Intent::{} => {:?},", variant(row.name), row.name);
     }

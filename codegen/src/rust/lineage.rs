@@ -44,7 +44,7 @@ impl Lineage {
     fn of(index: &Index) -> Option<Self> {
         let line = ancestry(index.dialect);
         let mut ancestors: Vec<(&'static str, Vec<&'static Command>)> = Vec::new();
-        let mut kept = Vec::new();
+        let mut inherited = Vec::new();
         for older in &line {
             let heirs = descendants(older);
             let is_kept = |command: &&'static Command| {
@@ -54,28 +54,28 @@ impl Lineage {
             };
             let rows: Vec<_> = Index::client(older).commands.into_iter().filter(is_kept).collect();
             match older.name == index.dialect.name {
-                true => kept = rows,
+                true => inherited = rows,
                 false => ancestors.push((older.name, rows)),
             }
         }
         if line.len() == 1 && descendants(index.dialect).is_empty() {
             return None;
         }
-        let taken = |command: &&'static Command| {
-            let mut all = ancestors.iter().flat_map(|(_, rows)| rows).chain(&kept);
+        let is_inherited = |command: &&'static Command| {
+            let mut all = ancestors.iter().flat_map(|(_, rows)| rows).chain(&inherited);
             all.any(|row| row.name == command.name)
         };
-        let own = index.commands.iter().copied().filter(|command| !taken(command)).collect();
-        Some(Self { inherited: kept, specific: own, ancestors })
+        let specific = index.commands.iter().copied().filter(|command| !is_inherited(command)).collect();
+        Some(Self { inherited, specific, ancestors })
     }
 }
 
 /// Adds the traits of shared and own commands, and an implementation of `Service` for types with all these
 /// traits.
 pub fn traits(out: &mut String, index: &Index, marker: &str) {
-    let Some(Lineage { inherited: kept, specific: own, ancestors }) = Lineage::of(index) else { return };
+    let Some(Lineage { inherited, specific, ancestors }) = Lineage::of(index) else { return };
     let root = ancestors.is_empty();
-    if !kept.is_empty() {
+    if !inherited.is_empty() {
         let heirs: Vec<_> = descendants(index.dialect).iter().map(|heir| heir.dialect.name).collect();
         let _ = writeln!(
             out,
@@ -85,7 +85,7 @@ pub fn traits(out: &mut String, index: &Index, marker: &str) {
              pub trait BaseService<D: spec::Dialect>: Send + Sync + 'static {{",
             heirs.join(" and ")
         );
-        methods(out, &kept, "D");
+        methods(out, &inherited, "D");
         if root {
             out.push_str(
                 "\n    /// Stops all running work.\n    fn shut_down(&self) -> impl Future<Output = ()> + Send;\n\n    \
@@ -94,14 +94,14 @@ pub fn traits(out: &mut String, index: &Index, marker: &str) {
         }
         out.push_str("}\n");
     }
-    if !own.is_empty() {
+    if !specific.is_empty() {
         let _ = writeln!(
             out,
-            "\n/// The commands of this dialect that no other dialect of its family has in the same form. One that is not\n\
-             /// implemented, for its revision is not served, answers that it is not available.\n\
+            "\n/// The commands of this dialect that no other dialect of its family has in the same form. A command without\n\
+             /// an implementation, because its revision is not served, fails as not available.\n\
              pub trait DialectCommands: Send + Sync + 'static {{"
         );
-        for command in &own {
+        for command in &specific {
             let _ = writeln!(
                 out,
                 "    {} {{\n        let _ = (params, call);\n        \
@@ -116,11 +116,11 @@ pub fn traits(out: &mut String, index: &Index, marker: &str) {
     for (name, rows) in ancestors.iter().filter(|(_, rows)| !rows.is_empty()) {
         sources.push((format!("super::{name}::BaseService<{marker}>"), rows));
     }
-    if !kept.is_empty() {
-        sources.push((format!("BaseService<{marker}>"), &kept));
+    if !inherited.is_empty() {
+        sources.push((format!("BaseService<{marker}>"), &inherited));
     }
-    if !own.is_empty() {
-        sources.push(("DialectCommands".to_owned(), &own));
+    if !specific.is_empty() {
+        sources.push(("DialectCommands".to_owned(), &specific));
     }
     let bounds: Vec<_> = sources.iter().map(|(name, _)| name.as_str()).collect();
     let _ = writeln!(out, "\nimpl<T: {}> Service for T {{", bounds.join(" + "));

@@ -8,7 +8,7 @@ use super::banner;
 use crate::Artefact;
 
 pub fn artefacts(folder: &str, dialects: &[Index]) -> Vec<Artefact> {
-    let mut module = banner("What the frames of the dialects mean for a conversation.");
+    let mut module = banner("The effects of the dialects' frames on a conversation.");
     module.push_str(
         "/// The tables of the dialects whose features are on: name, and JSON text.\npub const TABLES: &[(&str, &str)] = &[\n",
     );

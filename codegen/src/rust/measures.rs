@@ -9,7 +9,7 @@ use crate::outcome::parts;
 
 pub fn file() -> String {
     let mut out = banner("The events that report the usage of a run.");
-    out.push_str("use crate::run_limits::{CallEvent, CallResultEvent, Measures};\n\n/// Those of each dialect.\npub const MEASURES: &[Measures] = &[\n");
+    out.push_str("use crate::run_limits::{CallEvent, CallResultEvent, Measures};\n\n/// The events of each dialect.\npub const MEASURES: &[Measures] = &[\n");
     let path = |path: &str| format!("&{:?}", parts(path));
     for Measures { dialect, turn, cost, call, result } in MEASURES {
         let cost = cost.map(|cost| format!("Some(({:?}, {}))", cost.event, path(cost.path)));

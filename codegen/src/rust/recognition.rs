@@ -51,7 +51,7 @@ impl DialectVocabulary {
 }
 
 pub fn file(indexes: &[&Index]) -> String {
-    let mut out = banner("The frames by which the dialect of an agent is recognised.");
+    let mut out = banner("The frames that identify the dialect of an agent.");
     out.push_str("use crate::recognition::DialectVocabulary;\n\n/// One row for each dialect.\npub const DIALECTS: &[DialectVocabulary] = &[\n");
     for DialectVocabulary { name, notification, events, questions } in
         indexes.iter().filter_map(|index| DialectVocabulary::of(index))

@@ -15,7 +15,7 @@ pub fn file(dialects: &[Index], protocols: &[Index]) -> String {
     out.push_str("pub const SCHEMAS: &[(&str, &str, &str, &str)] = &[\n");
     sides(&mut out, dialects);
     out.push_str(
-        "];\n\n/// The same of the protocols that are served and are no dialects.\npub const PROTOCOLS: &[(&str, &str, &str, &str)] = &[\n",
+        "];\n\n/// The schemas of the served protocols that are not dialects, in the same form.\npub const PROTOCOLS: &[(&str, &str, &str, &str)] = &[\n",
     );
     sides(&mut out, protocols);
     out.push_str("];\n\n/// OpenRPC documents: `(dialect, revision, text)`.\npub const OPENRPC: &[(&str, &str, &str)] = &[\n");
@@ -27,7 +27,7 @@ pub fn file(dialects: &[Index], protocols: &[Index]) -> String {
             dialect.name, dialect.name, index.revision.name, dialect.name, index.revision.name
         );
     }
-    out.push_str("];\n\n/// What changes between two revisions of a dialect, as JSON: `(older, later, text)`.\npub const CHANGES: &[(&str, &str, &str)] = &[\n");
+    out.push_str("];\n\n/// The changes between two revisions of a dialect, as JSON: `(older, later, text)`.\npub const CHANGES: &[(&str, &str, &str)] = &[\n");
     for changes in crate::changes::all() {
         let dialect = changes.from.split('@').next().unwrap_or_default();
         let _ = writeln!(

@@ -8,24 +8,24 @@ use super::banner;
 
 pub fn file() -> String {
     let mut out =
-        banner("What keys look like: names of members that hold them, and the shapes of well-known keys.");
+        banner("Keys in frames: the names of members that contain keys, and the shapes of well-known keys.");
     let _ = writeln!(out, "use crate::redact::KeyShape;\n");
-    let _ = writeln!(out, "/// What stands in place of a key.\npub const REDACTED: &str = {REDACTED:?};\n");
+    let _ = writeln!(out, "/// Text in place of a key.\npub const REDACTED: &str = {REDACTED:?};\n");
     let _ = writeln!(
         out,
         "/// Names of members whose values are keys, in lower case and without separators.\npub const MEMBERS: &[&str] = &{MEMBERS:?};\n"
     );
     let _ = writeln!(
         out,
-        "/// How long a name has to be to count as the end of a longer one.\npub const SUFFIX_LENGTH: usize = {SUFFIX_LENGTH};\n"
+        "/// Minimum length of a name that may be the end of a longer one.\npub const SUFFIX_LENGTH: usize = {SUFFIX_LENGTH};\n"
     );
     let _ = writeln!(
         out,
-        "/// Events of which nothing is shown but their type: they carry a key in members of any name.\npub const SECRET_EVENTS: &[&str] = &{SECRET_EVENTS:?};\n"
+        "/// Events whose type alone may be shown, because they carry a key in members of any name.\npub const SECRET_EVENTS: &[&str] = &{SECRET_EVENTS:?};\n"
     );
     let _ = writeln!(
         out,
-        "/// Members that hold the event in frames of dialects that wrap it.\npub const ENVELOPES: &[&str] = &{ENVELOPES:?};\n"
+        "/// Members that contain the event in frames of dialects that wrap it.\npub const ENVELOPES: &[&str] = &{ENVELOPES:?};\n"
     );
     out.push_str("/// The shapes of well-known keys.\npub const KEYS: &[KeyShape] = &[\n");
     for shape in KEYS {

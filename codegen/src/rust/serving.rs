@@ -21,7 +21,7 @@ pub fn service(out: &mut String, index: &Index, marker: &str) {
         }
         docs(out, "    ", command.doc);
         let when = match command.answer {
-            Answer::Never => "A notification: what this gives is logged where it is an error.",
+            Answer::Never => "A notification: an error of this method is logged.",
             Answer::Done => "Answered when the future completes.",
             Answer::Accepted => {
                 "Answered when the future completes: as soon as the work can start, not when it is done."

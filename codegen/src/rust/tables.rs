@@ -51,8 +51,8 @@ fn behavior(of: &Behavior) -> String {
     )
 }
 
-fn sign(sign: &Fingerprint) -> String {
-    match sign {
+fn fingerprint(fingerprint: &Fingerprint) -> String {
+    match fingerprint {
         Fingerprint::Event(event) => format!("spec::Fingerprint::Event({event:?})"),
         Fingerprint::EventMember(event, member) => {
             format!("spec::Fingerprint::EventMember({event:?}, {member:?})")
@@ -139,8 +139,8 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
         index.revision.run_end.gap_ms,
         index.revision.run_end.answer_ends,
         behavior(&index.revision.behavior),
-        index.revision.shows.iter().map(sign).collect::<Vec<_>>().join(", "),
-        index.revision.excludes.iter().map(sign).collect::<Vec<_>>().join(", "),
+        index.revision.shows.iter().map(fingerprint).collect::<Vec<_>>().join(", "),
+        index.revision.excludes.iter().map(fingerprint).collect::<Vec<_>>().join(", "),
     );
     for command in &index.commands {
         let _ = writeln!(out, "        {},", command_spec(index, command));
@@ -212,7 +212,7 @@ fn outcome(rule: &OutcomeRule) -> String {
     let test = |test: &Condition| match *test {
         Condition::Is(of, word) => format!("spec::OutcomeTest::Is({}, {word:?})", path(of)),
         Condition::Has(of) => format!("spec::OutcomeTest::Has({})", path(of)),
-        other => panic!("clients do not look at {other:?}"),
+        other => panic!("clients cannot test {other:?}"),
     };
     let words = rule.value_outcomes.as_ref().map_or_else(
         || "None".to_owned(),

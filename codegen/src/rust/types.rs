@@ -22,7 +22,7 @@ struct Group<'a> {
 /// Returns the files of the types: the common file, and one for each dialect behind its feature.
 pub fn files(dialects: &[&Index]) -> Vec<(String, String)> {
     let groups = groups(dialects);
-    let mut root = banner("Every declared type, once; the modules of the dialects name those that they use.");
+    let mut root = banner("Every declared type, once; the modules of the dialects name the types they use.");
     let mut files = Vec::new();
     for group in &groups {
         let feature = match group.name {
@@ -277,7 +277,7 @@ fn builder(out: &mut String, name: &str, builder: &str, fields: &[&Field], requi
     }
     let _ = writeln!(
         out,
-        "}}\n\nimpl {builder} {{\n    /// Makes the value; set the optional members on the result.\n    \
+        "}}\n\nimpl {builder} {{\n    /// Returns the value; set the optional members on the result.\n    \
          pub fn build(self) -> {name} {{\n        {name} {{"
     );
     initializers(out, fields, |field| format!("self.{}", rust_field(field.name)));

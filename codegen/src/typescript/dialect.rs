@@ -132,7 +132,7 @@ fn frames(out: &mut String, index: &Index) {
 
 fn flat_frames(out: &mut String, index: &Index, enveloped: bool) {
     out.push_str(
-        "/** A command as it stands on the wire. */\nexport type Command = {\n  [K in keyof CommandMap]: { id?: unknown; type: K } & CommandMap[K][\"params\"];\n}[keyof CommandMap];\n\n\
+        "/** A command in its wire form. */\nexport type Command = {\n  [K in keyof CommandMap]: { id?: unknown; type: K } & CommandMap[K][\"params\"];\n}[keyof CommandMap];\n\n\
          /** A command that succeeded. */\nexport type SuccessResponse = {\n  [K in keyof CommandMap]: {\n    id?: unknown;\n    type: \"response\";\n    command: K;\n    success: true;\n  } & (undefined extends CommandMap[K][\"data\"] ? { data?: CommandMap[K][\"data\"] } : { data: CommandMap[K][\"data\"] });\n}[keyof CommandMap];\n\n\
          /** A command that failed, or a line that could not be read. */\nexport interface FailureResponse {\n  id?: unknown;\n  type: \"response\";\n  command?: string;\n  success: false;\n  error: string;\n}\n\n\
          /** The answer to a command. */\nexport type Response = SuccessResponse | FailureResponse;\n\n",
@@ -168,7 +168,7 @@ fn flat_frames(out: &mut String, index: &Index, enveloped: bool) {
             };
             let _ = writeln!(
                 out,
-                "/** A question or notice as it stands on the wire. */\nexport type DialogRequest = {{\n  [K in {shared}]: {{ type: {}; id: string; method: K }} & DialogMap[K][\"params\"];\n}}[{shared}]{requests};\n\n\
+                "/** A question or notice in its wire form. */\nexport type DialogRequest = {{\n  [K in {shared}]: {{ type: {}; id: string; method: K }} & DialogMap[K][\"params\"];\n}}[{shared}]{requests};\n\n\
                  /** Any frame that a server sends. */\nexport type ServerFrame = Response | {event} | DialogRequest;\n\n\
                  /** Any frame that a client sends. */\nexport type ClientFrame = Command | {}{answers};\n",
                 quote(frames.request),
@@ -203,7 +203,7 @@ fn json_rpc_frames(out: &mut String, notification: &str) {
 /// Adds the handlers that answer dialogs.
 fn dialogs(out: &mut String, index: &Index) {
     out.push_str(
-        "/**\n * Handlers of the agent's questions. A question is dismissed where its handler is missing, throws or gives\n \
+        "/**\n * Handlers of the agent's questions. A question is dismissed if its handler is missing, throws or returns\n \
          * `undefined`. The signal of a question is aborted when the agent withdraws it, when its time limit has passed,\n \
          * and when the connection ends: an answer after that is not sent.\n */\nexport interface Dialogs {\n",
     );

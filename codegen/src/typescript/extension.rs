@@ -33,7 +33,7 @@ pub fn file(dialects: &[Index]) -> String {
     let mut exported: Vec<&str> =
         others.iter().map(|def| def.name).chain(["JsonObject", "JsonValue"]).collect();
     exported.sort_unstable();
-    let mut out = banner("What an agent and its extensions say to each other.");
+    let mut out = banner("The frames between an agent and its extensions.");
     for (word, names) in [("import", shared), ("export", exported)] {
         let _ = writeln!(out, "{word} type {{\n  {},\n}} from \"./types.js\";\n", names.join(",\n  "));
     }

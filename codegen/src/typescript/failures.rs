@@ -14,7 +14,7 @@ pub fn file(dialects: &[Index]) -> String {
          export interface FailureText {\n  readonly kind: string;\n  readonly code?: number;\n  readonly text: string;\n}\n\n",
     );
     out.push_str(
-        "/** How answers to lines that cannot be read begin: their texts are looked for without it first. */\n\
+        "/** Prefix of the answers to unreadable lines: a text is first looked up without this prefix. */\n\
          export const parsePrefixes = {\n",
     );
     for index in dialects {

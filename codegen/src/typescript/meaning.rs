@@ -6,7 +6,7 @@ use super::banner;
 
 pub fn file(index: &Index) -> String {
     let name = index.dialect.name;
-    let mut out = banner(&format!("What the frames of {name} mean for a conversation."));
+    let mut out = banner(&format!("The effects of {name}'s frames on a conversation."));
     out.push_str("import type { Meaning } from \"../../ui/meaning.js\";\n\n");
     out.push_str(&format!(
         "/** The table of {name}. */\nexport const {name}: Meaning = {};\n",

@@ -7,8 +7,8 @@ use agentese_protocol::measure::{MEASURES, Measures};
 use super::{banner, quote};
 
 pub fn file() -> String {
-    let mut out = banner("The events that tell what a run uses.");
-    out.push_str("import type { Measures } from \"../run_limits.js\";\n\n/** Those of each dialect. */\nexport const measures: Readonly<Record<string, Measures>> = {\n");
+    let mut out = banner("The events that report the usage of a run.");
+    out.push_str("import type { Measures } from \"../run_limits.js\";\n\n/** The events of each dialect. */\nexport const measures: Readonly<Record<string, Measures>> = {\n");
     for Measures { dialect, turn, cost, call, result } in MEASURES {
         let cost = cost.map(|cost| format!(" cost: [{}, {}],", quote(cost.event), quote(cost.path)));
         let _ = writeln!(

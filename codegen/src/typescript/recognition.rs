@@ -11,7 +11,7 @@ pub fn file(dialects: &[Index]) -> String {
     let protocols = Index::protocols();
     let rows: Vec<DialectVocabulary> =
         dialects.iter().chain(&protocols).filter_map(DialectVocabulary::of).collect();
-    let mut out = banner("The frames by which the dialect of an agent is recognised.");
+    let mut out = banner("The frames that identify the dialect of an agent.");
     out.push_str("import type { DialectVocabulary } from \"../recognition.js\";\n");
     for (name, is_rpc, what) in
         [("lineDialects", false, "dialects of lines"), ("rpcDialects", true, "dialects of JSON-RPC")]

@@ -85,7 +85,7 @@ fn names_of_the_dialect(out: &mut String, dialect: &str) {
     let _ = writeln!(
         out,
         "export type * from \"../{dialect}.js\";\n\n\
-         /** A command that is being carried out, with what sends its events, its questions and its answer. */\n\
+         /** A command in progress, with the methods that send its events, its questions and its answer. */\n\
          export type Call<K extends keyof Types[\"commands\"] = keyof Types[\"commands\"]> = AnyCall<Types, K>;\n"
     );
 }

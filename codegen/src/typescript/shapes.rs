@@ -25,7 +25,7 @@ pub fn file(dialects: &[Index]) -> String {
 /// Adds the declared types of the frames that agents send.
 fn frames(out: &mut String, dialects: &[Index]) {
     out.push_str(
-        "\n/** The declared types of what an agent of each dialect sends. */\n\
+        "\n/** The declared types of the frames that agents of each dialect send. */\n\
          export const frames: Readonly<Record<string, FrameTypes>> = {\n",
     );
     for index in dialects {

@@ -144,22 +144,22 @@ fn revisions(out: &mut String, index: &Index) {
         if !renames.is_empty() {
             let _ = writeln!(more, "      renamed: {},", object(&renames));
         }
-        let signs = |signs: &[Fingerprint]| signs.iter().map(sign).collect::<Vec<_>>().join(", ");
+        let fingerprints = |all: &[Fingerprint]| all.iter().map(fingerprint).collect::<Vec<_>>().join(", ");
         let _ = writeln!(
             out,
             "    {{\n      name: {},\n      lacks: [{}],\n      events: {},\n      shows: [{}],\n      excludes: [{}],\n{more}    }},",
             quote(revision.name),
             lacks.join(", "),
             object(&events),
-            signs(revision.shows),
-            signs(revision.excludes)
+            fingerprints(revision.shows),
+            fingerprints(revision.excludes)
         );
     }
     out.push_str("  ],\n");
 }
 
-fn sign(sign: &Fingerprint) -> String {
-    let (kind, name, member, is_absent) = match *sign {
+fn fingerprint(fingerprint: &Fingerprint) -> String {
+    let (kind, name, member, is_absent) = match *fingerprint {
         Fingerprint::BareEvent => return object(&["isBare: true".to_owned()]),
         Fingerprint::WrappedEvent => return object(&["isBare: false".to_owned()]),
         Fingerprint::Event(name) => ("event", name, None, false),
@@ -208,7 +208,7 @@ fn outcome(rule: &OutcomeRule) -> String {
     let test = |test: &Condition| match *test {
         Condition::Is(path, word) => format!("{{ is: {} }}", list(&[path, word])),
         Condition::Has(path) => format!("{{ has: {} }}", quote(path)),
-        other => panic!("clients do not look at {other:?}"),
+        other => panic!("clients cannot test {other:?}"),
     };
     let mut members = Vec::new();
     members.extend(rule.over.map(|path| format!("over: {}", quote(path))));

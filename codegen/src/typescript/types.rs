@@ -33,9 +33,9 @@ pub fn file(dialects: &[Index]) -> String {
     out.push_str(
         "/** Any JSON value. */\nexport type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;\n\n\
          /** Any JSON object. */\nexport interface JsonObject {\n  [member: string]: JsonValue;\n}\n\n\
-         /** Parameters of a command that has none. */\nexport type NoParams = Record<string, never>;\n\n\
-         /** A tag that no declared tag equals. At run time it is a string. */\ndeclare enum UnknownTag {\n  Unknown = \"(unknown)\",\n}\n\n\
-         /** A value whose tag the declaration does not name: younger than it, or foreign. */\n\
+         /** Parameters of a command without parameters. */\nexport type NoParams = Record<string, never>;\n\n\
+         /** An undeclared tag. At run time it is a string. */\ndeclare enum UnknownTag {\n  Unknown = \"(unknown)\",\n}\n\n\
+         /** A value with an undeclared tag: newer than the declaration, or foreign. */\n\
          export type UnknownVariant<Tag extends string = \"type\"> = { readonly [K in Tag]: UnknownTag } & {\n  readonly [member: string]: JsonValue;\n};\n",
     );
     for (def, common) in declared(dialects).values() {

@@ -1,6 +1,6 @@
 //! The code of typify decodes every example and every recorded frame that the schemas accept.
 
-#![allow(clippy::print_stdout, reason = "what was counted is shown with --nocapture")]
+#![allow(clippy::print_stdout, reason = "the counts are shown with --nocapture")]
 
 use agentese_codegen::examples::{client_frames, server_frames};
 use agentese_conformance::transcript::{Record, recorded};

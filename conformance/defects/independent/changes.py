@@ -42,7 +42,7 @@ class Defect:
         return not self.words
 
 
-class Book:
+class DefectCollection:
     """The defects and neutral changes of a dialect."""
 
     def __init__(self, dialect):
@@ -169,7 +169,7 @@ def answers(change):
     return lambda frame, state: change(frame) if frame.get("type") == "response" else frame
 
 
-def less(frame, *names):
+def without_members(frame, *names):
     return {name: value for name, value in frame.items() if name not in names}
 
 
@@ -181,7 +181,7 @@ def decoded(line):
     return frame if isinstance(frame, dict) else None
 
 
-def deaf(command, answer=None):
+def withhold_command(command, answer=None):
     """Withholds a command from the agent; the proxy answers it."""
 
     def heard(line, state):
@@ -194,7 +194,7 @@ def deaf(command, answer=None):
     return heard
 
 
-def misheard(command, change):
+def change_command(command, change):
     """Changes the parameters of a command on its way to the agent."""
 
     def heard(line, state):

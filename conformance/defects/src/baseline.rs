@@ -1,4 +1,4 @@
-//! Trials: change an agent's output in a case, and let the suite judge the case again.
+//! Baselines: an agent's output in a case, to change and to judge again.
 
 use agentese::dynamic;
 use agentese::types::{
@@ -60,7 +60,7 @@ pub enum BaselineError {
 }
 
 impl Baseline {
-    /// Creates the base from a golden transcript, as if the recorded agent had just run.
+    /// Creates the baseline from a golden transcript, as if the recorded agent had just run.
     ///
     /// # Errors
     /// If there is no golden transcript, or if no check of the case can fail.
@@ -84,7 +84,7 @@ impl Baseline {
         Self::played(suite, case, &profile, played)
     }
 
-    /// Creates the base from a run of the case.
+    /// Creates the baseline from a run of the case.
     ///
     /// # Errors
     /// If no check of the case can fail.

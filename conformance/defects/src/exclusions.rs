@@ -74,11 +74,11 @@ impl Exclusions {
         path::get(body, own.or(other)?)?.as_str()
     }
 
-    /// Returns the values that name the strand of an event. Events of different strands have no order among
-    /// each other.
+    /// Returns the values that name the concurrent stream of an event. Events of different streams have no order
+    /// relative to each other.
     pub(super) fn concurrent_stream_key(&self, body: &Value) -> Vec<Option<String>> {
-        let strands = self.tables.map_or(&[][..], |tables| tables.matching.stream_keys);
-        strands.iter().map(|path| path::get(body, path).map(Value::to_string)).collect()
+        let keys = self.tables.map_or(&[][..], |tables| tables.matching.stream_keys);
+        keys.iter().map(|path| path::get(body, path).map(Value::to_string)).collect()
     }
 
     /// Iterates over the forms of all allowances.

@@ -179,8 +179,8 @@ pub fn run(
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || -> Result<Outcome, SuiteError> {
         let mut outcome = Outcome::default();
-        while let Some(trial) = trials.get(next.fetch_add(1, Ordering::Relaxed)) {
-            run_mutant(suite, trial, &mut outcome)?;
+        while let Some(run) = trials.get(next.fetch_add(1, Ordering::Relaxed)) {
+            run_mutant(suite, run, &mut outcome)?;
             on_progress(done.fetch_add(1, Ordering::Relaxed) + 1, trials.len());
         }
         Ok(outcome)
@@ -226,8 +226,8 @@ fn draw_sample<'a>(bases: &'a [Baseline], plan: &Plan, outcome: &mut Outcome) ->
     trials
 }
 
-fn run_mutant(suite: &Suite, trial: &MutantRun<'_>, outcome: &mut Outcome) -> Result<(), SuiteError> {
-    match trial {
+fn run_mutant(suite: &Suite, run: &MutantRun<'_>, outcome: &mut Outcome) -> Result<(), SuiteError> {
+    match run {
         MutantRun::Defect(base, application) => {
             let caught = !base.defect(suite, application)?.is_empty();
             outcome.count_defect(application.mutator, (!caught).then(|| missed_defect(base, application)));

@@ -131,9 +131,9 @@ pub async fn run(
     let made = each(
         agent,
         trials,
-        move |agent, suite, trial| {
+        move |agent, suite, run| {
             let program = program.clone();
-            async move { run_live(&suite, &agent, &program, trial).await }
+            async move { run_live(&suite, &agent, &program, run).await }
         },
         suite,
     )
@@ -208,14 +208,14 @@ async fn run_live(
     suite: &Suite,
     agent: &LiveAgent,
     program: &Path,
-    trial: LiveRun,
+    run: LiveRun,
 ) -> Result<Outcome, LiveError> {
     let folder = tempfile::tempdir()?;
     let log = folder.path().join("log.json");
-    let case = &trial.base.case;
+    let case = &run.base.case;
     let mut command =
         vec![text(program.as_os_str()), "proxy".into(), "--dialect".into(), case.dialect.clone()];
-    if let Some((mutator, at, _)) = &trial.change {
+    if let Some((mutator, at, _)) = &run.change {
         command.extend(["--mutator".into(), mutator.name.into(), "--at".into(), at.to_string()]);
     }
     command.extend(["--log".into(), text(log.as_os_str()), "--".into()]);
@@ -224,7 +224,7 @@ async fn run_live(
     let faults = failed_checks(suite, case, &agent.profile, &played)
         .map_err(|source| LiveError::Baseline { case: case.name.clone(), source: source.into() })?;
     let mut outcome = Outcome::default();
-    let Some((mutator, _, application)) = &trial.change else {
+    let Some((mutator, _, application)) = &run.change else {
         outcome.count_neutral(PROXY_ALONE, case, faults.first().map(String::as_str));
         return Ok(outcome);
     };

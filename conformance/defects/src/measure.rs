@@ -86,7 +86,7 @@ impl Measure {
             Plan { sample: self.sample, most: self.most, seed, jobs: self.jobs, only: self.mutator.clone() };
         let mut parts = vec![("what was said", experiment::run(suite, &bases, &plan, &progress)?)];
         if let Some(agent) = agent.filter(|_| self.live > 0) {
-            let program = std::env::current_exe().context("where this program is")?;
+            let program = std::env::current_exe().context("the path of this program")?;
             let draw = (self.live, seed);
             let outcome =
                 live::run(suite, &agent, &program, &bases, draw, &self.mutator, &mut |_, _| {}).await?;

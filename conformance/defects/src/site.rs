@@ -219,8 +219,8 @@ fn kind(shape: &Value, value: &Value) -> Kind {
     let strings = |word: &str| -> Option<Vec<String>> {
         Some(shape.get(word)?.as_array()?.iter().filter_map(Value::as_str).map(str::to_owned).collect())
     };
-    let says_nothing = shape.as_object().is_none_or(|shape| shape.get("type").is_none());
-    if says_nothing {
+    let has_no_type = shape.as_object().is_none_or(|shape| shape.get("type").is_none());
+    if has_no_type {
         return Kind::Any;
     }
     match value {

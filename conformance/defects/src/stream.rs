@@ -275,7 +275,7 @@ impl Stream {
         Some(((begin..=at).filter(same).filter_map(|at| self.piece(at)).collect(), member))
     }
 
-    /// Returns `true` if the order of two events is compared: both belong to one strand, and not to two tool
+    /// Returns `true` if the order of two events is compared: both belong to one stream, and not to two tool
     /// calls.
     pub(super) fn in_order(&self, at: usize, other: usize) -> bool {
         let (Some((name, body)), Some((other_name, other_body))) = (self.event(at), self.event(other)) else {

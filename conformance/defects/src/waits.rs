@@ -91,7 +91,7 @@ impl Waits {
                         match found {
                             Some((at, _)) => position = at + 1,
                             None if wait.optional == Some(true) => break,
-                            None => return Some(format!("nothing like {}", wait.wait)),
+                            None => return Some(format!("no frame like {}", wait.wait)),
                         }
                     }
                     if !from_start && wait.peek != Some(true) {

@@ -1,19 +1,19 @@
-// The four model APIs on loopback, as far as the agent needs them: the first answer to a prompt thinks, says something and calls
-// a tool, the answer to results is a text. Keeps the body of each request.
+// The four model APIs on loopback, as far as the agent needs them. The first answer to a prompt has reasoning, a text
+// and a tool call; the answer to results is a text. The body of each request is stored.
 import { once } from "node:events";
 import { createServer } from "node:http";
 
-/** The prompts that are answered with a call. */
+/** Prompts that are answered with a tool call. */
 const CALLS = {
   "use a tool, please": { name: "bash", args: { command: "echo from the tool" } },
   "look at the picture": { name: "read", args: { path: "picture.png" } },
   "fail, please": { name: "read", args: { path: "missing" } },
 };
 
-const said = (body) => JSON.stringify(body);
+const serialized = (body) => JSON.stringify(body);
 const called = (text) => Object.entries(CALLS).find(([words]) => text.includes(`"${words}"`))?.[1];
 
-/** For each API: its path, whether the newest message is a result of a tool, the text of it, and the events of an answer. */
+/** For each API: its path, a test for a tool result as the newest message, its text, and the events of an answer. */
 const APIS = [
   {
     name: "anthropic-messages",
@@ -37,7 +37,7 @@ const APIS = [
         ? []
         : [
             { type: "content_block_start", index: 2, content_block: { type: "tool_use", id: "toolu_1", name: call.name, input: {} } },
-            { type: "content_block_delta", index: 2, delta: { type: "input_json_delta", partial_json: said(call.args) } },
+            { type: "content_block_delta", index: 2, delta: { type: "input_json_delta", partial_json: serialized(call.args) } },
             { type: "content_block_stop", index: 2 },
           ]),
       { type: "message_delta", delta: { stop_reason: call === undefined ? "end_turn" : "tool_use" }, usage: { output_tokens: 5 } },
@@ -53,7 +53,7 @@ const APIS = [
       { choices: [{ delta: { content: "Well." } }] },
       ...(call === undefined
         ? []
-        : [{ choices: [{ delta: { tool_calls: [{ index: 0, id: "call_1", function: { name: call.name, arguments: said(call.args) } }] } }] }]),
+        : [{ choices: [{ delta: { tool_calls: [{ index: 0, id: "call_1", function: { name: call.name, arguments: serialized(call.args) } }] } }] }]),
       { choices: [{ delta: {}, finish_reason: call === undefined ? "stop" : "tool_calls" }] },
       { choices: [], usage: { prompt_tokens: 10, completion_tokens: 5 } },
     ],
@@ -66,7 +66,7 @@ const APIS = [
     events: (call) => {
       const reasoning = { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "hm" }], encrypted_content: "c2ln" };
       const message = { type: "message", id: "msg_1", role: "assistant", status: "completed", content: [{ type: "output_text", text: "Well.", annotations: [] }] };
-      const items = call === undefined ? [message] : [reasoning, message, { type: "function_call", id: "fc_1", call_id: "call_1", name: call.name, arguments: said(call.args), status: "completed" }];
+      const items = call === undefined ? [message] : [reasoning, message, { type: "function_call", id: "fc_1", call_id: "call_1", name: call.name, arguments: serialized(call.args), status: "completed" }];
       return [
         ...items.flatMap((item, output_index) => [
           { type: "response.output_item.added", output_index, item: { ...item, summary: [], content: [] } },
@@ -92,7 +92,7 @@ const APIS = [
 
 export const NAMES = APIS.map(({ name }) => name);
 
-/** Starts the model; gives its port, and the requests that it has had. */
+/** Starts the model; returns its port and the received requests. */
 export async function start() {
   const requests = [];
   const server = createServer(async (request, response) => {

@@ -1,4 +1,4 @@
-"""An MCP server whose tools have schemas that some APIs refuse."""
+"""An MCP server whose tools have schemas that some APIs reject."""
 
 import json
 import sys

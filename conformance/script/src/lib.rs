@@ -32,7 +32,7 @@ pub struct RequestProperties<'a> {
 
 impl std::fmt::Debug for RequestProperties<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Asked")
+        f.debug_struct("RequestProperties")
             .field("user", &self.user)
             .field("model", &self.model)
             .field("tool_results", &self.tool_results)

@@ -12,7 +12,7 @@ use super::{Attack, AttackContext, AttackError, Counts};
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "aborts",
-    description: "an abort at each event of a run: answered, and the next prompt works",
+    description: "an abort at each event of a run: the abort is answered, and the next prompt works",
     run: |context| Box::pin(attack(context)),
 };
 
@@ -35,7 +35,7 @@ fn script(shell: &str) -> Value {
 
 async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     let shell = super::codec::DialectCodec::of(&context.config.profile.dialect)
-        .map_or("bash", |speech| speech.shell_tool());
+        .map_or("bash", |codec| codec.shell_tool());
     let mut aborts = 0;
     let mut events = 0;
     while aborts == 0 || context.has_time() {
@@ -113,7 +113,7 @@ pub(super) async fn run(agent: &mut AgentUnderTest, id: &str) -> Result<u64, Att
         })
         .await?;
     if let Some(refused) = refused {
-        return Err(AttackError::finding(format!("the prompt {id} was refused: {refused}")));
+        return Err(AttackError::finding(format!("the prompt {id} was rejected: {refused}")));
     }
     if !answered {
         agent.read_until(&format!("the answer to {id}"), |_, line| line.answers(id)).await?;
@@ -138,7 +138,7 @@ pub(super) async fn wait_until_idle(agent: &mut AgentUnderTest, id: &str) -> Res
             break;
         }
         if begun.elapsed() > LONG {
-            return Err(AttackError::finding(format!("{id}: {} stays true", barrier.busy)));
+            return Err(AttackError::finding(format!("{id}: `{}` stays true", barrier.busy)));
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     }

@@ -12,7 +12,7 @@ use super::{Attack, AttackContext, AttackError, AttackFindings, Counts};
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "acp",
-    description: "odd requests, cancels at each moment, giant answers of the editor: each request is answered once",
+    description: "malformed requests, cancellation at each update, giant answers of the editor: each request is answered once",
     run: |context| Box::pin(attack(context)),
 };
 
@@ -37,7 +37,7 @@ fn script(file: &str) -> Value {
 
 async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     let Some(line) = context.config.surfaces.acp.clone() else {
-        return Err(AttackError::NotApplicable("no --acp is given".to_owned()));
+        return Err(AttackError::NotApplicable("--acp is not given".to_owned()));
     };
     let mut found = AttackFindings::default();
     let (mut odd, mut cancels, mut agents, mut giants) = (0, 0, 0, 0);
@@ -69,7 +69,7 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     }
     if giants == 0 && found.is_empty() {
         return Err(AttackError::Environment(
-            "it never asked the editor for the file of its tool, so no giant answer was given".to_owned(),
+            "the agent never requested the file from the editor, so it received no giant answer".to_owned(),
         ));
     }
     found.finish(vec![("odd requests", odd), ("cancels", cancels), ("giant answers", giants)])
@@ -110,7 +110,7 @@ impl Editor {
         let answer = self.answer(id).await?;
         match answer["result"].get("sessionId") {
             Some(session) => Ok(session.clone()),
-            None => Err(AttackError::finding(format!("no session was opened: {answer}"))),
+            None => Err(AttackError::finding(format!("the agent did not open a session: {answer}"))),
         }
     }
 
@@ -126,11 +126,11 @@ impl Editor {
     /// Returns the next frame, and answers a request of the agent.
     async fn next(&mut self, what: &str) -> Result<Value, AttackError> {
         let Some(line) = self.agent.line(what).await? else {
-            return Err(AttackError::finding(format!("{what}: it ended")));
+            return Err(AttackError::finding(format!("the agent ended before {what}")));
         };
         let frame: Value = serde_json::from_slice(&line).map_err(|_| {
             let shown: String = String::from_utf8_lossy(&line).chars().take(200).collect();
-            AttackError::finding(format!("it said what is no frame: {shown}"))
+            AttackError::finding(format!("invalid frame from the agent: {shown}"))
         })?;
         match (frame.get("id"), frame.get("method").and_then(Value::as_str)) {
             (Some(Value::String(id)), None) => {
@@ -168,14 +168,14 @@ impl Editor {
     /// Runs a turn to its end. Returns the number of its updates.
     async fn turn(&mut self, session: &Value, id: &str, text: &str) -> Result<u64, AttackError> {
         self.send_prompt(session, id, text);
-        let what = format!("the end of the turn {id}");
+        let what = format!("the end of turn {id}");
         let mut updates = 0;
         loop {
             let frame = self.next(&what).await?;
             updates += u64::from(is_update(&frame));
             if frame["id"] == *id && frame.get("method").is_none() {
                 return match frame.get("error") {
-                    Some(error) => Err(AttackError::finding(format!("the turn {id} failed: {error}"))),
+                    Some(error) => Err(AttackError::finding(format!("turn {id} failed: {error}"))),
                     None => Ok(updates),
                 };
             }
@@ -262,16 +262,16 @@ async fn odd_requests(editor: &mut Editor, context: &mut AttackContext) -> Resul
         editor.request(&id, method, &json!({}));
         ids.push(id);
     }
-    let stranger = "odd-stranger".to_owned();
-    editor.send_prompt(&json!("nobody-opened-this"), &stranger, "go");
-    ids.push(stranger.clone());
+    let unknown_id = "odd-stranger".to_owned();
+    editor.send_prompt(&json!("nobody-opened-this"), &unknown_id, "go");
+    ids.push(unknown_id.clone());
     while let Some(open) = ids.iter().find(|id| !editor.answers.contains_key(*id)) {
         let what = format!("the answer to {open}");
         editor.next(&what).await?;
     }
     editor.check_answered_once()?;
-    if editor.answers.get(&stranger) != Some(&[0, 1]) {
-        return Err(AttackError::finding("a turn began in a session that nobody opened"));
+    if editor.answers.get(&unknown_id) != Some(&[0, 1]) {
+        return Err(AttackError::finding("the agent started a turn in an unknown session"));
     }
     Ok(ids.len() as u64)
 }

@@ -44,27 +44,28 @@ pub(super) struct AttackEnv {
 
 impl AttackEnv {
     /// Creates the files and starts a model that plays a script.
-    pub(super) async fn new(field: &AgentConfig, script: Value) -> Result<Self, AttackError> {
-        Self::with(field, script, Value::Null).await
+    pub(super) async fn new(config: &AgentConfig, script: Value) -> Result<Self, AttackError> {
+        Self::with(config, script, Value::Null).await
     }
 
-    /// Does the same as [`Site::new`], with more members of the case: `files`, `settings`, `setup`.
-    pub(super) async fn with(field: &AgentConfig, script: Value, more: Value) -> Result<Self, AttackError> {
+    /// Does the same as [`AttackEnv::new`], with more members of the case: `files`, `settings`, `setup`.
+    pub(super) async fn with(config: &AgentConfig, script: Value, more: Value) -> Result<Self, AttackError> {
         let mut case = json!({
-            "scenario": 1, "name": "attack", "dialect": field.profile.dialect, "title": "an attack", "steps": [],
+            "scenario": 1, "name": "attack", "dialect": config.profile.dialect, "title": "an attack", "steps": [],
             "model": script,
         });
         if let (Some(case), Value::Object(more)) = (case.as_object_mut(), more) {
             case.extend(more);
         }
         let case: Scenario = serde_json::from_value(case).expect("cases of attacks are valid");
-        let options = PlayOptions { command: field.command.clone(), ..PlayOptions::default() };
-        let mut ground = prepare_env(&case, &field.profile, &options).await?;
-        let mark = ground.directory.work().to_string_lossy().into_owned();
-        ground.environment.push((MARK.to_owned(), mark.clone()));
-        let codec = DialectCodec::of(&field.profile.dialect)
-            .ok_or_else(|| AttackError::Environment(format!("{} is not known", field.profile.dialect)))?;
-        Ok(Self { case_env: ground, codec, mark })
+        let options = PlayOptions { command: config.command.clone(), ..PlayOptions::default() };
+        let mut case_env = prepare_env(&case, &config.profile, &options).await?;
+        let mark = case_env.directory.work().to_string_lossy().into_owned();
+        case_env.environment.push((MARK.to_owned(), mark.clone()));
+        let codec = DialectCodec::of(&config.profile.dialect).ok_or_else(|| {
+            AttackError::Environment(format!("unknown dialect `{}`", config.profile.dialect))
+        })?;
+        Ok(Self { case_env, codec, mark })
     }
 
     /// Returns the agent's home directory.
@@ -104,7 +105,8 @@ impl AttackEnv {
         Ok(agent)
     }
 
-    /// Returns the command line of a surface, with the values of this site. `agent` is the command behind the surface.
+    /// Returns the command line of a surface, with the values of this environment. `agent` is the command behind the
+    /// surface.
     pub(super) fn surface(&self, line: &str, agent: &[String], more: &[(&str, Vec<String>)]) -> Vec<String> {
         let found = |program: &String| find_program(program).to_string_lossy().into_owned();
         let program = self.case_env.argv.first().map(found).unwrap_or_default();
@@ -140,22 +142,22 @@ impl AttackEnv {
         &self.codec
     }
 
-    /// Starts a program at this site; its lines are in the dialect of `speech`.
+    /// Starts a program in this environment; its lines are in the dialect of `codec`.
     pub(super) fn spawn(&self, argv: &[String], codec: DialectCodec) -> Result<AgentUnderTest, AttackError> {
         let options = child_options(argv, self.case_env.directory.work(), &self.case_env.environment)
             .graces(Duration::from_secs(5), Duration::from_secs(3));
         let (stdout, stdin, process) = Transport::from_child(options).map_err(PlayError::from)?.into_parts();
         let process =
-            process.ok_or_else(|| AttackError::Environment("there is no agent to start".to_owned()))?;
+            process.ok_or_else(|| AttackError::Environment("the agent has no process".to_owned()))?;
         // As narrow as a pipe: a caller that stops reading here stops reading from the agent.
-        let (lines, heard) = mpsc::channel(1);
+        let (lines, receiver) = mpsc::channel(1);
         tokio::spawn(read(stdout, lines));
         let (writes, written) = mpsc::unbounded_channel();
         tokio::spawn(write(stdin, written));
-        Ok(AgentUnderTest { process, writer: Some(writes), lines: heard, codec, answers: BTreeMap::new() })
+        Ok(AgentUnderTest { process, writer: Some(writes), lines: receiver, codec, answers: BTreeMap::new() })
     }
 
-    /// Waits until no process from this site lives. Fails with the names of those that still live.
+    /// Waits until no process from this environment lives. Fails with the names of the live ones.
     pub(super) async fn check_no_processes(&self) -> Result<(), AttackError> {
         let begun = Instant::now();
         loop {
@@ -168,7 +170,10 @@ impl AttackEnv {
                     let _ = kill_process(*pid, Signal::KILL);
                 }
                 let names: Vec<&str> = left.iter().map(|(_, name)| name.as_str()).collect();
-                return Err(AttackError::finding(format!("processes live on: {}", names.join(", "))));
+                return Err(AttackError::finding(format!(
+                    "processes are still running: {}",
+                    names.join(", ")
+                )));
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -242,7 +247,7 @@ impl AgentUnderTest {
         match &said {
             LineKind::Invalid => {
                 let shown: String = String::from_utf8_lossy(&bytes).chars().take(200).collect();
-                return Err(AttackError::finding(format!("it said what is no frame: {shown}")));
+                return Err(AttackError::finding(format!("invalid frame from the agent: {shown}")));
             }
             LineKind::Answer(Some(id), success) => {
                 self.answers.entry(id.clone()).or_default()[usize::from(!success)] += 1;
@@ -253,9 +258,12 @@ impl AgentUnderTest {
     }
 
     fn timeout_error(&self, what: &str) -> AttackError {
-        let end = self.process.exited().map_or("it lives".to_owned(), |exit| format!("it ended: {exit}"));
+        let end = self
+            .process
+            .exited()
+            .map_or("the agent is running".to_owned(), |exit| format!("the agent ended: {exit}"));
         AttackError::finding(format!(
-            "{what}: did not come within {} s; {end}{}",
+            "timeout: {what} did not arrive within {} s; {end}{}",
             LONG.as_secs(),
             self.stderr_tail()
         ))
@@ -264,7 +272,7 @@ impl AgentUnderTest {
     fn stderr_tail(&self) -> String {
         let stderr = self.process.stderr_tail();
         let last = stderr.trim().lines().last().unwrap_or_default();
-        if last.is_empty() { String::new() } else { format!("; last on its stderr: {last}") }
+        if last.is_empty() { String::new() } else { format!("; last line of stderr: {last}") }
     }
 
     /// Reads lines until `found` returns `true` for one of them; returns that line.
@@ -278,7 +286,10 @@ impl AgentUnderTest {
             let limit = deadline.saturating_duration_since(Instant::now());
             let Some(line) = self.next(what, limit).await? else {
                 let exit = self.process.exit().await;
-                return Err(AttackError::finding(format!("{what}: it ended ({exit}){}", self.stderr_tail())));
+                return Err(AttackError::finding(format!(
+                    "the agent ended before {what} ({exit}){}",
+                    self.stderr_tail()
+                )));
             };
             if found(&self.codec, &line) {
                 return Ok(line);
@@ -334,11 +345,11 @@ impl AgentUnderTest {
     }
 
     /// Checks that the agent used no more memory than the limit.
-    pub(super) fn check_memory(&self, field: &AgentConfig) -> Result<u64, AttackError> {
+    pub(super) fn check_memory(&self, config: &AgentConfig) -> Result<u64, AttackError> {
         match self.memory() {
-            Some(taken) if taken > field.memory => Err(AttackError::finding(format!(
-                "it took {taken} MiB of memory; {} are allowed",
-                field.memory
+            Some(taken) if taken > config.memory => Err(AttackError::finding(format!(
+                "the agent used {taken} MiB of memory; the limit is {} MiB",
+                config.memory
             ))),
             taken => Ok(taken.unwrap_or_default()),
         }
@@ -372,7 +383,7 @@ impl AgentUnderTest {
         };
         let Ok(exit) = tokio::time::timeout(grace, exit).await else {
             return Err(AttackError::finding(format!(
-                "it does not end {} s after its stdin",
+                "the agent is still running {} s after the end of its stdin",
                 grace.as_secs()
             )));
         };

@@ -15,7 +15,7 @@ use crate::generated::DIALECTS;
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "bridge",
-    description: "an agent behind a bridge that stops, dies, babbles: each command has one answer, memory is bounded",
+    description: "an agent behind a bridge stops, dies, or writes garbage: each command has one answer, memory is bounded",
     run: |context| Box::pin(attack(context)),
 };
 
@@ -32,7 +32,7 @@ const RUNS: u64 = 5;
 
 async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     let Some(line) = context.config.surfaces.bridge.clone() else {
-        return Err(AttackError::NotApplicable("no --bridge is given".to_owned()));
+        return Err(AttackError::NotApplicable("--bridge is not given".to_owned()));
     };
     let own = DialectCodec::of(&context.config.profile.dialect).map(|codec| codec.spec.name);
     let fronts: Vec<DialectCodec> = DIALECTS
@@ -66,7 +66,7 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
 fn with_dialect<T>(front: &DialectCodec, result: Result<T, AttackError>) -> Result<T, AttackError> {
     result.map_err(|trouble| match trouble {
         AttackError::Finding(text) => {
-            AttackError::Finding(format!("to a client of {}: {text}", front.spec.name))
+            AttackError::Finding(format!("with a client of {}: {text}", front.spec.name))
         }
         other => other,
     })
@@ -110,43 +110,42 @@ async fn test_stopped_agent(
 ) -> Result<u64, AttackError> {
     let env = AttackEnv::new(&context.config, json!({"responses": [], "default": {"text": "OK."}})).await?;
     let agent = env.agent().to_vec();
-    let mut victim = start(&env, line, front, &agent).await?;
-    run(&mut victim, "first-run").await?;
-    let behind = usage::children(victim.id());
+    let mut bridge = start(&env, line, front, &agent).await?;
+    run(&mut bridge, "first-run").await?;
+    let behind = usage::children(bridge.id());
     if behind.is_empty() {
         return Err(AttackError::NotApplicable(
-            "the system does not show the agent behind the bridge".to_owned(),
+            "cannot find the process of the agent behind the bridge".to_owned(),
         ));
     }
-    let before = usage::memory(victim.id()).unwrap_or_default();
+    let before = usage::memory(bridge.id()).unwrap_or_default();
     signal(&behind, Signal::STOP);
     let words = "x".repeat(PROMPT_LENGTH);
     let ids: Vec<String> = (0..QUEUED_PROMPTS).map(|number| format!("waiting-{number}")).collect();
     for id in &ids {
-        victim.send(victim.codec.prompt(id, &words));
+        bridge.send(bridge.codec.prompt(id, &words));
     }
-    let well = wait_until_read(&mut victim).await;
-    let grown = usage::memory(victim.id()).unwrap_or_default().saturating_sub(before);
+    let well = wait_until_read(&mut bridge).await;
+    let grown = usage::memory(bridge.id()).unwrap_or_default().saturating_sub(before);
     signal(&behind, Signal::KILL);
     well?;
     let mut ended = false;
-    while ids.iter().any(|id| !victim.answers.contains_key(id)) && !ended {
-        ended = victim.next("the answers after the agent's death", LONG).await?.is_none();
+    while ids.iter().any(|id| !bridge.answers.contains_key(id)) && !ended {
+        ended = bridge.next("the answers after the agent's death", LONG).await?.is_none();
     }
-    let later = victim.codec.spec.commands.iter().any(|command| {
+    let later = bridge.codec.spec.commands.iter().any(|command| {
         command.run == agentese::spec::RunRole::Starts
             && command.answer == agentese::spec::AnswerTiming::Acknowledged
     });
-    victim.check_answered_once(ids.into_iter().map(|id| (id, later)))?;
-    let (exit, _) = victim.finish(LONG).await?;
+    bridge.check_answered_once(ids.into_iter().map(|id| (id, later)))?;
+    let (exit, _) = bridge.finish(LONG).await?;
     if exit.success() {
-        return Err(AttackError::finding("the agent behind was killed, and the bridge ended with 0"));
+        return Err(AttackError::finding("the bridge exited with code 0 after its agent was killed"));
     }
     env.check_no_processes().await?;
     if grown > GROWTH {
         return Err(AttackError::finding(format!(
-            "{QUEUED_PROMPTS} prompts of {PROMPT_LENGTH} bytes that wait for an agent that has stopped take {grown} MiB; \
-             {GROWTH} are allowed"
+            "{QUEUED_PROMPTS} queued prompts of {PROMPT_LENGTH} bytes use {grown} MiB; the limit is {GROWTH} MiB"
         )));
     }
     Ok(grown)
@@ -154,15 +153,15 @@ async fn test_stopped_agent(
 
 /// Waits for the answer to a request after the prompts. In some dialects a rejection has no id; there the
 /// wait ends when no further frame arrives.
-async fn wait_until_read(victim: &mut AgentUnderTest) -> Result<(), AttackError> {
-    let question = victim.codec.query("behind-the-prompts");
-    victim.send(question);
-    while !victim.answers.contains_key("behind-the-prompts") {
-        let next = victim.next("the answer behind the prompts", LONG);
+async fn wait_until_read(bridge: &mut AgentUnderTest) -> Result<(), AttackError> {
+    let question = bridge.codec.query("behind-the-prompts");
+    bridge.send(question);
+    while !bridge.answers.contains_key("behind-the-prompts") {
+        let next = bridge.next("the answer to the request after the prompts", LONG);
         match tokio::time::timeout(QUIET, next).await {
-            Ok(heard) => {
-                if heard?.is_none() {
-                    return Err(AttackError::finding("the bridge ended before its agent"));
+            Ok(line) => {
+                if line?.is_none() {
+                    return Err(AttackError::finding("the bridge ended before its agent did"));
                 }
             }
             // Answers after the agent's death show if a prompt was lost.

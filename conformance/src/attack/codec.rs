@@ -50,7 +50,7 @@ pub(super) enum LineKind {
 }
 
 impl DialectCodec {
-    /// Returns the encoder of a dialect (`MIN_NAME_LENGTH@REVISION`), or `None` for an unknown dialect.
+    /// Returns the encoder of a dialect (`NAME@REVISION`), or `None` for an unknown dialect.
     pub(super) fn of(dialect: &str) -> Option<Self> {
         let spec = agentese::dynamic::spec(dialect).ok()?;
         let tables = DIALECTS.iter().find(|tables| tables.name == spec.name)?;

@@ -10,7 +10,7 @@ use super::{Attack, AttackContext, AttackError, Counts};
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "commands",
-    description: "random commands, as declared and not: each has exactly one answer",
+    description: "random commands, valid and invalid: each has exactly one answer",
     run: |context| Box::pin(attack(context)),
 };
 
@@ -63,7 +63,7 @@ async fn wait_for_answers(agent: &mut AgentUnderTest, batch: &[(String, bool)]) 
     while let Some((open, _)) = batch.iter().find(|(id, _)| !agent.answers.contains_key(id)) {
         let what = format!("the answer to {open}");
         if agent.next(&what, LONG).await?.is_none() {
-            return Err(AttackError::finding(format!("{what}: it ended")));
+            return Err(AttackError::finding(format!("the agent ended before {what}")));
         }
     }
     Ok(())

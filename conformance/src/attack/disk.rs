@@ -10,7 +10,7 @@ use super::{Attack, AttackContext, AttackError, Counts};
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "full-disk",
-    description: "a home on a disk that is full: it lives, and says that entries are not kept",
+    description: "a home directory on a full disk: the agent keeps running, and reports that entries are not stored",
     run: |context| Box::pin(attack(context)),
 };
 
@@ -34,12 +34,12 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     let text = "0123456789abcdef".repeat(256);
     let env = AttackEnv::new(&context.config, json!({"responses": [], "default": {"text": text}})).await?;
     if env.home().is_none() {
-        return Err(AttackError::NotApplicable("the profile says nothing of a HOME".to_owned()));
+        return Err(AttackError::NotApplicable("the profile does not set HOME".to_owned()));
     }
     // An agent that does not start at all is not a finding.
     env.start().await?.finish(LONG).await?;
     if !may_mount(&wrapper).await {
-        return Err(AttackError::NotApplicable("this user may not mount a disk of its own".to_owned()));
+        return Err(AttackError::NotApplicable("this user has no permission to mount a disk".to_owned()));
     }
     let mut agent =
         env.start_wrapped(&[&wrapper[..], &[SMALL_HOME.to_owned(), "sh".to_owned()]].concat()).await?;
@@ -52,9 +52,7 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     // The dialect determines the frames about the failure; the user must at least see a message or an exit
     // code.
     if exit.success() && stderr.trim().is_empty() {
-        return Err(AttackError::finding(
-            "its disk was full, and it said nothing: its stderr is empty, its exit code 0",
-        ));
+        return Err(AttackError::finding("full disk not reported: stderr is empty, and the exit code is 0"));
     }
     env.check_no_processes().await?;
     Ok(vec![("prompts", PROMPTS), ("MiB of memory at most", memory)])

@@ -43,7 +43,7 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
 
 async fn kill_after(context: &AttackContext, moment: Duration) -> Result<u64, AttackError> {
     let codec = DialectCodec::of(&context.config.profile.dialect);
-    let shell = codec.as_ref().map_or("bash", |speech| speech.shell_tool());
+    let shell = codec.as_ref().map_or("bash", |codec| codec.shell_tool());
     let env = AttackEnv::new(&context.config, script(shell)).await?;
     let mut agent = env.start().await?;
     let kept = session_path(&mut agent).await?;
@@ -54,13 +54,13 @@ async fn kill_after(context: &AttackContext, moment: Duration) -> Result<u64, At
     let end = tokio::time::Instant::now() + moment;
     while let Ok(line) = tokio::time::timeout_at(end, agent.next("an event", LONG)).await {
         match line? {
-            Some(heard) => collect_message(&agent.codec, &heard, &mut seen),
-            None => return Err(AttackError::finding("it ended by itself")),
+            Some(line) => collect_message(&agent.codec, &line, &mut seen),
+            None => return Err(AttackError::finding("the agent ended before the kill")),
         }
     }
     agent.kill();
     // Earlier output; an incomplete last line is not a frame.
-    while let Ok(Some(line)) = agent.next("what was said before the kill", LONG).await {
+    while let Ok(Some(line)) = agent.next("the output before the kill", LONG).await {
         collect_message(&agent.codec, &line, &mut seen);
     }
     drop(agent);
@@ -99,7 +99,7 @@ async fn check(env: &AttackEnv, file: &str, seen: &[Value]) -> Result<(), Attack
     let mut rest = kept.iter();
     if let Some(lost) = seen.iter().position(|message| !rest.any(|kept| kept == message)) {
         return Err(AttackError::finding(format!(
-            "message {} of {} that were seen finished is lost; {} are kept in {file}",
+            "message {} of {} completed messages is lost; {} are stored in {file}",
             lost + 1,
             seen.len(),
             kept.len()

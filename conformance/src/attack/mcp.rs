@@ -12,7 +12,7 @@ use super::{Attack, AttackContext, AttackError, AttackFindings, Counts, usage};
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "mcp",
-    description: "MCP servers that flood, babble, hang, die: the agent answers, rests while idle, and leaves no process",
+    description: "MCP servers that flood, write garbage, hang or die: the agent answers, does not poll while idle, and leaves no process",
     run: |context| Box::pin(attack(context)),
 };
 
@@ -35,7 +35,7 @@ const FIRST_LISTS: f64 = 20.0;
 
 async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     let Some(file) = context.config.surfaces.mcp.clone() else {
-        return Err(AttackError::NotApplicable("no --mcp is given".to_owned()));
+        return Err(AttackError::NotApplicable("--mcp is not given".to_owned()));
     };
     let mut found = AttackFindings::default();
     let (mut servers, mut calls, mut ticks) = (0, 0, 0);
@@ -76,18 +76,16 @@ async fn test_defect(context: &AttackContext, file: &str, defect: &str) -> Resul
     ], "default": {"text": "OK."}});
     let env = AttackEnv::with(&context.config, script, json!({"files": {file: {"json": config}}})).await?;
     let mut subject = env.start().await?;
-    let heard = || std::fs::read_to_string(log.path()).unwrap_or_default();
-    let count = |what: &str| heard().lines().filter(|line| *line == what).count() as u64;
+    let logged = || std::fs::read_to_string(log.path()).unwrap_or_default();
+    let count = |what: &str| logged().lines().filter(|line| *line == what).count() as u64;
     let mut used = McpCounts::default();
     if defect == "hangs-in-a-call" {
         abort_hanging_call(&mut subject, || count("tools/call") > 0).await?;
     } else {
         run(&mut subject, "with-the-server").await?;
     }
-    if heard().is_empty() {
-        return Err(AttackError::Environment(format!(
-            "the agent did not start the MCP server that {file} names"
-        )));
+    if logged().is_empty() {
+        return Err(AttackError::Environment(format!("the agent did not start the MCP server in {file}")));
     }
     used.calls = count("tools/call");
     if defect == "changes-its-tools" {
@@ -101,7 +99,7 @@ async fn test_defect(context: &AttackContext, file: &str, defect: &str) -> Resul
     let offered = env.requests().iter().map(|request| request.tools.len()).max().unwrap_or_default();
     if defect == "offers-many" && offered < MANY && stderr.trim().is_empty() {
         return Err(AttackError::finding(format!(
-            "of {MANY} tools the model is offered {offered} at most, and nobody is told: its stderr is empty"
+            "the agent offers its model at most {offered} of {MANY} tools, without a warning on stderr"
         )));
     }
     Ok(used)
@@ -117,7 +115,7 @@ async fn abort_hanging_call(
     let begun = Instant::now();
     while !called() {
         if begun.elapsed() > LONG {
-            return Err(AttackError::finding("the tool of the server was not called"));
+            return Err(AttackError::finding("the agent did not call the tool of the server"));
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -137,7 +135,7 @@ async fn observe_idle(
     let used = usage::cpu_ticks(agent.id()).unwrap_or_default() - ticks.unwrap_or_default();
     if asked as f64 > FIRST_LISTS + LISTS_PER_SECOND * begun.elapsed().as_secs_f64() {
         return Err(AttackError::finding(format!(
-            "it asked for the tools {asked} times while idle ({used} ticks)"
+            "the agent listed the tools {asked} times while idle ({used} ticks)"
         )));
     }
     Ok(used)

@@ -12,7 +12,7 @@ use crate::matching::tables::{Command, Ty};
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "opal",
-    description: "many sessions, one session in two processes, odd parameters: few threads and files, nothing lost, refused",
+    description: "many sessions, one session in two processes, invalid parameters: few threads and files, no loss, each rejected",
     run: |context| Box::pin(attack(context)),
 };
 
@@ -29,7 +29,7 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     let script = json!({"responses": [], "default": {"text": "OK."}});
     let env = AttackEnv::new(&context.config, script).await?;
     let Some((opener, member)) = env.codec().open_command() else {
-        return Err(AttackError::NotApplicable("a connection of this dialect has one session".to_owned()));
+        return Err(AttackError::NotApplicable("the dialect has one session per connection".to_owned()));
     };
     let mut found = AttackFindings::default();
     let refused = odd_parameters(context, &env, opener, member).await;
@@ -75,9 +75,7 @@ fn check_resources(agent: &AgentUnderTest, sessions: u64) -> Result<(), AttackEr
         return Ok(());
     }
     let many = many.join(" and ");
-    Err(AttackError::finding(format!(
-        "{sessions} sessions that were prompted once hold {many}; {RESOURCE_LIMIT} are allowed"
-    )))
+    Err(AttackError::finding(format!("{sessions} idle sessions use {many}; the limit is {RESOURCE_LIMIT}")))
 }
 
 /// Opens a session by its name and uses it from then on. Returns `true` if the agent opened it.
@@ -109,7 +107,7 @@ async fn one_session_in_two_processes(
     let mut first = env.start().await?;
     let mut second = env.start().await?;
     if !open_session(&mut first, "one", opener, member, "one").await? {
-        return Err(AttackError::finding("a session with a name of the client's was not opened"));
+        return Err(AttackError::finding("the agent did not open a session with a name from the client"));
     }
     if open_session(&mut second, "one", opener, member, "one").await? {
         for (agent, text) in [(&mut first, "TEXT-OF-A"), (&mut second, "TEXT-OF-B")] {
@@ -129,7 +127,7 @@ async fn one_session_in_two_processes(
         for text in ["TEXT-OF-A", "TEXT-OF-B"] {
             if memchr::memmem::find(&history, text.as_bytes()).is_none() {
                 return Err(AttackError::finding(format!(
-                    "two processes opened one session and both were prompted; its history lacks {text}"
+                    "after prompts of two processes in one session, its history lacks {text}"
                 )));
             }
         }
@@ -169,14 +167,17 @@ async fn odd_parameters(
         }
     }
     if !accepted.is_empty() {
-        return Err(AttackError::finding(format!("a session was opened with {}", accepted.join(", "))));
+        return Err(AttackError::finding(format!(
+            "the agent opened a session with invalid {}",
+            accepted.join(", ")
+        )));
     }
-    let mut stranger = agent.codec.clone();
-    stranger.set_session(json!({"result": {member: "nobody-opened-this"}}).to_string().as_bytes());
-    let prompt = stranger.prompt("stranger", "go");
+    let mut unknown_session = agent.codec.clone();
+    unknown_session.set_session(json!({"result": {member: "nobody-opened-this"}}).to_string().as_bytes());
+    let prompt = unknown_session.prompt("stranger", "go");
     agent.request("stranger", prompt).await?;
     if agent.answers.get("stranger") != Some(&[0, 1]) {
-        return Err(AttackError::finding("a run began in a session that nobody opened"));
+        return Err(AttackError::finding("the agent started a run in an unknown session"));
     }
     agent.check_responsive("well").await?;
     agent.finish(LONG).await?;

@@ -10,7 +10,7 @@ use super::{Attack, AttackContext, AttackError, Counts};
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "pipeline",
-    description: "questions with big answers, written without reading: memory is bounded",
+    description: "requests with large answers, sent without reading: memory is bounded",
     run: |context| Box::pin(attack(context)),
 };
 
@@ -32,7 +32,7 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
         for id in &ids {
             let Some(question) = agent.codec.history(id) else {
                 return Err(AttackError::NotApplicable(
-                    "the dialect has no question for the whole history".to_owned(),
+                    "the dialect has no request for the whole history".to_owned(),
                 ));
             };
             agent.send(question);
@@ -41,8 +41,8 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
         agent.check_memory(&context.config)?;
         // Every request gets a response in time, including rejected requests.
         while ids.iter().any(|id| !agent.answers.contains_key(id)) {
-            if agent.next("the answers to what was written", LONG).await?.is_none() {
-                return Err(AttackError::finding("it ended while its answers were read"));
+            if agent.next("the answers to all requests", LONG).await?.is_none() {
+                return Err(AttackError::finding("the agent ended before all answers"));
             }
         }
         agent.check_answered_once(ids.into_iter().map(|id| (id, false)))?;

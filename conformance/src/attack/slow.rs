@@ -10,7 +10,7 @@ use super::{Attack, AttackContext, AttackError, Counts};
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "slow-reader",
-    description: "a long answer that nobody reads, then an abort: memory is bounded, the abort works",
+    description: "a long answer that the client does not read, then an abort: memory is bounded, the abort works",
     run: |context| Box::pin(attack(context)),
 };
 

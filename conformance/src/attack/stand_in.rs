@@ -82,12 +82,12 @@ impl TryFrom<&[String]> for StandIn {
                 Ok(Self::Agent { dialect: dialect.clone(), log: log.into() })
             }
             [kind, seed, command @ ..] if kind == "garble" => {
-                let seed = seed.parse().map_err(|_| format!("`{seed}` is no seed"))?;
+                let seed = seed.parse().map_err(|_| format!("invalid seed `{seed}`: expected a number"))?;
                 let command = command.iter().skip_while(|word| *word == "--").cloned().collect();
                 Ok(Self::Garble { seed, command })
             }
             [kind, defect, log] if kind == "mcp" => Ok(Self::Mcp { defect: defect.clone(), log: log.into() }),
-            _ => Err(format!("no stand-in: {}", arguments.join(" "))),
+            _ => Err(format!("unknown stand-in `{}`; known: agent, garble, mcp", arguments.join(" "))),
         }
     }
 }

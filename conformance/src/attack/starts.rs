@@ -11,7 +11,7 @@ use super::{Attack, AttackContext, AttackError, Counts};
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "starts",
-    description: "many agents at once: each answers, ends with its stdin and leaves nothing",
+    description: "many agents at once: each answers, exits at the end of stdin, and leaves no process",
     run: |context| Box::pin(attack(context)),
 };
 
@@ -41,7 +41,7 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
                 return Ok(());
             }
             let last = stderr.trim().lines().last().unwrap_or_default().to_owned();
-            Err(AttackError::finding(format!("one ended with {exit}: {last}")))
+            Err(AttackError::finding(format!("an agent ended with {exit}: {last}")))
         });
     }
     while let Some(ended) = all.join_next().await {

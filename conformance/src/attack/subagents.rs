@@ -12,7 +12,7 @@ use super::{Attack, AttackContext, AttackError, Counts};
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "subagents",
-    description: "subagents that fail, meddle, are aborted: the user's repository is as it was, nothing is left",
+    description: "subagents that fail, change the repository or are aborted: the user's repository is unchanged, nothing is left",
     run: |context| Box::pin(attack(context)),
 };
 
@@ -59,7 +59,7 @@ fn failing_responses() -> [Value; 4] {
 
 async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     let Some(arguments) = context.config.surfaces.subagents.clone() else {
-        return Err(AttackError::NotApplicable("no --subagents is given".to_owned()));
+        return Err(AttackError::NotApplicable("--subagents is not given".to_owned()));
     };
     let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
     let (mut failures, mut aborts, mut asked) = (0, 0, 0);
@@ -102,7 +102,7 @@ impl TestRepository {
         let mut last = failing_responses()[attack_context.rng.usize(..4)].clone();
         last["when"] = json!({"user": "SUBJOB", "tool_results": true});
         let codec = super::codec::DialectCodec::of(&attack_context.config.profile.dialect);
-        let shell = codec.map_or("", |speech| speech.shell_tool());
+        let shell = codec.map_or("", |codec| codec.shell_tool());
         let tasks = json!([{"id": "Sub", "description": "d", "assignment": "SUBJOB go"}]);
         let task = json!({"agent": TOOL, "context": "c", "tasks": tasks, "isolated": true});
         let mut responses = json!([
@@ -127,7 +127,9 @@ impl TestRepository {
         super::abort::run(&mut subject, "offered").await?;
         let requests = self.site.requests();
         if !requests.iter().any(|request| request.tools.iter().any(|tool| tool == TOOL)) {
-            return Err(AttackError::NotApplicable(format!("the agent offers its model no tool `{TOOL}`")));
+            return Err(AttackError::NotApplicable(format!(
+                "the agent does not offer its model the tool `{TOOL}`"
+            )));
         }
         Ok(subject)
     }
@@ -144,7 +146,7 @@ impl TestRepository {
             return Ok(());
         }
         Err(AttackError::finding(format!(
-            "behind {after}, the user's .git has changed: {}",
+            "after {after}, the user's .git has changed: {}",
             changed.join(", ")
         )))
     }

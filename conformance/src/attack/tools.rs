@@ -9,7 +9,7 @@ use super::{Attack, AttackContext, AttackError, Counts};
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "tools",
-    description: "hostile arguments of tools and commands that are killed: each call has a result, memory is bounded",
+    description: "hostile tool arguments and killed commands: each call has a result, memory is bounded",
     run: |context| Box::pin(attack(context)),
 };
 
@@ -159,7 +159,7 @@ async fn run_calls(context: &AttackContext, calls: &[Value]) -> Result<u64, Atta
     outcome?;
     if asked <= calls.len() {
         let last = asked.checked_sub(1).and_then(|at| calls.get(at)).map(shown).unwrap_or_default();
-        return Err(AttackError::finding(format!("the model got no result of the call {last}")));
+        return Err(AttackError::finding(format!("the model received no result of the call {last}")));
     }
     agent.check_responsive("well").await?;
     let memory = agent.check_memory(&context.config)?;

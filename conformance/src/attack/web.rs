@@ -17,7 +17,7 @@ use socket::{Address, Tab};
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "web",
-    description: "strangers, repeated members, half requests, floods: nothing denied reaches the agent, the user does",
+    description: "requests without rights, repeated members, half requests, floods: no denied command reaches the agent, the user is served",
     run: |context| Box::pin(attack(context)),
 };
 
@@ -33,7 +33,7 @@ const GROWTH: u64 = 48;
 
 async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     let Some(line) = context.config.surfaces.web.clone() else {
-        return Err(AttackError::NotApplicable("no --web is given".to_owned()));
+        return Err(AttackError::NotApplicable("--web is not given".to_owned()));
     };
     let has_rights = line.contains("{rights}");
     let mut found = AttackFindings::default();
@@ -83,7 +83,9 @@ impl Page {
         let printed = server.line("the address of the page").await?.unwrap_or_default();
         let printed = String::from_utf8_lossy(&printed).into_owned();
         let address = Address::parse(&printed).ok_or_else(|| {
-            AttackError::Environment(format!("the first line of the page's server is no address: {printed}"))
+            AttackError::Environment(format!(
+                "the first line of the page's server is not an address: {printed}"
+            ))
         })?;
         Ok(Self { env, server, address, log, codec })
     }
@@ -93,7 +95,7 @@ impl Page {
         let mut tab = self.address.tab(id).await?;
         self.is_answered(&mut tab, id).await.and_then(|answered| match answered {
             true => Ok(()),
-            false => Err(AttackError::finding("the connection of its user was closed")),
+            false => Err(AttackError::finding("the server closed the connection of its user")),
         })
     }
 
@@ -143,7 +145,7 @@ async fn check_access(page: &Page) -> Result<u64, AttackError> {
                 let shown =
                     headers.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>();
                 return Err(AttackError::finding(format!(
-                    "a stranger comes in ({status}): {} with {}",
+                    "a request without rights is accepted (status {status}): {} with {}",
                     if path == own { "the address" } else { "another address" },
                     shown.join(", ")
                 )));
@@ -158,7 +160,7 @@ async fn check_access(page: &Page) -> Result<u64, AttackError> {
 /// Sends frames that hide denied commands.
 async fn rights(context: &mut AttackContext, line: &str, read_only: bool) -> Result<u64, AttackError> {
     let codec = DialectCodec::of(&context.config.profile.dialect)
-        .ok_or_else(|| AttackError::Environment("no dialect".into()))?;
+        .ok_or_else(|| AttackError::Environment("unknown dialect".into()))?;
     let acting: Vec<&'static str> =
         codec.spec.commands.iter().filter(|command| !command.reads).map(|command| command.wire).collect();
     let denied = if read_only { codec.start_command() } else { acting[context.rng.usize(..acting.len())] };
@@ -180,7 +182,7 @@ async fn rights(context: &mut AttackContext, line: &str, read_only: bool) -> Res
         let reached = std::fs::read(&page.log).unwrap_or_default();
         if let Some(line) = reached.split(|byte| *byte == b'\n').find(|line| frames::may_name(line, denied)) {
             return Err(AttackError::finding(format!(
-                "{} of {rights:?} reached the agent: {} (sent: {shown:.300})",
+                "`{}` reached the agent despite {rights:?}: {} (sent: {shown:.300})",
                 denied,
                 String::from_utf8_lossy(&line[..line.len().min(200)])
             )));
@@ -216,7 +218,7 @@ async fn flood(context: &mut AttackContext, line: &str) -> Result<u64, AttackErr
     let grown = usage::memory(page.server.id()).unwrap_or_default().saturating_sub(before);
     if grown > GROWTH {
         return Err(AttackError::finding(format!(
-            "{FLOOD} denied commands with ids of {LONG_ID} bytes leave {grown} MiB behind; {GROWTH} are allowed"
+            "{FLOOD} denied commands with ids of {LONG_ID} bytes leave {grown} MiB allocated; the limit is {GROWTH} MiB"
         )));
     }
     drop(tab);
@@ -237,7 +239,7 @@ async fn half_requests(context: &mut AttackContext, line: &str) -> Result<(), At
     }
     page.check_user_access("owner").await.map_err(|trouble| match trouble {
         AttackError::Finding(text) => {
-            AttackError::Finding(format!("behind {} half requests (256 files): {text}", halves.len()))
+            AttackError::Finding(format!("after {} half requests (256 files): {text}", halves.len()))
         }
         other => other,
     })?;

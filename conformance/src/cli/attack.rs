@@ -12,65 +12,63 @@ use agentese_conformance::suggestions::suggest;
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 
-/// Attacks an agent: kills it, floods it, aborts at each event, and checks what must never happen.
+/// Test an agent under failure: kill it, flood it, abort at each event, and check its behaviour.
 ///
-/// Each attack starts agents of its own, with a fresh home and work directory and a scripted model on
-/// loopback. An agent's environment has the profile's variables and no others. All random choices come from
-/// the seed.
+/// Each attack starts its own agents, with a new home and work directory and a scripted model on loopback.
+/// The environment contains only the variables of the profile. The seed determines all random choices.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes:
-  0  the agent held; attacks that are not possible on this machine are skipped, and said to be
-  1  something was found
-  2  an attack could not be carried out: a wrong command line, an agent that does not start
+  0  the agent passed; attacks that this machine cannot run are reported as skipped
+  1  an attack found a failure
+  2  an attack could not run: the command line is invalid, or the agent does not start
 
-docs/attack.md says what each attack does and what has to hold.")]
+See docs/attack.md for each attack and its requirements.")]
 pub(super) struct Attack {
-    /// The dialect, as in `pi` or `pi@0.55`.
+    /// Dialect of the agent, such as `pi` or `pi@0.55`.
     #[arg(long, value_name = "NAME", required_unless_present_any = ["profile", "list"])]
     dialect: Option<String>,
-    /// Start of the agent: a name from `list --profiles`, or a file that ends in .json. Default: the profile
-    /// for this program and dialect, else the profile of the dialect.
+    /// Start the agent with this profile: a name from `list --profiles`, or a file that ends in .json. Default:
+    /// the profile for this program and dialect, else the profile of the dialect.
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
-    /// Random seed; the same seed plays the same attacks. Default: random; printed at the start.
+    /// Random seed; the same seed repeats the same attacks. Default: random; printed at start.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Approximate time limit for all attacks together.
+    /// Approximate time limit for all attacks together, in seconds.
     #[arg(long, value_name = "N", default_value_t = 60)]
     seconds: u64,
     /// Memory limit of the agent, in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 512)]
     memory: u64,
-    /// Largest number of agents to start at once.
+    /// Start at most this number of agents at once.
     #[arg(long, value_name = "N", default_value_t = 200)]
     starts: usize,
-    /// For `web`: the command line of the server, which prints its address. Spaces separate the arguments.
-    /// {agent}, {program} and {dialect} are replaced by the parts of the agent's command, and {rights} by the
-    /// rights of the page.
+    /// For `web`: command line of the server, which prints its address. Spaces separate the arguments. {agent},
+    /// {program} and {dialect} are placeholders for parts of the agent's command, {rights} for the rights of the page.
     #[arg(long, value_name = "LINE")]
     web: Option<String>,
-    /// For `bridge`: the command line of the bridge, with {front} for the dialect of the client.
+    /// For `bridge`: command line of the bridge, with {front} for the dialect of the client.
     #[arg(long, value_name = "LINE")]
     bridge: Option<String>,
-    /// For `acp`: the agent's command line in an editor, with {script} for the file with the model's script.
+    /// For `acp`: command line of the agent in an editor, with {script} for the file with the script of the model.
     #[arg(long, value_name = "LINE")]
     acp: Option<String>,
-    /// For `mcp`: the file that names MCP servers, as in a case: agent/mcp.json, work/.mcp.json.
+    /// For `mcp`: file that names MCP servers, with a path as in a case: agent/mcp.json or work/.mcp.json.
     #[arg(long, value_name = "FILE")]
     mcp: Option<String>,
-    /// For `subagents`: the arguments that give the agent the tool `task`.
+    /// For `subagents`: arguments that give the agent the tool `task`.
     #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     subagents: Option<String>,
-    /// Selects attacks by the names in --list.
+    /// Run only these attacks; --list prints the names.
     #[arg(long, value_name = "NAME", num_args = 1..)]
     only: Vec<String>,
-    /// Writes the report as JSON.
+    /// Write the report as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Lists the attacks and exits.
+    /// List the attacks and exit.
     #[arg(long)]
     list: bool,
-    /// Command of the agent, in place of the profile's command.
+    /// Command of the agent; default: the command of the profile.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -101,11 +99,15 @@ impl Attack {
                 agentese::dynamic::spec(dialect)?;
                 profile_for(suite, dialect, &self.command)?
             }
-            (None, None) => bail!("give a --dialect or a --profile"),
+            (None, None) => bail!("pass --dialect or --profile"),
         };
         if let Some(dialect) = &self.dialect {
             let wanted = agentese::dynamic::spec(dialect)?.id();
-            ensure!(wanted == profile.dialect, "the profile is of {}, not {wanted}", profile.dialect);
+            ensure!(
+                wanted == profile.dialect,
+                "the dialect of the profile is {}, not {wanted}",
+                profile.dialect
+            );
         }
         let plan = AttackOptions {
             seed: self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000_000)),
@@ -117,10 +119,7 @@ impl Attack {
             attacks: selected_attacks(&self.only)?,
         };
         let (dialect, seed) = (&profile.dialect, plan.seed);
-        super::print(&format!(
-            "attacks on {} in {dialect}, --seed {seed} plays them again\n",
-            profile.agent
-        ))?;
+        super::print(&format!("attacks on {} in {dialect}; repeat with --seed {seed}\n", profile.agent))?;
         let all = attack(&profile, &plan, |carried| {
             // A closed pipe does not end the attacks: the exit code is still to come.
             let _ = super::print(&carried.text());
@@ -137,7 +136,7 @@ impl Attack {
 fn selected_attacks(only: &[String]) -> anyhow::Result<Vec<Kind>> {
     let known: Vec<String> = Kind::ALL.iter().map(|attack| attack.name().to_owned()).collect();
     for name in only {
-        ensure!(known.contains(name), "there is no attack `{name}`; {}", suggest(name, &known, ""));
+        ensure!(known.contains(name), "unknown attack `{name}`; {}", suggest(name, &known, ""));
     }
     let wanted = |attack: &Kind| only.is_empty() || only.iter().any(|name| name == attack.name());
     Ok(Kind::ALL.iter().filter(|attack| wanted(attack)).copied().collect())

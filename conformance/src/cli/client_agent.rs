@@ -16,6 +16,6 @@ pub(super) struct ClientAgent {
 
 impl ClientAgent {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        match relay(&self.socket).await.context("the suite cannot be reached")? {}
+        match relay(&self.socket).await.context("cannot reach the suite")? {}
     }
 }

@@ -18,26 +18,26 @@ use serde_json::json;
 /// Least confidence at which a dialect is reported as certain.
 const MIN_CONFIDENCE: f64 = 0.8;
 
-/// Detects dialect and revision of an agent, from a transcript or by a probe, and prints the reasons.
+/// Detect the dialect and revision of an agent, from a transcript or by a probe, and print the reasons.
 ///
 /// Exit code 1: not an agent, unknown dialect, or ambiguous.
 #[derive(Debug, Args)]
 pub(super) struct Detect {
-    /// Detects the dialect of this transcript.
+    /// Detect the dialect of this transcript.
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     transcript: Option<PathBuf>,
-    /// Starts the agent with this profile: a name from `list --profiles`, or a file that ends in .json. For
-    /// agents that do not start without a model.
+    /// Start the agent with this profile: a name from `list --profiles`, or a file that ends in .json. Required
+    /// for agents that do not start without a model.
     #[arg(long, value_name = "PROFILE", conflicts_with = "transcript")]
     profile: Option<String>,
     /// Time limit for the first output of the agent, in milliseconds.
     #[arg(long, default_value_t = 15_000, value_name = "MS")]
     timeout: u64,
-    /// Prints one JSON object.
+    /// Print one JSON object.
     #[arg(long)]
     json: bool,
-    /// Writes a profile for `run` with the choices of a fresh agent: its dialect, its model and others. With
-    /// --profile, completes that profile.
+    /// Write a profile for `run` with the choices of a new agent, such as its dialect and model. With --profile,
+    /// complete that profile.
     #[arg(long, value_name = "FILE", conflicts_with = "transcript")]
     write_profile: Option<PathBuf>,
     /// Command of the agent. The agent runs in an empty directory, which is also its home, with this
@@ -61,12 +61,12 @@ impl Detect {
                 let (program, arguments) = self
                     .command
                     .split_first()
-                    .context("give a command behind `--`, a --profile or a --transcript")?;
+                    .context("pass a command after `--`, --profile or --transcript")?;
                 let directory = tempfile::tempdir()?;
                 let program = absolute(program)?;
                 let limit = Duration::from_millis(self.timeout);
                 match detect_live(&program, arguments, directory.path(), limit).await {
-                    Err(DetectError::NotAnAgent(stranger)) => Err(stranger),
+                    Err(DetectError::NotAnAgent(error)) => Err(error),
                     Err(error @ DetectError::Ended { .. }) => match relative_argument(&self.command) {
                         Some(hint) => anyhow::bail!("{error}; {hint}"),
                         None => return Err(error.into()),
@@ -77,10 +77,10 @@ impl Detect {
         };
         let guesses = match found {
             Ok(guesses) => guesses,
-            Err(NotAnAgentError::Silent) => anyhow::bail!("the agent says nothing"),
-            Err(stranger) => {
-                let line = json!({"sure": false, "reason": stranger.to_string(), "guesses": []});
-                super::print(&if self.json { format!("{line}\n") } else { format!("{stranger}\n") })?;
+            Err(NotAnAgentError::Silent) => anyhow::bail!("the agent sends no output"),
+            Err(error) => {
+                let line = json!({"sure": false, "reason": error.to_string(), "guesses": []});
+                super::print(&if self.json { format!("{line}\n") } else { format!("{error}\n") })?;
                 return Ok(ExitCode::FAILURE);
             }
         };
@@ -108,16 +108,13 @@ impl Detect {
         }
         let text = serde_json::to_string_pretty(&profile)? + "\n";
         std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
-        eprintln!(
-            "{} is written; say in `environment` how the agent finds its model, ${{MODEL}}",
-            file.display()
-        );
+        eprintln!("wrote {}; set in `environment` how the agent finds its model, ${{MODEL}}", file.display());
         Ok(())
     }
 
     fn profile_of_command(&self, file: &Path, dialect: &str) -> anyhow::Result<Profile> {
         let mut words = self.command.iter();
-        let program = absolute(words.next().context("give a command")?)?;
+        let program = absolute(words.next().context("pass a command after `--`")?)?;
         let agent = Path::new(&program).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let name = file.file_stem().unwrap_or_default().to_string_lossy().replace(".profile", "");
         let mut profile = ProfileBuilder { profile: 1, name, dialect: dialect.to_owned(), agent }.build();
@@ -136,7 +133,7 @@ async fn query_choices(
 ) -> anyhow::Result<Option<serde_json::Map<String, serde_json::Value>>> {
     match probe(profile, &RunOptions::default()).await {
         ProbeResult::Recognized { choices, .. } => Ok(choices),
-        ProbeResult::Unusable(reason) => anyhow::bail!("the profile is not written: {reason}"),
+        ProbeResult::Unusable(reason) => anyhow::bail!("cannot write the profile: {reason}"),
     }
 }
 
@@ -144,7 +141,7 @@ async fn query_choices(
 fn absolute(program: &str) -> anyhow::Result<String> {
     let path = Path::new(program);
     let path = if path.components().count() > 1 { std::path::absolute(path)? } else { path.to_owned() };
-    path.into_os_string().into_string().ok().context("the command is not UTF-8")
+    path.into_os_string().into_string().ok().context("the command is not valid UTF-8")
 }
 
 fn as_json(guesses: &[DialectGuess], is_sure: bool) -> String {
@@ -160,9 +157,9 @@ fn as_json(guesses: &[DialectGuess], is_sure: bool) -> String {
 fn as_text(guesses: &[DialectGuess], is_sure: bool) -> String {
     let mut out = String::new();
     if !guesses.iter().any(|guess| guess.is_confirmed) {
-        out.push_str("nothing that it says belongs to a known dialect; the likeliest first\n");
+        out.push_str("no known dialect; most likely first\n");
     } else if !is_sure {
-        out.push_str("it cannot be told for sure; the likeliest first\n");
+        out.push_str("ambiguous dialect; most likely first\n");
     }
     // If the best guess is certain, the others are not shown.
     let shown = if is_sure { 1 } else { 3 };

@@ -7,23 +7,23 @@ use agentese_conformance::Suite;
 use clap::Args;
 use serde_json::json;
 
-/// Lists cases: dialect, name, level and title; --covers adds the covered items.
+/// List cases with dialect, name, level and title; --covers adds the covered items.
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// Lists only cases of this dialect, as in `pi` or `pi@0.55`.
+    /// List only cases of this dialect, such as `pi` or `pi@0.55`.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
-    /// Lists only cases that cover this item, as in `command prompt`, `event agent_end` or
+    /// List only cases that cover this item, such as `command prompt`, `event agent_end` or
     /// `edge unknown_command`.
     #[arg(long, value_name = "WHAT")]
     covering: Option<String>,
-    /// Adds the covered items of each case.
+    /// Add the covered items of each case.
     #[arg(long)]
     covers: bool,
-    /// Lists the profiles instead.
+    /// List the profiles instead.
     #[arg(long)]
     profiles: bool,
-    /// Prints a JSON line for each.
+    /// Print one line of JSON for each case or profile.
     #[arg(long)]
     json: bool,
 }

@@ -10,23 +10,23 @@ use anyhow::Context as _;
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Serves a model that plays a script, on 127.0.0.1, until SIGINT or SIGTERM.
+/// Serve a model that plays a script, on 127.0.0.1, until SIGINT or SIGTERM.
 ///
 /// The server speaks Anthropic Messages (POST …/messages), OpenAI Chat Completions (…/chat/completions),
 /// OpenAI Responses (…/responses) and Google Generative AI (…:streamGenerateContent), all of them streaming.
 /// It prints its address to stdout.
 #[derive(Debug, Args)]
 pub(super) struct Model {
-    /// The script: {"responses": [...]}, see docs/conformance.md.
+    /// Read the script from this file: {"responses": [...]}, see docs/conformance.md.
     #[arg(long, value_name = "FILE")]
     script: PathBuf,
-    /// Port of the server; a free port by default.
+    /// Listen on this port; 0 selects a free port.
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Writes the port to this file when the server listens, and nothing to stdout.
+    /// Write the port to this file when the server listens, and nothing to stdout.
     #[arg(long, value_name = "FILE")]
     port_file: Option<PathBuf>,
-    /// Writes a JSON line for each request to this file.
+    /// Write a line of JSON for each request to this file.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
 }

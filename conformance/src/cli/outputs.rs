@@ -9,19 +9,19 @@ use clap::Args;
 /// The files that a report is written to.
 #[derive(Debug, Args)]
 pub(super) struct Outputs {
-    /// Writes the report as JSON.
+    /// Write the report as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Writes the report as JUnit XML.
+    /// Write the report as JUnit XML.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Writes the report as one page with each case's frames.
+    /// Write the report as one HTML page with the frames of each case.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Prints a one-line summary, and writes it as JSON, for a README or a registry.
+    /// Print a one-line summary, and write it as JSON, for a README or a registry.
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
-    /// Writes the transcript of each case into this folder.
+    /// Write the transcript of each case into this folder.
     #[arg(long, value_name = "FOLDER")]
     transcripts: Option<PathBuf>,
 }

@@ -15,12 +15,12 @@ use anyhow::{Context as _, anyhow};
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Runs between a real client and a real agent and records their lines.
+/// Run between a real client and a real agent and record their lines.
 ///
 /// The client starts this command in place of the agent. All bytes pass through unchanged, and the exit code
-/// is the agent's. The recorded lines have placeholders for keys, the home directory, the working directory
-/// and the directory for temporary files. If a text still looks like a key, nothing is written, and the exit
-/// code is 3.
+/// is the exit code of the agent. The recorded lines have placeholders for keys, the home directory, the working
+/// directory and the directory for temporary files. If a text still looks like a key, nothing is written, and
+/// the exit code is 3.
 ///
 /// With `--case` the session becomes a case for `run --suite`. The session may also come from an earlier
 /// transcript.
@@ -29,23 +29,23 @@ pub(super) struct Record {
     /// Output file of the transcript.
     #[arg(long, short, value_name = "FILE", required_unless_present = "case")]
     out: Option<PathBuf>,
-    /// Makes a case of the session: the client's actions become steps, the model's output becomes the model's
-    /// script. The file name is the name of the case.
+    /// Create a case from the session: the actions of the client become steps, the output of the model becomes
+    /// its script. The file name is the name of the case.
     #[arg(long, value_name = "FILE")]
     case: Option<PathBuf>,
-    /// Records nothing, and makes the case from this transcript.
+    /// Create the case from this transcript, and record nothing.
     #[arg(long, value_name = "FILE", requires = "case", conflicts_with_all = ["out", "command"])]
     transcript: Option<PathBuf>,
-    /// Dialect of the case, as in `pi` or `pi@0.55`; detected from the session by default.
+    /// Dialect of the case, such as `pi` or `pi@0.55`. Default: detected from the session.
     #[arg(long, value_name = "NAME", requires = "case")]
     dialect: Option<String>,
-    /// Name of the agent in the header; the program's name by default.
+    /// Name of the agent in the header. Default: the name of the program.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
     /// Title of the session in the header.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Replaces a text in the recorded lines. May be given several times; these replacements come first.
+    /// Replace a text in the recorded lines, before the default replacements; may be repeated.
     #[arg(long, value_name = "FROM=TO", value_parser = replacement)]
     redact: Vec<(String, String)>,
     /// Command of the agent.
@@ -54,9 +54,9 @@ pub(super) struct Record {
 }
 
 fn replacement(text: &str) -> Result<(String, String), String> {
-    let (from, to) = text.split_once('=').ok_or("it is no FROM=TO")?;
+    let (from, to) = text.split_once('=').ok_or("expected FROM=TO")?;
     if from.is_empty() {
-        return Err("there is nothing to replace".to_owned());
+        return Err("FROM must not be empty".to_owned());
     }
     Ok((from.to_owned(), to.to_owned()))
 }
@@ -67,7 +67,8 @@ impl Record {
             self.write_case(&Recording::load(transcript)?)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let (program, arguments) = self.command.split_first().context("there is no command")?;
+        let (program, arguments) =
+            self.command.split_first().context("pass the command of the agent after `--`")?;
         let (mut interrupted, mut ended) =
             (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let stop = async move {
@@ -103,14 +104,14 @@ impl Record {
         let spec = match &self.dialect {
             Some(dialect) => agentese::dynamic::spec(dialect)?,
             None => {
-                let guesses =
-                    detect(&session.transcript()?).context("the session shows no dialect; say --dialect")?;
-                guesses.first().context("the session shows no dialect; say --dialect")?.spec
+                let guesses = detect(&session.transcript()?)
+                    .context("cannot detect the dialect of the session; pass --dialect")?;
+                guesses.first().context("cannot detect the dialect of the session; pass --dialect")?.spec
             }
         };
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        let made =
-            case(spec, &name, session).map_err(|reason| anyhow!("no case can be made of it: {reason}"))?;
+        let made = case(spec, &name, session)
+            .map_err(|reason| anyhow!("cannot create a case from the session: {reason}"))?;
         std::fs::write(file, text(&made)).with_context(|| format!("cannot write {}", file.display()))
     }
 }

@@ -8,19 +8,19 @@ use agentese_conformance::{Suite, Transcript};
 use anyhow::Context as _;
 use clap::Args;
 
-/// Plays the agent of a transcript on stdin and stdout, for tests of clients.
+/// Play the agent of a transcript on stdin and stdout, for tests of clients.
 ///
 /// The agent waits for each recorded command and sends the recorded lines, with the ids of this client.
-/// Deviations of the client are reported on stderr; with --strict a deviation ends the play. A command that
-/// is not in the transcript gets the same answer as the last such command.
+/// Deviations of the client are reported on stderr; with --strict they cause exit code 1. A command that is not
+/// in the transcript gets the same answer as the last such command.
 #[derive(Debug, Args)]
 pub(super) struct Replay {
-    /// The transcript: a file that ends in .jsonl, or the name of a case.
+    /// Transcript: a file that ends in .jsonl, or the name of a case.
     transcript: String,
-    /// The dialect, as in `pi` or `pi@0.55`.
+    /// Dialect of the transcript, such as `pi` or `pi@0.55`.
     #[arg(long, value_name = "NAME")]
     dialect: String,
-    /// Exits with code 1 if the client deviates from the recorded one.
+    /// Exit with code 1 if the client deviates from the recorded client.
     #[arg(long)]
     strict: bool,
 }
@@ -33,7 +33,7 @@ impl Replay {
         } else {
             suite
                 .golden(&self.dialect, &self.transcript)?
-                .with_context(|| format!("there is no transcript of a case `{}`", self.transcript))?
+                .with_context(|| format!("no transcript of a case `{}`", self.transcript))?
         };
         let mut remarks = 0;
         let result = replay_with(spec, &transcript, agentese::transport::stdio()?, |remark| {
@@ -49,11 +49,11 @@ impl Replay {
 fn describe_deviation(remark: &Deviation) -> String {
     match remark {
         Deviation::Unexpected { line, waiting: Some(waiting) } => {
-            format!("unexpected, the transcript waits for {waiting}: {line}")
+            format!("unexpected line; the transcript expects {waiting}: {line}")
         }
-        Deviation::Unexpected { line, waiting: None } => format!("unexpected behind the end: {line}"),
-        Deviation::Different { line, recorded } => format!("different: {line}\n recorded: {recorded}"),
-        Deviation::Unreadable { reason } => format!("not readable: {reason}"),
+        Deviation::Unexpected { line, waiting: None } => format!("unexpected line after the end: {line}"),
+        Deviation::Different { line, recorded } => format!("different line: {line}\n recorded: {recorded}"),
+        Deviation::Unreadable { reason } => format!("unreadable line: {reason}"),
         other => format!("{other:?}"),
     }
 }

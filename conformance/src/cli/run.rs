@@ -23,69 +23,69 @@ use tokio_util::sync::CancellationToken;
 use super::outputs::Outputs;
 use super::progress::ProgressReporter;
 
-/// Plays the cases of a dialect against an agent and reports the differences.
+/// Play the cases of a dialect against an agent and report the differences.
 ///
-/// For each case the agent starts with a fresh home and work directory and a model of its own. Its
-/// environment is the profile's, with no other variables. The agent's output is compared with the dialect's
-/// document and with the output of the reference agent.
+/// For each case the agent starts with a new home and work directory and its own model. The environment contains
+/// only the variables of the profile. The output of the agent is compared with the document of the dialect and
+/// with the output of the reference agent.
 ///
-/// `run --only MIN_NAME_LENGTH --show` plays one case and shows all its lines.
+/// `run --only NAME --show` plays one case and prints all its lines.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes:
-  0  every case passes, or its failure is expected
+  0  each case passes, or its failure is expected
   1  a case fails, or a line of the expected failures is wrong
-  2  something could not be judged: a wrong command line, an agent that does not start, an interruption
+  2  a case is inconclusive, the command line is invalid, the agent does not start, or the run was interrupted
 
-docs/conformance.md says more about verdicts, levels, reports and expected failures.")]
+See docs/conformance.md for verdicts, levels, reports and expected failures.")]
 pub(super) struct Run {
-    /// The dialect, as in `pi` or `pi@0.55`.
+    /// Dialect of the agent, such as `pi` or `pi@0.55`.
     #[arg(long, value_name = "NAME", required_unless_present = "profile")]
     dialect: Option<String>,
-    /// Start of the agent: a name from `list --profiles`, or a file that ends in .json. Default: the profile
-    /// for this program and dialect, else the profile of the dialect.
+    /// Start the agent with this profile: a name from `list --profiles`, or a file that ends in .json. Default:
+    /// the profile for this program and dialect, else the profile of the dialect.
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
-    /// Swaps the sides: plays the agents of the transcripts, and judges the client library behind a driver,
-    /// which COMMAND starts. docs/conformance-clients.md describes drivers.
+    /// Test a client library: play the agents of the transcripts, and judge the library behind the driver
+    /// COMMAND. See docs/conformance-clients.md for drivers.
     #[arg(long)]
     client: bool,
-    /// Selects cases by a part of their name or of a covered item, as in `bash`, `ext-*` or `command fork`.
-    /// Without --client, a file that ends in .json selects the case in that file. Takes several values, and
-    /// may be given several times.
+    /// Play only cases with this part in their name or in a covered item, such as `bash`, `ext-*` or
+    /// `command fork`. Without --client, a file that ends in .json selects the case in that file. Takes several
+    /// values; may be repeated.
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     only: Vec<String>,
-    /// Least level of checks that count: `must` (required by the dialect's document), `should` (done by the
-    /// reference agent), or `info`, which shows useful facts and never fails.
+    /// Lowest level of checks that apply: `must` (required by the document of the dialect), `should` (done by the
+    /// reference agent), or `info` (useful facts that never fail).
     #[arg(long, value_name = "LEVEL", default_value = "should", value_parser = level)]
     level: CheckLevel,
-    /// Number of concurrent cases; by default the number of cores.
+    /// Number of concurrent cases. Default: the number of cores.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
     /// Time limit of a case, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 180.0, value_parser = positive)]
     timeout: f64,
-    /// Multiplies all waits by this factor, for slow machines.
+    /// Multiply all waits by this factor, for slow machines.
     #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = positive)]
     patience: f64,
-    /// File of expected failures, in place of the profile's; `none` for no file.
+    /// File of expected failures; `none` for no file. Default: the file of the profile.
     #[arg(long, value_name = "FILE")]
     expected: Option<String>,
-    /// Shows the lines of each case before the report.
+    /// Print the lines of each case before the report.
     #[arg(long)]
     show: bool,
-    /// Keeps the directories of the cases, and prints their paths.
+    /// Keep the directories of the cases, and print their paths.
     #[arg(long, conflicts_with = "client")]
     keep: bool,
-    /// Writes a JSON line to this file for each request to the model. For one case alone.
+    /// Write a line of JSON to this file for each request to the model. Requires a single case.
     #[arg(long, value_name = "FILE", conflicts_with = "client")]
     model_log: Option<PathBuf>,
     #[command(flatten)]
     outputs: Outputs,
-    /// Fails with exit code 2 if a smaller percentage of the cases is judged. Cases that are not applicable
-    /// or inconclusive are not judged.
+    /// Exit with code 2 if a smaller percentage of the cases is judged. Cases that are not applicable or
+    /// inconclusive are not judged.
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
     min_coverage: f64,
-    /// Command of the agent, in place of the profile's command; with --client, the driver.
+    /// Command of the agent, or with --client of the driver. Default: the command of the profile.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -95,13 +95,17 @@ fn level(text: &str) -> Result<CheckLevel, String> {
 }
 
 fn percent(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
-    if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("it is not between 0 and 100".to_owned()) }
+    let number: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
+    if (0.0..=100.0).contains(&number) {
+        Ok(number)
+    } else {
+        Err("expected a number from 0 to 100".to_owned())
+    }
 }
 
 pub(super) fn positive(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
-    if number.is_finite() && number > 0.0 { Ok(number) } else { Err("it is not above zero".to_owned()) }
+    let number: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
+    if number.is_finite() && number > 0.0 { Ok(number) } else { Err("expected a number above 0".to_owned()) }
 }
 
 impl Run {
@@ -120,7 +124,7 @@ impl Run {
         }
         anyhow::ensure!(
             self.model_log.is_none() || cases.len() == 1,
-            "--model-log is for one case alone, and these are {}; choose one with --only",
+            "--model-log requires a single case, and {} are selected; select one with --only",
             cases.len()
         );
         let expected = self.find_expected(&profile, suite)?;
@@ -173,7 +177,7 @@ impl Run {
             let case = suite.case(&profile.dialect, &file)?;
             anyhow::ensure!(
                 case.dialect == profile.dialect,
-                "{file} is a case of {}, not of {}",
+                "the dialect of the case in {file} is {}, not {}",
                 case.dialect,
                 profile.dialect
             );
@@ -211,15 +215,15 @@ impl Run {
                 options.slowness = slowness;
             }
         }
-        let mut teller = ProgressReporter::new(cases.len(), self.level);
-        let ran = run(suite, profile, cases, &options, &mut |progress| teller.report(progress)).await;
-        teller.end();
+        let mut reporter = ProgressReporter::new(cases.len(), self.level);
+        let ran = run(suite, profile, cases, &options, &mut |progress| reporter.report(progress)).await;
+        reporter.end();
         ran
     }
 
     fn find_profile(&self, suite: &Suite) -> anyhow::Result<Profile> {
         let Some(name) = &self.profile else {
-            let dialect = self.dialect.as_deref().context("give a --dialect or a --profile")?;
+            let dialect = self.dialect.as_deref().context("pass --dialect or --profile")?;
             agentese::dynamic::spec(dialect)?;
             return Ok(profile_for(suite, dialect, &self.command)?);
         };
@@ -228,7 +232,7 @@ impl Run {
             let wanted = agentese::dynamic::spec(dialect)?.id();
             anyhow::ensure!(
                 wanted == profile.dialect,
-                "the profile {name} is of {}, not {wanted}",
+                "the dialect of the profile {name} is {}, not {wanted}",
                 profile.dialect
             );
         }
@@ -273,7 +277,7 @@ pub(super) fn interrupted() -> anyhow::Result<CancellationToken> {
             if token.is_cancelled() {
                 std::process::exit(2);
             }
-            eprintln!("\ninterrupted: what is being played is ended, then the report follows");
+            eprintln!("\ninterrupted: ending the current cases before the report");
             token.cancel();
         }
     });

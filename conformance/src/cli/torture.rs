@@ -17,61 +17,62 @@ use super::outputs::Outputs;
 use super::progress::ProgressReporter;
 use super::run::{interrupted, positive};
 
-/// Tortures a client library with an agent that does everything that the documents allow.
+/// Test a client library with an agent that uses everything that the documents allow.
 ///
-/// A seed turns a recorded session into a harder one. Bytes come one by one, or many lines at once. Objects
-/// have members in any order, and undeclared ones. Answers come late and out of order, dialogs in a storm,
-/// floods on stderr. The agent dies at any frame, or closes its stdin. A driver, the same as for
-/// `run --client`, reports what the library receives.
+/// Each seed changes a recorded session. Bytes arrive one by one, or many lines at once. Objects have members in
+/// any order, and undeclared ones. Answers arrive late and out of order, many dialogs at once. Stderr is flooded.
+/// The agent exits at any frame, or closes its stdin. A driver, the same as for `run --client`, reports the input
+/// of the library.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes:
-  0  nothing hung, nothing was lost, and every answer was right
-  1  something was found
-  2  something could not be judged: a wrong command line, a driver that does not start, an interruption
+  0  all sessions pass: no hang, no loss, each answer correct
+  1  a session fails
+  2  a session is inconclusive, the command line is invalid, the driver does not start, or the run was interrupted
 
-docs/conformance-clients.md says what a driver is, what is done to it and what has to hold.")]
+See docs/conformance-clients.md for drivers, tricks and requirements.")]
 pub(super) struct Torture {
-    /// Tortures a client. Required: this command tortures nothing else; for agents there is `attack`.
+    /// Test a client. Required, as clients are the only subject; use `attack` for agents.
     #[arg(long, required = true)]
     client: bool,
-    /// The dialect, as in `pi` or `pi@0.55`.
+    /// Dialect of the client, such as `pi` or `pi@0.55`.
     #[arg(long, value_name = "NAME")]
     dialect: String,
-    /// First seed; random by default. The same seed makes the same session.
+    /// First seed; the same seed repeats the same session. Default: random; printed at start.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Number of seeds, played one after the other.
+    /// Number of consecutive seeds.
     #[arg(long, value_name = "N", default_value = "100")]
     seeds: NonZeroU64,
-    /// Leaves tricks out, to find more than the known problems: `events`, `dialogs`, `death` and so on. A
-    /// wrong name lists them all.
+    /// Leave out these tricks, to find problems beyond the known ones: `events`, `dialogs`, `death` and others. An
+    /// unknown name prints the list.
     #[arg(long, value_name = "TRICK", num_args = 1..)]
     without: Vec<String>,
-    /// Number of concurrent sessions; by default the number of cores.
+    /// Number of concurrent sessions. Default: the number of cores.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Multiplies all waits by this factor, for slow machines.
+    /// Multiply all waits by this factor, for slow machines.
     #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = positive)]
     patience: f64,
     #[command(flatten)]
     outputs: Outputs,
-    /// Command of the client library's driver.
+    /// Command of the driver of the client library.
     #[arg(last = true, value_name = "DRIVER", required = true)]
     driver: Vec<String>,
 }
 
 impl Torture {
     pub(super) async fn run(self, suite: &Suite) -> anyhow::Result<ExitCode> {
-        ensure!(self.client, "say --client: it is clients that are tortured");
+        ensure!(self.client, "torture requires --client; use attack for agents");
         let spec = agentese::dynamic::spec(&self.dialect)?;
         let known: Vec<String> = TRICKS.iter().map(|(name, _)| (*name).to_owned()).collect();
         for name in &self.without {
-            ensure!(known.contains(name), "there is no trick `{name}`; there are {}", known.join(", "));
+            ensure!(known.contains(name), "unknown trick `{name}`; known: {}", known.join(", "));
         }
         self.outputs.check()?;
         let first = self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000_000));
-        let seeds = first..first.checked_add(self.seeds.get()).context("there are no such seeds")?;
-        let program = std::env::current_exe().context("cannot tell where this program is")?;
+        let seeds = first
+            ..first.checked_add(self.seeds.get()).context("--seed plus --seeds exceeds the largest seed")?;
+        let program = std::env::current_exe().context("cannot find the path of this program")?;
         let client = Client { driver: self.driver.clone(), program, patience: self.patience };
         let stop = interrupted()?;
         let options = RunOptions {
@@ -80,15 +81,15 @@ impl Torture {
             ..RunOptions::default()
         };
         super::print(&format!(
-            "torture in {}, --seed {first} --seeds {} plays it again\n",
+            "torture in {}; repeat with --seed {first} --seeds {}\n",
             spec.id(),
             self.seeds
         ))?;
         let begin = Instant::now();
-        let mut teller = ProgressReporter::new(usize::try_from(self.seeds.get())?, CheckLevel::Should);
-        let tell = &mut |progress: Progress<'_>| teller.report(progress);
+        let mut reporter = ProgressReporter::new(usize::try_from(self.seeds.get())?, CheckLevel::Should);
+        let tell = &mut |progress: Progress<'_>| reporter.report(progress);
         let run = torture(suite, &self.dialect, seeds, &self.without, &client, &options, tell).await?;
-        teller.end();
+        reporter.end();
         let agent = run.library.unwrap_or_else(|| "unknown library".to_owned());
         let profile =
             ProfileBuilder { profile: 1, name: "client".to_owned(), dialect: spec.id(), agent }.build();

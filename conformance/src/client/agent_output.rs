@@ -219,12 +219,13 @@ impl ClientCaseRunner<'_> {
                 // A client that has closed the connection need not read on.
                 Ok(Err(_)) if self.closing || self.agent_stdin_closed => return Ok(()),
                 Ok(Err(error)) => {
-                    let says = format!("the client took the agent down before it was told to close: {error}");
-                    return Err(self.fail_with_message("end", says));
+                    let message =
+                        format!("the client ended the agent before the instruction to close: {error}");
+                    return Err(self.fail_with_message("end", message));
                 }
                 Err(_) => {
-                    let says = format!("the client has read nothing for {} s", limit.as_secs());
-                    return Err(self.fail_with_message("reading", says));
+                    let message = format!("the client read nothing for {} s", limit.as_secs());
+                    return Err(self.fail_with_message("reading", message));
                 }
             }
         }

@@ -58,7 +58,7 @@ pub async fn run_client(
                 biased;
                 () = options.stop.cancelled() => Err("the run was interrupted"),
                 played = tokio::time::timeout(options.limit, judge_client(&case, &golden[&case.name], client)) => {
-                    played.map_err(|_| "it took longer than a case may take")
+                    played.map_err(|_| "the case exceeded its time limit")
                 }
             };
             let judged = match played {
@@ -78,6 +78,6 @@ pub async fn run_client(
 }
 
 fn not_playable(case: &Scenario, golden: &BTreeMap<String, Transcript>) -> Option<CaseResult> {
-    let reason = "it has no golden transcript, so that nobody knows what the agent says";
+    let reason = "the case has no golden transcript";
     (!golden.contains_key(&case.name)).then(|| CaseResult::not_played(not_applicable_case(case, reason)))
 }

@@ -1,4 +1,4 @@
-//! A case with the sides swapped, played move by move.
+//! A case with the sides swapped, played action by action.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -33,9 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Time limit for an explanation after the client has closed the agent's stdin: the driver may have crashed.
 const EXPLANATION_LIMIT: Duration = Duration::from_secs(2);
 
-/// Reason why a case ended before its last move.
+/// Reason why a case ended before its last action.
 pub(super) enum EarlyEnd {
-    /// A check failed, so that later moves cannot be judged.
+    /// A check failed, so that later actions cannot be judged.
     CheckFailed,
     /// The library lacks a feature that the case needs.
     Unsupported(String),
@@ -91,7 +91,7 @@ pub(super) struct ClientCaseRunner<'a> {
 }
 
 impl ClientCaseRunner<'_> {
-    /// Plays all moves.
+    /// Plays all actions.
     pub(super) async fn play(
         &mut self,
         start: DriverStart,
@@ -99,9 +99,9 @@ impl ClientCaseRunner<'_> {
     ) -> Result<(), EarlyEnd> {
         self.instruct_driver(&DriverInstruction::Start(start)).await?;
         if !self.wait(START, |runner| runner.ready.is_some() && runner.agent_writer.is_some()).await? {
-            let what = if self.agent_writer.is_none() { "started the agent" } else { "reported `ready`" };
+            let what = if self.agent_writer.is_none() { "start the agent" } else { "report `ready`" };
             return Err(EarlyEnd::Inconclusive(format!(
-                "the driver has not {what} within {} s",
+                "the driver did not {what} within {} s",
                 START.as_secs()
             )));
         }
@@ -144,8 +144,8 @@ impl ClientCaseRunner<'_> {
             return Ok(());
         }
         if !self.wait(self.limit(), |runner| runner.expected_line.is_none()).await? {
-            let says = format!("`{}` was called, and the client sent nothing", planned.command);
-            return Err(self.fail_expecting_line("commands", says, &planned.line));
+            let message = format!("the client did not send the called `{}`", planned.command);
+            return Err(self.fail_expecting_line("commands", message, &planned.line));
         }
         Ok(())
     }
@@ -155,7 +155,7 @@ impl ClientCaseRunner<'_> {
         let sent_dialog = self.tracker.dialogs.iter().rev().find(|asked| asked.id == planned.id);
         let Some(dialog) = sent_dialog.and_then(|asked| asked.reported.clone()) else {
             return Err(EarlyEnd::Inconclusive(format!(
-                "the transcript answers {}, which nobody asked",
+                "the transcript answers the unknown dialog {}",
                 planned.id
             )));
         };
@@ -164,8 +164,8 @@ impl ClientCaseRunner<'_> {
         self.expected_line = Some(ExpectedLine::Answer(planned.clone()));
         self.instruct_driver(&DriverInstruction::Answer(answer)).await?;
         if !self.wait(self.limit(), |runner| runner.expected_line.is_none()).await? {
-            let says = "the dialog was answered, and the client sent nothing".to_owned();
-            return Err(self.fail_expecting_line("dialogs", says, &planned.line));
+            let message = "the client did not send the answer to the dialog".to_owned();
+            return Err(self.fail_expecting_line("dialogs", message, &planned.line));
         }
         Ok(())
     }
@@ -177,7 +177,7 @@ impl ClientCaseRunner<'_> {
         if !self.wait(self.limit(), |runner| runner.client_closed).await? {
             return Err(self.fail_with_message(
                 "end",
-                "the connection was closed, and the agent's stdin was not".to_owned(),
+                "the client closed the connection, but not the agent's stdin".to_owned(),
             ));
         }
         Ok(())
@@ -209,7 +209,7 @@ impl ClientCaseRunner<'_> {
             if !self.wait(self.limit(), |runner| runner.tracker.terminated.is_some()).await? {
                 return Err(self.fail_with_message(
                     "end",
-                    "the agent ended, and `terminated` was not reported".to_owned(),
+                    "the agent ended, but the driver did not report `terminated`".to_owned(),
                 ));
             }
             // A client may end an agent that no longer reads.
@@ -220,12 +220,12 @@ impl ClientCaseRunner<'_> {
             self.close().await?;
         }
         if !self.wait(self.limit(), |runner| runner.closed && runner.driver_ended).await? {
-            let says = if self.closed {
-                "`closed` was reported, and the driver did not end"
+            let message = if self.closed {
+                "the driver reported `closed`, but did not end"
             } else {
-                "`closed` was not reported"
+                "the driver did not report `closed`"
             };
-            return Err(self.fail_with_message("end", says.to_owned()));
+            return Err(self.fail_with_message("end", message.to_owned()));
         }
         self.judge_pending();
         Ok(())
@@ -249,7 +249,7 @@ impl ClientCaseRunner<'_> {
             let _ = writer.close_stdin().await;
         }
         if !self.wait(self.limit(), |runner| runner.client_closed).await? {
-            return Err(EarlyEnd::Inconclusive("the agent did not close its stdin".to_owned()));
+            return Err(EarlyEnd::Inconclusive("the stdin of the agent was not closed".to_owned()));
         }
         Ok(())
     }
@@ -266,12 +266,12 @@ impl ClientCaseRunner<'_> {
         match timeout(self.limit(), self.driver.send(instruction)).await {
             Ok(Ok(())) => Ok(()),
             Err(_) => {
-                Err(self.fail_with_message("driver", "the driver does not read its instructions".to_owned()))
+                Err(self.fail_with_message("driver", "the driver did not read its instructions".to_owned()))
             }
             // The reason for the closed pipe may still arrive.
             Ok(Err(error)) => {
                 self.wait(self.limit(), |_| false).await?;
-                Err(EarlyEnd::Inconclusive(format!("the driver does not read its instructions: {error}")))
+                Err(EarlyEnd::Inconclusive(format!("the driver did not read its instructions: {error}")))
             }
         }
     }
@@ -307,35 +307,32 @@ impl ClientCaseRunner<'_> {
     /// Fails the case: the client closed the agent's stdin without an instruction, and the driver is still
     /// running.
     fn unexpected_close(&mut self) -> EarlyEnd {
-        self.fail_with_message(
-            "end",
-            "the client closed the agent's stdin, and nobody asked it to".to_owned(),
-        )
+        self.fail_with_message("end", "the client closed the agent's stdin without an instruction".to_owned())
     }
 
     async fn handle_input(&mut self, input: Input) -> Result<(), EarlyEnd> {
         match input {
-            Input::Agent(ears, mouth) => {
-                self.agent_writer = Some(mouth);
-                tokio::spawn(listen(ears, self.inbox_sender.clone()));
+            Input::Agent(reader, writer) => {
+                self.agent_writer = Some(writer);
+                tokio::spawn(listen(reader, self.inbox_sender.clone()));
             }
-            Input::Line(heard) => return self.judge_line(heard).await,
+            Input::Line(line) => return self.judge_line(line).await,
             Input::StdinClosed => self.client_closed = true,
             Input::Report(line) => return self.judge_report(&line),
             Input::BadReport(reason) => {
-                return Err(self.fail_with_message("driver", format!("a report cannot be read: {reason}")));
+                return Err(self.fail_with_message("driver", format!("unreadable report: {reason}")));
             }
             Input::DriverEnded => {
                 self.driver_ended = true;
                 if !self.closed {
                     let last =
-                        self.driver.last_stderr_line().map(|line| format!(", last on its stderr: {line}"));
-                    let says =
+                        self.driver.last_stderr_line().map(|line| format!("; last line of stderr: {line}"));
+                    let message =
                         format!("the driver ended before it reported `closed`{}", last.unwrap_or_default());
                     if self.ready.is_none() {
-                        return Err(EarlyEnd::Inconclusive(says));
+                        return Err(EarlyEnd::Inconclusive(message));
                     }
-                    return Err(self.fail_with_message("driver", says));
+                    return Err(self.fail_with_message("driver", message));
                 }
             }
         }
@@ -360,13 +357,13 @@ impl ClientCaseRunner<'_> {
             .collect()
     }
 
-    /// Fails a check, so that later moves cannot be judged.
+    /// Fails a check, so that later actions cannot be judged.
     pub(super) fn fail_check(&mut self, check: &'static str, mismatch: Mismatch) -> EarlyEnd {
         self.checks.fail(check, mismatch);
         EarlyEnd::CheckFailed
     }
 
-    /// Fails a check as [`Stage::failed`] does, with nothing but a description.
+    /// Fails a check as [`fail_check`](Self::fail_check) does, with nothing but a description.
     pub(super) fn fail_with_message(&mut self, check: &'static str, message: String) -> EarlyEnd {
         let mismatch = self.plain_mismatch(message);
         self.fail_check(check, mismatch)

@@ -8,22 +8,22 @@ use crate::verdict::{Finding, Mismatch, Outcome};
 
 /// The checks: name, level, and requirement.
 pub const CHECKS: &[(&str, CheckLevel, &str)] = &[
-    ("driver", CheckLevel::Must, "the driver keeps to the driver protocol and does not crash"),
-    ("reading", CheckLevel::Must, "the client reads what the agent says, whatever else it does"),
+    ("driver", CheckLevel::Must, "the driver follows the driver protocol and does not crash"),
+    ("reading", CheckLevel::Must, "the client always reads the output of the agent"),
     ("framing", CheckLevel::Must, "each line is one JSON object in UTF-8 and ends with a line feed"),
-    ("commands", CheckLevel::Must, "what was called is sent, with its members, and nothing else"),
-    ("answers", CheckLevel::Must, "each call gets its own answer, once, with everything that is in it"),
+    ("commands", CheckLevel::Must, "each called command is sent with its members, and no other command"),
+    ("answers", CheckLevel::Must, "each call receives its own answer, once, with all members"),
     (
         "attribution",
         CheckLevel::Should,
-        "a failure without an id goes to the oldest call that it can belong to",
+        "a failure without an id is assigned to the oldest call that matches",
     ),
-    ("events", CheckLevel::Must, "each event is reported once, in order, with everything that is in it"),
-    ("dialogs", CheckLevel::Must, "each question is reported, and its own answer goes out"),
+    ("events", CheckLevel::Must, "each event is reported once, in order, with all members"),
+    ("dialogs", CheckLevel::Must, "each question is reported, and its own answer is sent"),
     ("notices", CheckLevel::Should, "each notice is reported"),
-    ("runs", CheckLevel::Should, "each run that was accepted is over once, after its events"),
-    ("end", CheckLevel::Must, "after the agent's end every call that waits fails, and the end is told"),
-    ("exit-code", CheckLevel::Should, "the exit code or signal of the agent is told"),
+    ("runs", CheckLevel::Should, "each accepted run ends once, after its events"),
+    ("end", CheckLevel::Must, "after the end of the agent each pending call fails, and the end is reported"),
+    ("exit-code", CheckLevel::Should, "the exit code or signal of the agent is reported"),
 ];
 
 /// Outcomes of the checks of one case. A check that was not made is absent.

@@ -13,15 +13,17 @@ use crate::verdict::Mismatch;
 
 impl ClientCaseRunner<'_> {
     /// Judges a line of the client.
-    pub(super) async fn judge_line(&mut self, heard: ClientLine) -> Result<(), EarlyEnd> {
-        let text = String::from_utf8_lossy(&heard.bytes);
-        self.recorder.sent(&if heard.whole { format!("{text}\n") } else { text.to_string() });
+    pub(super) async fn judge_line(&mut self, received: ClientLine) -> Result<(), EarlyEnd> {
+        let text = String::from_utf8_lossy(&received.bytes);
+        self.recorder.sent(&if received.whole { format!("{text}\n") } else { text.to_string() });
         let recorded = self.record(Direction::C2s, FrameText::from(text.into_owned()));
-        let frame = match parse_frame(&heard) {
+        let frame = match parse_frame(&received) {
             Ok(frame) => frame,
-            Err(says) => return Err(self.fail_check("framing", self.line_mismatch(says, "", &recorded))),
+            Err(message) => {
+                return Err(self.fail_check("framing", self.line_mismatch(message, "", &recorded)));
+            }
         };
-        if heard.bytes.ends_with(b"\r") {
+        if received.bytes.ends_with(b"\r") {
             let mismatch = self.line_mismatch(
                 "the line ends with a carriage return and a line feed".to_owned(),
                 "",
@@ -42,8 +44,8 @@ impl ClientCaseRunner<'_> {
         let calls = &self.tracker.calls;
         let open = calls.iter().filter(|call| call.answer.is_none() && !call.settled);
         if id.is_some() && open.into_iter().any(|call| call.sent.as_ref() == Some(&id)) {
-            let says = "the id is that of a call that has no answer yet".to_owned();
-            return Err(self.fail_check("commands", self.line_mismatch(says, "id", recorded)));
+            let message = "the id belongs to a pending call".to_owned();
+            return Err(self.fail_check("commands", self.line_mismatch(message, "id", recorded)));
         }
         match self.expected_line.take() {
             Some(ExpectedLine::Call(at)) if self.tracker.calls[at].planned.command == name => {
@@ -61,16 +63,14 @@ impl ClientCaseRunner<'_> {
                 {
                     return self.answer_library_command(&name, id).await;
                 }
-                let says = match &self.expected_line {
+                let message = match &self.expected_line {
                     Some(ExpectedLine::Call(at)) => {
                         let wanted = &self.tracker.calls[*at].planned.command;
-                        format!("`{wanted}` was called, and the client sends `{name}`")
+                        format!("the client sent `{name}` instead of the called `{wanted}`")
                     }
-                    _ => format!(
-                        "nobody called `{name}`, and the client does not say that it sends it by itself"
-                    ),
+                    _ => format!("unexpected `{name}`: not called, and not in `sends` of the driver"),
                 };
-                Err(self.fail_check("commands", self.line_mismatch(says, "", recorded)))
+                Err(self.fail_check("commands", self.line_mismatch(message, "", recorded)))
             }
         }
     }
@@ -110,11 +110,11 @@ impl ClientCaseRunner<'_> {
             if self.closing || self.tracker.unknown_dialogs.contains(&id) {
                 return Ok(());
             }
-            let says = match sent_dialog {
-                Some(asked) => format!("nobody answered this `{}` yet", asked.method),
-                None => "no dialog has this id".to_owned(),
+            let message = match sent_dialog {
+                Some(asked) => format!("the client answered `{}` without an instruction", asked.method),
+                None => "unknown dialog id".to_owned(),
             };
-            return Err(self.fail_check("dialogs", self.line_mismatch(says, "id", recorded)));
+            return Err(self.fail_check("dialogs", self.line_mismatch(message, "id", recorded)));
         };
         let expected: Value = agentese::wire::decode(planned.line.as_str()).unwrap_or_default();
         let difference = match id == planned.id {
@@ -124,7 +124,7 @@ impl ClientCaseRunner<'_> {
             ),
             false => Some(ValueDifference {
                 path: "id".to_owned(),
-                message: format!("the answer is for {}, and carries {}", brief(&planned.id), brief(&id)),
+                message: format!("the answer to {} has the id {}", brief(&planned.id), brief(&id)),
                 allowance: None,
             }),
         };
@@ -159,7 +159,7 @@ fn dialog_answer(runner: &ClientCaseRunner<'_>, frame: &Value) -> Value {
 /// Parses the frame of a line. Fails with a description of the problem.
 fn parse_frame(line: &ClientLine) -> Result<Value, String> {
     let text = std::str::from_utf8(&line.bytes)
-        .map_err(|error| format!("the line is no UTF-8 after {} bytes", error.valid_up_to()))?;
+        .map_err(|error| format!("the line is not valid UTF-8 after {} bytes", error.valid_up_to()))?;
     if !line.whole {
         return Err("the last line does not end with a line feed".to_owned());
     }

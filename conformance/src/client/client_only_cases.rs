@@ -52,7 +52,7 @@ pub fn client_only_cases(suite: &Suite, spec: &'static Spec) -> Result<Vec<Clien
     if let Some(run) = run {
         add(
             "client-undeclared",
-            "members and events that nobody declared are kept",
+            "undeclared members and events are kept",
             with_undeclared_members(spec, run),
         );
         add("client-separators", "only a line feed ends a line", with_separators(spec, run));
@@ -60,14 +60,14 @@ pub fn client_only_cases(suite: &Suite, spec: &'static Spec) -> Result<Vec<Clien
     if let [one, other, ..] = questions {
         add(
             "client-out-of-order",
-            "answers in another order than the questions",
+            "answers in a different order than the requests",
             with_swapped_answers(spec, one, other),
         );
     }
     if let (Some(run), [(question, _), ..]) = (run, questions) {
         add(
             "client-agent-dies",
-            "the agent dies while it works and a call waits",
+            "the agent exits during a run with a pending call",
             with_agent_death(spec, run, question),
         );
     }

@@ -45,8 +45,7 @@ fn walk(
     path: &str,
     soft: &mut Option<ValueDifference>,
 ) -> Option<ValueDifference> {
-    let differs =
-        |says: String| Some(ValueDifference { path: path.to_owned(), message: says, allowance: None });
+    let differs = |message: String| Some(ValueDifference { path: path.to_owned(), message, allowance: None });
     match (expected, found) {
         (Value::Object(ours), Value::Object(theirs)) => {
             let names = ours.keys().chain(theirs.keys().filter(|name| !ours.contains_key(*name)));
@@ -66,23 +65,21 @@ fn walk(
             let lengths = (ours.len(), theirs.len());
             first.or_else(|| match lengths.0 == lengths.1 {
                 true => None,
-                false => {
-                    differs(format!("{} elements were expected, and there are {}", lengths.0, lengths.1))
-                }
+                false => differs(format!("expected {} elements, found {}", lengths.0, lengths.1)),
             })
         }
         (Value::Number(ours), Value::Number(theirs)) if same_number(ours, theirs) => None,
         (Value::Number(ours), Value::Number(theirs)) if ours.as_f64() == theirs.as_f64() => {
-            let says = format!("{ours} was expected, and it is {theirs}, which is the same as a double");
+            let message = format!("expected {ours}, found {theirs}, which is equal as a double");
             soft.get_or_insert(ValueDifference {
                 path: path.to_owned(),
-                message: says,
+                message,
                 allowance: Some(ValueAllowance::NearestDouble),
             });
             None
         }
         (ours, theirs) if ours == theirs => None,
-        (ours, theirs) => differs(format!("{} was expected, and it is {}", brief(ours), brief(theirs))),
+        (ours, theirs) => differs(format!("expected {}, found {}", brief(ours), brief(theirs))),
     }
 }
 
@@ -92,15 +89,15 @@ fn one_sided(
     path: String,
     soft: &mut Option<ValueDifference>,
 ) -> Option<ValueDifference> {
-    let (value, says) = match (ours, theirs) {
-        (Some(value), _) => (value, format!("it is missing; {} was expected", brief(value))),
+    let (value, message) = match (ours, theirs) {
+        (Some(value), _) => (value, format!("missing, expected {}", brief(value))),
         (None, value) => {
             let value = value.unwrap_or(&Value::Null);
-            (value, format!("nobody expected it, and it is {}", brief(value)))
+            (value, format!("unexpected value {}", brief(value)))
         }
     };
     let allowance = value.is_null().then_some(ValueAllowance::NullOrAbsent);
-    let difference = ValueDifference { path, message: says, allowance };
+    let difference = ValueDifference { path, message, allowance };
     if allowance.is_some() {
         soft.get_or_insert(difference);
         return None;
@@ -132,25 +129,21 @@ mod tests {
     fn differences_are_named_with_their_path() {
         let table = [
             (json!({"a": 1, "b": [0]}), json!({"b": [0.0], "a": 1}), None),
-            (
-                json!({"a": [{"b": 1}]}),
-                json!({"a": [{"b": 2}]}),
-                Some(("a[0].b", "1 was expected, and it is 2")),
-            ),
-            (json!({"a": 1}), json!({}), Some(("a", "it is missing; 1 was expected"))),
-            (json!({}), json!({"b": 2}), Some(("b", "nobody expected it, and it is 2"))),
-            (json!([1]), json!([1, 2]), Some(("", "1 elements were expected, and there are 2"))),
-            (json!("x"), json!(null), Some(("", "\"x\" was expected, and it is null"))),
+            (json!({"a": [{"b": 1}]}), json!({"a": [{"b": 2}]}), Some(("a[0].b", "expected 1, found 2"))),
+            (json!({"a": 1}), json!({}), Some(("a", "missing, expected 1"))),
+            (json!({}), json!({"b": 2}), Some(("b", "unexpected value 2"))),
+            (json!([1]), json!([1, 2]), Some(("", "expected 1 elements, found 2"))),
+            (json!("x"), json!(null), Some(("", "expected \"x\", found null"))),
             (
                 json!(9_007_199_254_740_991_u64),
                 json!(9_007_199_254_740_990_u64),
-                Some(("", "9007199254740991 was expected, and it is 9007199254740990")),
+                Some(("", "expected 9007199254740991, found 9007199254740990")),
             ),
         ];
         for (expected, found, wanted) in table {
             let difference = difference(&expected, &found);
             let told = difference.as_ref().map(|it| (it.path.as_str(), it.message.as_str(), it.allowance));
-            assert_eq!(told, wanted.map(|(path, says)| (path, says, None)), "{expected} {found}");
+            assert_eq!(told, wanted.map(|(path, message)| (path, message, None)), "{expected} {found}");
         }
     }
 

@@ -21,15 +21,12 @@ impl ClientCaseRunner<'_> {
                 let shown: String = line.as_str().chars().take(200).collect();
                 return Err(self.fail_with_message(
                     "driver",
-                    format!("what the driver reports is no report: {error}: {shown}"),
+                    format!("invalid report from the driver: {error}: {shown}"),
                 ));
             }
         };
         if self.closed {
-            return Err(self.fail_with_message(
-                "driver",
-                format!("the driver reports behind `closed`: {}", line.as_str()),
-            ));
+            return Err(self.fail_with_message("driver", format!("report after `closed`: {}", line.as_str())));
         }
         self.checks.hold("driver");
         match report {
@@ -38,7 +35,7 @@ impl ClientCaseRunner<'_> {
             }
             DriverReport::Ready(_) => {
                 return Err(
-                    self.fail_with_message("driver", "`ready` comes once, with `driver` 1".to_owned())
+                    self.fail_with_message("driver", "expected one `ready`, with `driver` 1".to_owned())
                 );
             }
             DriverReport::Unsupported(what) => return Err(EarlyEnd::Unsupported(what.reason)),
@@ -51,7 +48,7 @@ impl ClientCaseRunner<'_> {
                 if !self.agent_ended && !self.agent_stdin_closed {
                     return Err(self.fail_with_message(
                         "end",
-                        "the end of the agent is reported, and it is there".to_owned(),
+                        "the driver reported the end of the agent, but the agent is still running".to_owned(),
                     ));
                 }
                 self.checks.hold("end");
@@ -61,7 +58,7 @@ impl ClientCaseRunner<'_> {
             DriverReport::Closed(_) => {
                 return Err(self.fail_with_message(
                     "driver",
-                    "`closed` is reported, and nobody closed the connection".to_owned(),
+                    "the driver reported `closed` without an instruction to close".to_owned(),
                 ));
             }
         }
@@ -71,16 +68,16 @@ impl ClientCaseRunner<'_> {
     fn judge_event(&mut self, event: &Value) -> Result<(), EarlyEnd> {
         let at = self.tracker.reported;
         let Some(sent_event) = self.tracker.events.get(at) else {
-            let says = match self
+            let message = match self
                 .tracker
                 .events
                 .iter()
                 .any(|sent_event| difference(&sent_event.event, event).is_none())
             {
-                true => format!("the event was reported more often than it came: {}", brief(event)),
+                true => format!("the event was reported more often than the agent sent it: {}", brief(event)),
                 false => format!("the agent sent no such event: {}", brief(event)),
             };
-            return Err(self.fail_with_message("events", says));
+            return Err(self.fail_with_message("events", message));
         };
         self.tracker.reported += 1;
         let Some(found) = difference(&sent_event.event, event) else {
@@ -88,21 +85,18 @@ impl ClientCaseRunner<'_> {
             return Ok(());
         };
         let is = |other: &Value| difference(other, event).is_none();
-        let says = match () {
+        let message = match () {
             () if found.allowance.is_some() => found.message.clone(),
             () if self.tracker.events[at + 1..].iter().any(|later| is(&later.event)) => {
-                "the event was not reported, or not in its place: a later one was".to_owned()
+                "the event was not reported, or only after a later event".to_owned()
             }
             () if self.tracker.events[..at].iter().any(|earlier| is(&earlier.event)) => {
-                "another event was reported once more in its place".to_owned()
+                "an earlier event was reported again in its place".to_owned()
             }
             () => found.message.clone(),
         };
-        let mismatch = self.value_mismatch(
-            ValueDifference { message: says, ..found.clone() },
-            &sent_event.recorded,
-            event,
-        );
+        let mismatch =
+            self.value_mismatch(ValueDifference { message, ..found.clone() }, &sent_event.recorded, event);
         self.judge_difference("events", &found, mismatch)
     }
 
@@ -118,13 +112,17 @@ impl ClientCaseRunner<'_> {
             if self.last_answers.contains_key(&command) && self.is_library_command(&command) {
                 return Ok(());
             }
-            let says = format!("a result of `{command}` is reported, and the agent has not answered it");
-            return Err(self.fail_with_message("answers", says));
+            let message =
+                format!("the driver reported a result of `{command}`, but the agent has not answered");
+            return Err(self.fail_with_message("answers", message));
         };
         match &answer.outcome {
             Err(failure) => {
-                let says = format!("`{command}` failed with {:?}, and a result is reported", failure.message);
-                Err(self.fail_check("answers", self.agent_line_mismatch(says, &answer.recorded)))
+                let message = format!(
+                    "the driver reported a result of `{command}`, which failed with {:?}",
+                    failure.message
+                );
+                Err(self.fail_check("answers", self.agent_line_mismatch(message, &answer.recorded)))
             }
             Ok(expected) => {
                 let found = match difference(expected, &value) {
@@ -177,12 +175,13 @@ impl ClientCaseRunner<'_> {
                 expected => {
                     let recorded = match expected {
                         Ok(_) => "succeeded".to_owned(),
-                        Err(expected) => format!("was refused with {:?}", expected.message),
+                        Err(expected) => format!("was rejected with {:?}", expected.message),
                     };
                     let (kind, message) = (&error.kind, &error.message);
-                    let says =
-                        format!("`{command}` {recorded}, and a failure is reported: {kind}, {message:?}");
-                    Err(self.fail_check("answers", self.agent_line_mismatch(says, &answered.recorded)))
+                    let message = format!(
+                        "`{command}` {recorded}, but the driver reported a failure: {kind}, {message:?}"
+                    );
+                    Err(self.fail_check("answers", self.agent_line_mismatch(message, &answered.recorded)))
                 }
             },
             None => self.failed_without_answer(at, &command, &failure, &error.kind),
@@ -207,25 +206,27 @@ impl ClientCaseRunner<'_> {
                 self.checks.hold("attribution");
             } else {
                 let owner = self.tracker.calls[owner].name.clone();
-                let says = format!("the failure was given to `{command}`; `{owner}` is older and waits");
-                self.checks.fail("attribution", self.agent_line_mismatch(says, &recorded));
+                let message =
+                    format!("the failure was assigned to `{command}`; the older call `{owner}` is pending");
+                self.checks.fail("attribution", self.agent_line_mismatch(message, &recorded));
             }
             return Ok(());
         }
         if !self.agent_ended && !self.closing && !self.agent_stdin_closed {
-            let says = format!(
-                "`{command}` is reported as failed, and the agent has not answered: {}",
+            let message = format!(
+                "the driver reported a failure of `{command}`, but the agent has not answered: {}",
                 failure.message
             );
-            return Err(self.fail_with_message("answers", says));
+            return Err(self.fail_with_message("answers", message));
         }
         match kind {
             DriverFailure::Terminated => self.checks.hold("end"),
             // The client could not send the call.
             DriverFailure::Failed if self.agent_stdin_closed => self.checks.hold("end"),
             other => {
-                let says = format!("`{command}` waited when the connection ended, and failed as {other}");
-                self.checks.fail("end", self.plain_mismatch(says));
+                let message =
+                    format!("`{command}` was pending when the connection ended, but failed as {other}");
+                self.checks.fail("end", self.plain_mismatch(message));
             }
         }
         Ok(())
@@ -258,8 +259,8 @@ impl ClientCaseRunner<'_> {
             }
         }
         let Some((found, recorded)) = closest else {
-            let says = format!("`{}` is reported once more than the agent asked it", dialog.method);
-            return Err(self.fail_with_message("dialogs", says));
+            let message = format!("`{}` was reported more often than the agent sent it", dialog.method);
+            return Err(self.fail_with_message("dialogs", message));
         };
         let mismatch = self.value_mismatch(found, &recorded, &params);
         Err(self.fail_check("dialogs", mismatch))
@@ -268,25 +269,22 @@ impl ClientCaseRunner<'_> {
     fn judge_run_end(&mut self, end: &DriverRunEnd) -> Result<(), EarlyEnd> {
         let over = self.agent_ended || self.closing || self.agent_stdin_closed;
         let Some(call) = self.tracker.call(&end.call) else {
-            return Err(self.fail_with_message(
-                "driver",
-                format!("the driver reports of a call that there is not: {}", end.call),
-            ));
+            return Err(self.fail_with_message("driver", format!("report of an unknown call: {}", end.call)));
         };
         let again = std::mem::replace(&mut call.run_ended, true);
         let command = call.planned.command.clone();
         let refused = call.late_error.is_some() || call.answer.as_ref().is_some_and(|it| it.outcome.is_err());
-        let says = match end.error.as_option() {
-            _ if again => Some("ended once more".to_owned()),
+        let message = match end.error.as_option() {
+            _ if again => Some("ended twice".to_owned()),
             None => None,
             Some(DriverFailure::Refused) if refused => None,
             Some(DriverFailure::Terminated) if over => None,
             Some(kind) => Some(format!("failed as {kind}: {:?}", end.message.as_deref().unwrap_or_default())),
         };
-        match says {
+        match message {
             None => self.checks.hold("runs"),
-            Some(says) => {
-                self.checks.fail("runs", self.plain_mismatch(format!("the run of `{command}` {says}")))
+            Some(message) => {
+                self.checks.fail("runs", self.plain_mismatch(format!("the run of `{command}` {message}")))
             }
         }
         Ok(())
@@ -295,13 +293,10 @@ impl ClientCaseRunner<'_> {
     /// Fails if the call does not exist or has already been reported.
     fn require_unsettled(&mut self, name: &str) -> Result<(), EarlyEnd> {
         match self.tracker.call(name) {
-            None => Err(self.fail_with_message(
-                "driver",
-                format!("the driver reports of a call that there is not: {name}"),
-            )),
+            None => Err(self.fail_with_message("driver", format!("report of an unknown call: {name}"))),
             Some(call) if call.settled => {
-                let says = format!("the end of `{}` is reported once more", call.planned.command);
-                Err(self.fail_with_message("answers", says))
+                let message = format!("the end of `{}` was reported twice", call.planned.command);
+                Err(self.fail_with_message("answers", message))
             }
             Some(_) => Ok(()),
         }

@@ -29,7 +29,7 @@ pub(super) enum WriteBoundaries {
     Merged,
 }
 
-/// Spelling of an agent's lines. The default is one line at a time, as in the transcript.
+/// Encoder of an agent's lines. The default is one line at a time, as in the transcript.
 #[derive(Debug, Clone)]
 pub(super) struct LineEncoder {
     pub(super) rng: fastrand::Rng,
@@ -44,7 +44,7 @@ pub(super) struct LineEncoder {
     /// Ends some lines with a carriage return and a line feed.
     pub(super) returns: bool,
     pub(super) boundaries: WriteBoundaries,
-    /// Bytes that wait for the next [`pieces`](Self::pieces).
+    /// Bytes that wait for the next [`take_chunks`](Self::take_chunks).
     pub(super) pending: Vec<u8>,
 }
 
@@ -95,7 +95,7 @@ impl LineEncoder {
         if self.returns && self.rng.bool() { "\r\n" } else { "\n" }
     }
 
-    /// Keeps bytes for the next [`pieces`](Self::pieces).
+    /// Keeps bytes for the next [`take_chunks`](Self::take_chunks).
     pub(super) fn buffer(&mut self, text: &str, end: &str) {
         self.pending.extend_from_slice(text.as_bytes());
         self.pending.extend_from_slice(end.as_bytes());
@@ -107,7 +107,7 @@ impl LineEncoder {
         may_wait && self.pending.len() < MAX_BUFFERED
     }
 
-    /// Returns the waiting bytes in pieces.
+    /// Returns the waiting bytes in chunks.
     pub(super) fn take_chunks(&mut self) -> Vec<Vec<u8>> {
         let pending = take(&mut self.pending);
         let mut pieces = Vec::new();

@@ -7,22 +7,22 @@ impl ClientCaseRunner<'_> {
     /// Waits until all events, answers and questions have been reported.
     pub(super) async fn wait_for_reports(&mut self) -> Result<(), EarlyEnd> {
         let done = |runner: &Self| {
-            let ledger = &runner.tracker;
-            ledger.unreported_event().is_none()
-                && ledger.unreported_answer().is_none()
-                && ledger.unreported_dialog().is_none()
+            let tracker = &runner.tracker;
+            tracker.unreported_event().is_none()
+                && tracker.unreported_answer().is_none()
+                && tracker.unreported_dialog().is_none()
         };
         if !self.wait(self.limit(), done).await? {
-            let ledger = &self.tracker;
-            let (check, what, recorded) = if let Some(sent_event) = ledger.unreported_event() {
+            let tracker = &self.tracker;
+            let (check, what, recorded) = if let Some(sent_event) = tracker.unreported_event() {
                 ("events", "the event was not reported".to_owned(), sent_event.recorded.clone())
             } else if let Some((call, answer)) =
-                ledger.unreported_answer().and_then(|it| Some((it, it.answer.as_ref()?)))
+                tracker.unreported_answer().and_then(|it| Some((it, it.answer.as_ref()?)))
             {
-                let says = format!("the end of `{}` was not reported", call.planned.command);
-                ("answers", says, answer.recorded.clone())
+                let message = format!("the end of `{}` was not reported", call.planned.command);
+                ("answers", message, answer.recorded.clone())
             } else {
-                let sent_dialog = ledger.unreported_dialog().map(|asked| asked.recorded.clone());
+                let sent_dialog = tracker.unreported_dialog().map(|asked| asked.recorded.clone());
                 (
                     "dialogs",
                     "the dialog was not reported".to_owned(),
@@ -34,10 +34,12 @@ impl ClientCaseRunner<'_> {
         if !self.agent_ended
             && !self.wait(self.limit(), |runner| runner.tracker.unreported_error().is_none()).await?
         {
-            let says = "the failure has no id, and no call failed with it".to_owned();
+            let message = "the failure without an id was not reported for any call".to_owned();
             let recorded = self.tracker.unreported_error().map(|stray| stray.recorded.clone());
-            self.checks
-                .fail("attribution", self.agent_line_mismatch(says, &recorded.unwrap_or(self.empty_line())));
+            self.checks.fail(
+                "attribution",
+                self.agent_line_mismatch(message, &recorded.unwrap_or(self.empty_line())),
+            );
             self.tracker.unattributed_errors.iter_mut().for_each(|stray| stray.settled = true);
         }
         Ok(())
@@ -65,9 +67,9 @@ impl ClientCaseRunner<'_> {
         if !self.wait(self.limit(), |runner| runner.tracker.unreported_notice().is_none()).await? {
             let recorded =
                 self.tracker.unreported_notice().map(|dialog: &SentDialog| dialog.recorded.clone());
-            let says = "the notice was not reported".to_owned();
+            let message = "the notice was not reported".to_owned();
             self.checks
-                .fail("notices", self.agent_line_mismatch(says, &recorded.unwrap_or(self.empty_line())));
+                .fail("notices", self.agent_line_mismatch(message, &recorded.unwrap_or(self.empty_line())));
         }
         Ok(())
     }
@@ -79,9 +81,10 @@ impl ClientCaseRunner<'_> {
             true => self.checks.hold("exit-code"),
             false => {
                 let told = told.map_or("none".to_owned(), |told| told.to_string());
-                let says =
-                    format!("the agent ended with {code} (negative: a signal), and {told} was reported");
-                self.checks.fail("exit-code", self.plain_mismatch(says));
+                let message = format!(
+                    "the agent ended with {code} (negative: a signal), but the driver reported {told}"
+                );
+                self.checks.fail("exit-code", self.plain_mismatch(message));
             }
         }
     }
@@ -89,11 +92,11 @@ impl ClientCaseRunner<'_> {
     /// Checks that calls without an answer have failed.
     pub(super) fn judge_pending(&mut self) {
         if let Some(call) = self.tracker.calls.iter().find(|call| !call.settled) {
-            let says = format!(
-                "`{}` waited when the connection ended, and nothing was reported",
+            let message = format!(
+                "`{}` was pending when the connection ended, but the driver reported no end",
                 call.planned.command
             );
-            self.checks.fail("end", self.plain_mismatch(says));
+            self.checks.fail("end", self.plain_mismatch(message));
         }
         self.checks.hold("end");
     }

@@ -1,4 +1,4 @@
-//! Plan of a case with the sides swapped: the golden transcript as a list of moves. Fails with a reason for a
+//! Plan of a case with the sides swapped: the golden transcript as a list of actions. Fails with a reason for a
 //! case that no client library can play.
 
 use agentese::frame::{ClientFrame, FrameError};
@@ -56,7 +56,7 @@ pub(super) struct PlannedAnswer {
     pub(super) line: FrameText,
 }
 
-/// Returns the moves of a case.
+/// Returns the actions of a case.
 ///
 /// # Errors
 /// If no client library can play the case; the error is the reason.
@@ -81,18 +81,18 @@ pub(super) fn plan(
             Record::Control(_) => {}
         }
     }
-    Err("the golden transcript does not say how the agent ended".to_owned())
+    Err("the golden transcript does not contain the end of the agent".to_owned())
 }
 
 /// Rejects steps with lines that a library would never write.
 fn reject_raw_lines(steps: &[ScenarioStep]) -> Result<(), String> {
     let what = steps.iter().enumerate().find_map(|(at, step)| match step {
-        ScenarioStep::Raw(_) => Some((at, "a line that is written by hand")),
-        ScenarioStep::Bytes(_) => Some((at, "bytes that are written by hand")),
+        ScenarioStep::Raw(_) => Some((at, "a raw line")),
+        ScenarioStep::Bytes(_) => Some((at, "raw bytes")),
         _ => None,
     });
     what.map_or(Ok(()), |(at, what)| {
-        Err(format!("step {} sends {what}; a client library writes its lines itself", at + 1))
+        Err(format!("step {} sends {what}; a client library creates its own lines", at + 1))
     })
 }
 
@@ -115,16 +115,16 @@ impl Planner {
 
     fn sent(&mut self, line: &FrameText) -> Result<(), String> {
         let frame: Value = agentese::wire::decode(line.as_str())
-            .map_err(|_| "it sends a line that is not JSON; a client library sends none".to_owned())?;
+            .map_err(|_| "the case sends a line that is not JSON, which no client library does".to_owned())?;
         if is_answer(self.spec, &frame) {
             return self.answer(line, &frame);
         }
         let command = command_name(self.spec, &frame).unwrap_or_default().to_owned();
         if self.spec.command(&command).is_none() {
-            return Err(format!("it sends `{command}`, which is no command of the dialect"));
+            return Err(format!("the case sends `{command}`, which is not a command of the dialect"));
         }
         fits(self.spec, line).map_err(|error| {
-            format!("it sends `{command}` with parameters that no library sends: {error}")
+            format!("the case sends `{command}` with parameters that no client library sends: {error}")
         })?;
         let id = frame.get("id").map(Value::to_string);
         let params = command_params(self.spec, frame);
@@ -136,12 +136,19 @@ impl Planner {
         let id = frame.get("id").cloned().unwrap_or(Value::Null);
         let raw = id.to_string();
         let Some(at) = self.open_dialogs.iter().position(|(asked, _)| *asked == raw) else {
-            return Err("it answers a dialog that is not open; a client library answers each once".to_owned());
+            return Err(
+                "the case answers a dialog that is not open; a client library answers each dialog once"
+                    .to_owned(),
+            );
         };
         let (_, method) = self.open_dialogs.remove(at);
         let members = match answer_content(self.spec, frame) {
             Some(Value::Object(members)) => members,
-            _ => return Err("it answers a dialog with no object; a client library cannot".to_owned()),
+            _ => {
+                return Err(
+                    "the case answers a dialog without an object, which no client library does".to_owned()
+                );
+            }
         };
         let fallback = self.spec.dialog(&method).and_then(|dialog| dialog.fallback);
         let fallback: Option<Value> = fallback.and_then(|text| serde_json::from_str(text).ok());
@@ -150,7 +157,7 @@ impl Planner {
             members.len() == 1 && members.values().all(|value| value.is_string() || value.is_boolean());
         if !dismisses && !sound {
             let shown = Value::Object(members);
-            return Err(format!("it answers a dialog with {shown}; a client library has no way to say that"));
+            return Err(format!("the case answers a dialog with {shown}, which no client library can send"));
         }
         let members = (!dismisses).then_some(members);
         self.actions.push(PlannedAction::Answer(PlannedAnswer { id, members, line: line.clone() }));

@@ -1,5 +1,5 @@
-//! The agent's process in client mode: passes bytes between the client's pipes and the suite, and ends as the
-//! suite orders. The suite, on the other side of the socket, decides all output.
+//! The agent's process in client mode: passes bytes between the client's pipes and the suite, and ends on command
+//! of the suite. The suite, on the other side of the socket, decides all output.
 
 use std::convert::Infallible;
 use std::io;
@@ -18,9 +18,9 @@ use tokio::task::JoinHandle;
 pub const COMMAND: &str = "client-agent";
 
 /// Line of a flood on stderr.
-const STDERR_LINE: &str = "the agent writes this line to stderr, where nobody has to read it\n";
+const STDERR_LINE: &str = "line of the agent on stderr, which a client may ignore\n";
 
-/// Order from the suite to the agent's process.
+/// Command from the suite to the agent's process.
 #[derive(Debug, Serialize, Deserialize)]
 enum RelayCommand {
     /// Writes this number of bytes to stderr, and nothing to stdout meanwhile.
@@ -42,12 +42,12 @@ pub(super) struct Ending {
     pub(super) stderr: String,
 }
 
-/// Runs the agent: passes bytes until the suite orders its end, and then ends the process that way. Stdout
+/// Runs the agent: passes bytes until the suite's command to end, and then ends the process that way. Stdout
 /// stays open until the process is over, so that a client gets the end of the output and the exit code at
 /// once.
 ///
 /// # Errors
-/// If the suite cannot be reached, or closes the connection without an order.
+/// If the suite cannot be reached, or closes the connection without a command to end.
 pub async fn relay(socket: &Path) -> io::Result<Infallible> {
     let data = UnixStream::connect(socket).await?;
     let control = UnixStream::connect(socket).await?;
@@ -83,7 +83,7 @@ pub async fn relay(socket: &Path) -> io::Result<Infallible> {
     std::process::exit(ending.code)
 }
 
-/// Carries out the suite's orders, and returns the last one: the end of the process.
+/// Carries out the suite's commands, and returns the last one: the end of the process.
 async fn run_commands<W: Send + 'static>(
     control: UnixStream,
     stdin: JoinHandle<()>,
@@ -113,7 +113,7 @@ async fn run_commands<W: Send + 'static>(
             RelayCommand::End(ending) => return Ok(ending),
         }
     }
-    Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the suite is gone"))
+    Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the suite has disconnected"))
 }
 
 /// Socket for the agent's process.
@@ -138,8 +138,8 @@ impl Listener {
     pub(super) async fn accept(&self) -> io::Result<(OwnedReadHalf, AgentWriter)> {
         let (data, _) = self.listener.accept().await?;
         let (control, _) = self.listener.accept().await?;
-        let (ears, mouth) = data.into_split();
-        Ok((ears, AgentWriter { data: mouth, control }))
+        let (ears, writer) = data.into_split();
+        Ok((ears, AgentWriter { data: writer, control }))
     }
 }
 

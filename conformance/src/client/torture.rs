@@ -35,7 +35,7 @@ pub enum TortureError {
     #[error("{0}")]
     Dialect(String),
     /// The suite has no recorded session of the dialect.
-    #[error("the suite has no recorded session of {0} to make others of")]
+    #[error("the suite has no recorded session of {0}")]
     NoSessions(String),
 }
 
@@ -66,7 +66,10 @@ pub async fn torture(
             let (pool, without, client, options, library) = &*shared;
             let begin = Instant::now();
             if options.stop.is_cancelled() {
-                return CaseResult::not_played(could_not_play(&case, "the run was interrupted before"));
+                return CaseResult::not_played(could_not_play(
+                    &case,
+                    "the run was interrupted before this case",
+                ));
             }
             let session = session(pool, seed_of(&case), without);
             let part = AgentScript {
@@ -104,7 +107,7 @@ fn case(pool: &Pool, seed: u64) -> Scenario {
         scenario: 1,
         name: format!("seed-{seed}"),
         dialect: pool.spec.id(),
-        title: format!("the session of the seed {seed}"),
+        title: format!("session of seed {seed}"),
         steps: Vec::new(),
     }
     .build();

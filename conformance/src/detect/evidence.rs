@@ -45,7 +45,7 @@ pub(super) struct Evidence {
     spec: &'static Spec,
     /// Reasons by their text: a frame that does not fit counts once, even if it comes often.
     reasons: BTreeMap<String, Reason>,
-    /// Signs of a revision, by their text.
+    /// Fingerprints of a revision, by their text.
     fingerprints: BTreeMap<String, Reason>,
     /// Commands that the client sent.
     sent_commands: SentCommands,
@@ -74,7 +74,7 @@ impl Evidence {
         self.is_confirmed
     }
 
-    /// Returns the evidence for and against the dialect, and the signs of its revisions.
+    /// Returns the evidence for and against the dialect, and the fingerprints of its revisions.
     pub(super) fn reasons(self) -> (Vec<Reason>, Vec<Reason>) {
         (self.reasons.into_values().collect(), self.fingerprints.into_values().collect())
     }
@@ -85,7 +85,7 @@ impl Evidence {
 
     /// Records a frame that breaks the declaration, with the first reason.
     fn add_violation(&mut self, what: String, reason: &str) {
-        let text = format!("{what} does not fit: {reason}");
+        let text = format!("{what} does not match the declaration: {reason}");
         self.reasons.entry(what).or_insert(Reason { weight: -VIOLATION, text });
     }
 
@@ -102,7 +102,7 @@ impl Evidence {
             return;
         }
         if self.sent.contains(&frame) {
-            return self.add_reason(-EDGE, "what is sent comes back".to_owned());
+            return self.add_reason(-EDGE, "the input is echoed".to_owned());
         }
         let is_json_rpc = frame["jsonrpc"] == "2.0";
         let wants_json_rpc = matches!(self.spec.framing, Framing::JsonRpc { .. });
@@ -116,12 +116,12 @@ impl Evidence {
         if kind == "event" && frame["event"].is_object() {
             let is_enveloped = self.spec.framing == Framing::Enveloped;
             let weight = if is_enveloped { FRAMING } else { -FRAMING };
-            self.add_reason(weight, "events come inside an envelope".to_owned());
+            self.add_reason(weight, "events have an envelope".to_owned());
             if !is_enveloped {
                 return;
             }
         } else if self.spec.framing == Framing::Enveloped && self.spec.event(kind).is_some() {
-            self.add_reason(-VIOLATION, "events come without an envelope".to_owned());
+            self.add_reason(-VIOLATION, "events have no envelope".to_owned());
         }
         if kind == "response" {
             self.response(&frame);
@@ -130,25 +130,28 @@ impl Evidence {
         self.add_fingerprints(&frame);
     }
 
-    /// Records signs of the dialect's revisions.
+    /// Records fingerprints of the dialect's revisions.
     fn add_fingerprints(&mut self, frame: &Value) {
         let revisions = REVISIONS.iter().find(|revisions| revisions[0].name == self.spec.name);
         let revisions = revisions.copied().unwrap_or_default();
         let Some(own) = revisions.iter().position(|spec| spec.revision == self.spec.revision) else { return };
         self.add_command_fingerprint(revisions, frame);
         for (place, spec) in revisions.iter().enumerate() {
-            let shows = spec.shows.iter().map(|sign| (sign, true));
-            let signs = shows.chain(spec.excludes.iter().map(|sign| (sign, false)));
-            for (sign, is_younger) in signs.filter(|(sign, _)| matches_fingerprint(sign, self.spec, frame)) {
+            let shows = spec.shows.iter().map(|fingerprint| (fingerprint, true));
+            let all = shows.chain(spec.excludes.iter().map(|fingerprint| (fingerprint, false)));
+            for (fingerprint, is_younger) in
+                all.filter(|(fingerprint, _)| matches_fingerprint(fingerprint, self.spec, frame))
+            {
                 let weight = if is_younger == (own >= place) { FINGERPRINT } else { -FINGERPRINT };
                 let whose = if is_younger { "and younger ones send" } else { "and younger ones do not send" };
-                let text = format!("revision {} {whose} {}", spec.revision, describe_fingerprint(sign));
+                let text =
+                    format!("revision {} {whose} {}", spec.revision, describe_fingerprint(fingerprint));
                 self.fingerprints.entry(text.clone()).or_insert(Reason { weight, text });
             }
         }
     }
 
-    /// Records a sign: if the agent knows a command that only some revisions have.
+    /// Records a fingerprint: if the agent knows a command that only some revisions have.
     fn add_command_fingerprint(&mut self, revisions: &[&'static Spec], frame: &Value) {
         let Some(command) = frame["command"].as_str().filter(|_| frame["type"] == "response") else { return };
         let has = |spec: &&'static Spec| spec.command(command).is_some();
@@ -190,18 +193,17 @@ impl Evidence {
             match (fits, prefix.is_empty()) {
                 (_, true) => {}
                 (true, _) => {
-                    self.add_reason(FAMILIAR, format!("lines that cannot be read are answered `{prefix} …`"))
+                    self.add_reason(FAMILIAR, format!("unreadable lines are answered with `{prefix} …`"))
                 }
-                (false, _) => {
-                    self.add_reason(-EDGE, format!("failures to read a line do not begin `{prefix}`"))
-                }
+                (false, _) => self
+                    .add_reason(-EDGE, format!("errors for unreadable lines do not start with `{prefix}`")),
             }
             return;
         }
         let is_unknown = text == edges.unknown_command_text.replace("{command}", command);
         if is_unknown && self.unknown_commands.contains(command) {
             self.is_confirmed = true;
-            self.add_reason(FAMILIAR, format!("an unknown command is answered `{text}`"));
+            self.add_reason(FAMILIAR, format!("an unknown command is answered with `{text}`"));
             let echoes = frame.get("id").is_some();
             // Real agents omit the id although their document requires it; no agent does the reverse.
             let weight = match (echoes, edges.unknown_command_echoes_id) {
@@ -216,7 +218,7 @@ impl Evidence {
             && self.spec.command(command).is_some()
             && !except.contains(&command)
         {
-            self.add_reason(-FAMILIAR, format!("a failure of `{command}` names it"));
+            self.add_reason(-FAMILIAR, format!("a failure of `{command}` contains its name"));
         }
     }
 
@@ -252,12 +254,9 @@ impl Evidence {
                     self.is_confirmed |= is_own;
                     let names = dialects.join(" and ");
                     let weight = if is_own { VIOLATION } else { -VIOLATION };
-                    self.add_reason(
-                        weight,
-                        format!("agents of {names} send `{name}`, which no document has"),
-                    );
+                    self.add_reason(weight, format!("agents of {names} send the undocumented `{name}`"));
                 }
-                None => self.add_reason(-FOREIGN, format!("there is no event `{name}`")),
+                None => self.add_reason(-FOREIGN, format!("the event `{name}` is not declared")),
             },
             (Ok(LineRole::Event { name, known: true }), _) => {
                 self.is_confirmed = true;
@@ -267,11 +266,14 @@ impl Evidence {
                 self.is_confirmed = true;
                 let data = &frame[if is_json_rpc { "result" } else { "data" }];
                 // An answer with many required members is stronger evidence.
-                let says_much = data.as_object().is_some_and(|data| data.len() > 5);
-                let weight = if says_much { FITTING } else { FAMILIAR };
-                self.add_reason(weight, format!("the answer to `{command}` fits"));
+                let has_many_members = data.as_object().is_some_and(|data| data.len() > 5);
+                let weight = if has_many_members { FITTING } else { FAMILIAR };
+                self.add_reason(weight, format!("the answer to `{command}` matches the declaration"));
                 for name in undeclared(self.spec, &command, data) {
-                    self.add_reason(-FOREIGN, format!("the answer to `{command}` has a member `{name}`"));
+                    self.add_reason(
+                        -FOREIGN,
+                        format!("the answer to `{command}` has the undeclared member `{name}`"),
+                    );
                 }
             }
             (Ok(LineRole::Failure | LineRole::Dialog { .. }), _) => {}
@@ -279,8 +281,8 @@ impl Evidence {
     }
 }
 
-/// Returns `true` if a frame matches a sign.
-fn matches_fingerprint(sign: &Fingerprint, spec: &Spec, frame: &Value) -> bool {
+/// Returns `true` if a frame matches a fingerprint.
+fn matches_fingerprint(fingerprint: &Fingerprint, spec: &Spec, frame: &Value) -> bool {
     let event = match spec.framing {
         Framing::Enveloped => &frame["event"],
         Framing::JsonRpc { .. } => &frame["params"],
@@ -290,7 +292,7 @@ fn matches_fingerprint(sign: &Fingerprint, spec: &Spec, frame: &Value) -> bool {
     let is_answer = |command: &str| {
         frame["type"] == "response" && frame["command"] == command && frame["success"] == true
     };
-    match *sign {
+    match *fingerprint {
         Fingerprint::Event(name) => is_event(name),
         Fingerprint::EventMember(name, member) => is_event(name) && event.get(member).is_some(),
         Fingerprint::EventWithout(name, member) => is_event(name) && event.get(member).is_none(),
@@ -306,9 +308,9 @@ fn matches_fingerprint(sign: &Fingerprint, spec: &Spec, frame: &Value) -> bool {
     }
 }
 
-/// Describes a sign.
-fn describe_fingerprint(sign: &Fingerprint) -> String {
-    match *sign {
+/// Describes a fingerprint.
+fn describe_fingerprint(fingerprint: &Fingerprint) -> String {
+    match *fingerprint {
         Fingerprint::Event(name) => format!("`{name}`"),
         Fingerprint::EventMember(name, member) => format!("`{name}` with `{member}`"),
         Fingerprint::EventWithout(name, member) => format!("`{name}` without `{member}`"),

@@ -88,13 +88,13 @@ pub enum DetectError {
     #[error("the agent does not start: {0}")]
     Spawn(#[from] SpawnError),
     /// The program ended without output.
-    #[error("the agent ended before it said anything ({exit})")]
+    #[error("the agent ended without output ({exit})")]
     Ended {
         /// Exit status of the program.
         exit: String,
     },
     /// The program printed nothing.
-    #[error("the agent said nothing within {} ms ({exit})", limit.as_millis())]
+    #[error("no output from the agent within {} ms ({exit})", limit.as_millis())]
     Silent {
         /// Time limit of the wait.
         limit: Duration,
@@ -221,7 +221,7 @@ mod tests {
             asked.iter().filter_map(|line| name(&FrameText::from(line.to_string().as_str()))).collect();
         assert_eq!(names.len(), asked.len());
         for spec in SPECS {
-            assert!(names.iter().any(|name| spec.command(name).is_some()), "{} is not asked", spec.name);
+            assert!(names.iter().any(|name| spec.command(name).is_some()), "{} has no probe", spec.name);
             assert!(spec.command(UNKNOWN_COMMAND).is_none());
         }
         for revisions in REVISIONS {

@@ -11,13 +11,13 @@ const MAX_QUOTE: usize = 60;
 #[non_exhaustive]
 pub enum NotAnAgentError {
     /// The program printed nothing.
-    #[error("it says nothing")]
+    #[error("no output")]
     Silent,
     /// The program only repeats its input.
-    #[error("not an agent: it sends back what it is sent")]
+    #[error("not an agent: the program echoes its input")]
     Echo,
     /// No line of the program is a JSON object.
-    #[error("not an agent: nothing that it says is a JSON object; it begins with `{first}`")]
+    #[error("not an agent: the output has no JSON object; it starts with `{first}`")]
     Noise {
         /// Beginning of the program's first line.
         first: String,

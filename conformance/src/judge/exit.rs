@@ -29,7 +29,7 @@ pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Tran
     let Some(came) = agent_exit(case, observed) else {
         return finding(
             level,
-            Outcome::Unclear("the transcript does not say how the agent ended".to_owned()),
+            Outcome::Unclear("the transcript does not contain the end of the agent".to_owned()),
         );
     };
     if crashed(came) && !wanted.is_some_and(crashed) {
@@ -37,10 +37,13 @@ pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Tran
     }
     if came.late && !wanted.is_some_and(|wanted| wanted.late) {
         // The duration of an end depends on the machine too. An end that never comes fails the check `exit`.
-        return finding(CheckLevel::Info, failed("it was still running when the case looked for its end"));
+        return finding(
+            CheckLevel::Info,
+            failed("the agent was still running when the case expected its end"),
+        );
     }
     if came.forced && golden.is_none() {
-        return finding(level, failed("it did not end after its stdin was closed and had to be ended"));
+        return finding(level, failed("the agent did not end after the end of stdin and was terminated"));
     }
     finding(level, Outcome::Held)
 }
@@ -48,7 +51,7 @@ pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Tran
 /// Returns the outcome for an agent that a signal ended.
 pub(super) fn crash(observed: &Transcript) -> Outcome {
     let signal = observed.end().and_then(|last| last.code.as_option().copied()).map_or(0, |code| -code);
-    failed(format!("it crashed: signal {signal}"))
+    failed(format!("the agent crashed with signal {signal}"))
 }
 
 /// Returns `true` if a signal ended the agent that neither the player nor the case sent.

@@ -24,7 +24,7 @@ enum LineError {
 /// transcript also has.
 pub(super) fn frames(dialect: &str, golden: Option<&Transcript>, observed: &Transcript) -> Finding {
     let outcome = match decode(dialect) {
-        None => Outcome::Unclear(format!("the dialect {dialect} is not known")),
+        None => Outcome::Unclear(format!("unknown dialect {dialect}")),
         Some((spec, decode)) => outcome(spec, decode, golden, observed),
     };
     Finding { check: "frames".to_owned(), level: CheckLevel::Must, outcome }
@@ -41,10 +41,10 @@ fn outcome(spec: &Spec, decode: LineDecoder, golden: Option<&Transcript>, observ
         })
         .collect();
     let told = |(at, fault)| match fault {
-        LineError::NotAFrame(reason) => Some((at, format!("no frame of {}: {reason}", spec.id()))),
+        LineError::NotAFrame(reason) => Some((at, format!("not a frame of {}: {reason}", spec.id()))),
         // If the set of events is open, clients ignore unknown events.
         LineError::Undeclared(name) if known.contains(&name) || spec.events_open => None,
-        LineError::Undeclared(name) => Some((at, format!("`{name}` is nothing that {} has", spec.id()))),
+        LineError::Undeclared(name) => Some((at, format!("`{name}` is not declared in {}", spec.id()))),
     };
     let faults: Vec<(usize, String)> = line_errors(decode, observed).into_iter().filter_map(told).collect();
     let more = match faults.len() {
@@ -57,7 +57,7 @@ fn outcome(spec: &Spec, decode: LineDecoder, golden: Option<&Transcript>, observ
     }
 }
 
-/// Returns the faults in a transcript, with the indexes of the lines.
+/// Returns the errors in a transcript, with the indexes of the lines.
 fn line_errors(decode: LineDecoder, transcript: &Transcript) -> Vec<(usize, LineError)> {
     let mut commands = SentCommands::default();
     let mut faults = Vec::new();

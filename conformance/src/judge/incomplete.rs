@@ -54,7 +54,7 @@ fn remove_unreached(
 
 /// Returns the outcome of a check that was not made.
 pub(super) fn not_checked() -> Outcome {
-    Outcome::Unclear("the scenario broke off before it could be seen".to_owned())
+    Outcome::Unclear("the scenario ended before this check".to_owned())
 }
 
 /// Excuses a check of the case that lacks frames: the client never sent the command for them.

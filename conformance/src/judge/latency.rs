@@ -58,10 +58,7 @@ pub(super) fn latency(dialect: &str, patience: f64, recording: &Recording) -> Op
     let (name, took) = slowest.filter(|_| !is_held)?;
     let limit = MAX_LATENCY_MS * patience.max(1.0);
     let outcome = match took > limit {
-        true => failed(format!(
-            "the answer to `{name}` took {:.1} s; it only reads, and is answered soon",
-            took / 1000.0
-        )),
+        true => failed(format!("the answer to `{name}`, which only reads, took {:.1} s", took / 1000.0)),
         false => Outcome::Held,
     };
     Some(Finding { check: "latency".to_owned(), level: CheckLevel::Should, outcome })

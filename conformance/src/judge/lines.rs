@@ -34,12 +34,10 @@ pub(super) fn lines(recording: &Recording) -> Finding {
     let outcome = if invalid > 0 {
         failed(counted(invalid, "line of the agent is not UTF-8", "lines of the agent are not UTF-8"))
     } else if unended && !by_signal {
-        failed("the agent's last line has no line feed at its end")
+        failed("the last line of the agent does not end with a line feed")
     } else if carriage_returns > 0 {
-        let (one, many) = (
-            "line ends with CR LF; a line feed alone ends a line",
-            "lines end with CR LF; a line feed alone ends a line",
-        );
+        let (one, many) =
+            ("line ends with CR LF instead of a line feed", "lines end with CR LF instead of a line feed");
         failed(counted(carriage_returns, one, many))
     } else {
         Outcome::Held
@@ -53,7 +51,7 @@ pub(super) fn noise(level: CheckLevel, observed: &Transcript) -> Finding {
     let is_noise = |record: &Record| matches!(record, Record::Received(line) if !is_json(line));
     let outcome = match observed.records.iter().position(is_noise) {
         None => Outcome::Held,
-        Some(at) => wrong_line(observed, at, "a line on stdout that is not JSON".to_owned()),
+        Some(at) => wrong_line(observed, at, "a line on stdout is not JSON".to_owned()),
     };
     Finding { check: "noise".to_owned(), level, outcome }
 }
@@ -69,7 +67,7 @@ pub(super) fn leaks(observed: &Transcript) -> Finding {
     // Omits the line from the report, because reports are shared.
     let outcome = match found {
         None => Outcome::Held,
-        Some((at, leak)) => failed(format!("line {at} has {}: {}…", leak.kind, leak.beginning)),
+        Some((at, leak)) => failed(format!("line {at} contains {}: {}…", leak.kind, leak.beginning)),
     };
     Finding { check: "leaks".to_owned(), level: CheckLevel::Must, outcome }
 }

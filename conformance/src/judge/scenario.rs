@@ -15,8 +15,8 @@ pub(super) fn scenario(level: CheckLevel, played: &PlayResult, observed: &Transc
     let outcome = match &played.broke_off {
         None => Outcome::Held,
         Some(reason) => match observed.records.iter().rposition(is_of_agent) {
-            None => failed(format!("{reason}; the agent said nothing at all")),
-            Some(last) => wrong_line(observed, last, format!("{reason}; the agent's last line is this")),
+            None => failed(format!("{reason}; the agent sent no line")),
+            Some(last) => wrong_line(observed, last, format!("{reason}; the last line of the agent follows")),
         },
     };
     Finding { check: "scenario".to_owned(), level, outcome }

@@ -68,7 +68,7 @@ fn exit(wanted: i64, message: &str, transcript: &Transcript) -> Outcome {
         (Some(code), Some(signal)) => {
             failed(format!("the exit code is {code}, not {wanted}, after {signal}"))
         }
-        (None, _) => Outcome::Unclear("the transcript does not say how the agent ended".to_owned()),
+        (None, _) => Outcome::Unclear("the transcript does not contain the end of the agent".to_owned()),
     }
 }
 

@@ -24,10 +24,10 @@ use serde_json::Value;
 #[non_exhaustive]
 pub enum PatternError {
     /// The operator is unknown.
-    #[error("`{0}` is not a pattern operator")]
+    #[error("unknown pattern operator `{0}`")]
     Operator(String),
     /// The operator's value is of the wrong type.
-    #[error("`{operator}` takes {takes}")]
+    #[error("invalid value of `{operator}`: expected {takes}")]
     Value {
         /// The operator.
         operator: &'static str,
@@ -35,7 +35,7 @@ pub enum PatternError {
         takes: &'static str,
     },
     /// The regular expression is invalid.
-    #[error("`{expression}` is not a regular expression: {reason}")]
+    #[error("invalid regular expression `{expression}`: {reason}")]
     Expression {
         /// The expression.
         expression: String,
@@ -116,7 +116,7 @@ fn operator(name: &str, value: &Value) -> Result<Node, PatternError> {
         "$has" => Node::Has(value.as_bool().ok_or(wrong("$has", "a boolean"))?),
         "$length" => {
             let length = value.as_u64().and_then(|length| usize::try_from(length).ok());
-            Node::Length(length.ok_or(wrong("$length", "a number from zero"))?)
+            Node::Length(length.ok_or(wrong("$length", "an integer of 0 or more"))?)
         }
         "$first" => Node::First(inner()?),
         "$last" => Node::Last(inner()?),
@@ -205,9 +205,9 @@ mod tests {
     #[test]
     fn a_wrong_pattern_is_an_error_of_one_line() {
         let table = [
-            (json!({"a": {"$res": "x"}}), "`$res` is not a pattern operator"),
+            (json!({"a": {"$res": "x"}}), "unknown pattern operator `$res`"),
             (json!({"$has": 1}), "`$has` takes a boolean"),
-            (json!([{"$re": "("}]), "`(` is not a regular expression: error: unclosed group"),
+            (json!([{"$re": "("}]), "invalid regular expression `(`: error: unclosed group"),
         ];
         for (pattern, expected) in table {
             assert_eq!(Pattern::new(&pattern).unwrap_err().to_string(), expected);

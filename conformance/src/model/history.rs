@@ -22,7 +22,7 @@ pub fn history_faults(request: &ModelRequest) -> Vec<String> {
         }
         if !open.is_empty() {
             let left: Vec<_> = std::mem::take(&mut open).into_iter().collect();
-            faults.push(format!("message {at}: no result of the calls {}", left.join(", ")));
+            faults.push(format!("message {at}: missing results of the calls {}", left.join(", ")));
         }
         for call in message.calls.iter().flatten() {
             let id = call.id.as_deref().unwrap_or(&call.name);
@@ -30,7 +30,7 @@ pub fn history_faults(request: &ModelRequest) -> Vec<String> {
                 faults.push(format!("message {at}: two calls have the id `{id}`"));
             }
             if !call.arguments.is_object() {
-                faults.push(format!("message {at}: the arguments of `{id}` are no JSON object"));
+                faults.push(format!("message {at}: the arguments of `{id}` are not a JSON object"));
             }
         }
         let is_empty = message.text.is_none()
@@ -39,12 +39,12 @@ pub fn history_faults(request: &ModelRequest) -> Vec<String> {
             && message.calls.is_none()
             && message.results.is_none();
         if is_empty && message.role != RequestRole::User {
-            faults.push(format!("message {at}: there is nothing in it"));
+            faults.push(format!("message {at}: empty message"));
         }
     }
     if !open.is_empty() {
         let left: Vec<_> = open.into_iter().collect();
-        faults.push(format!("the end: no result of the calls {}", left.join(", ")));
+        faults.push(format!("the end: missing results of the calls {}", left.join(", ")));
     }
     faults
 }
@@ -81,11 +81,11 @@ mod tests {
         let table = [
             (
                 json!([{"role": "assistant", "calls": [call("a", json!({}))]}]),
-                "the end: no result of the calls a",
+                "the end: missing results of the calls a",
             ),
             (
                 json!([{"role": "assistant", "calls": [call("a", json!({}))]}, {"role": "user", "text": "x"}]),
-                "message 1: no result of the calls a",
+                "message 1: missing results of the calls a",
             ),
             (
                 json!([{"role": "tool", "results": [{"id": "z", "text": ""}]}]),
@@ -96,9 +96,9 @@ mod tests {
                     {"role": "assistant", "calls": [call("a", json!("{\"cut"))]},
                     {"role": "tool", "results": [{"id": "a", "text": ""}]},
                 ]),
-                "message 0: the arguments of `a` are no JSON object",
+                "message 0: the arguments of `a` are not a JSON object",
             ),
-            (json!([{"role": "assistant"}]), "message 0: there is nothing in it"),
+            (json!([{"role": "assistant"}]), "message 0: empty message"),
         ];
         for (messages, wanted) in table {
             assert_eq!(faults(messages), [wanted]);

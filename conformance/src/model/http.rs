@@ -90,7 +90,7 @@ impl Connection {
             let line = self.take_line().await?;
             let size = line.split(';').next().unwrap_or_default().trim();
             let size = usize::from_str_radix(size, 16)
-                .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "a chunk without a size"))?;
+                .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "invalid chunk size"))?;
             if size == 0 {
                 // Skips trailers, up to an empty line.
                 while !self.take_line().await?.is_empty() {}
@@ -195,7 +195,7 @@ fn parse_head(bytes: &[u8]) -> io::Result<Option<RequestHead>> {
         let value = std::str::from_utf8(header.value).unwrap_or_default().trim();
         match header.name.to_ascii_lowercase().as_str() {
             "content-length" => {
-                framing = Framing::Length(value.parse().map_err(|_| wrong("a length that is not a number"))?);
+                framing = Framing::Length(value.parse().map_err(|_| wrong("invalid content length"))?);
             }
             "transfer-encoding" if value.eq_ignore_ascii_case("chunked") => framing = Framing::Chunked,
             "expect" => expects = value.eq_ignore_ascii_case("100-continue"),

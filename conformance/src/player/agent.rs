@@ -73,10 +73,10 @@ impl Agent {
             Ok(Err(error)) => {
                 // The agent may end at any time: the comparison judges its end, and later steps of the
                 // scenario fail anyway.
-                self.recorder.control("player_error", Some(format!("stdin cannot be written: {error}")));
+                self.recorder.control("player_error", Some(format!("cannot write to stdin: {error}")));
                 Ok(())
             }
-            Err(_) => Err(format!("stdin was not read for {} s", WRITE.as_secs())),
+            Err(_) => Err(format!("the agent did not read stdin for {} s", WRITE.as_secs())),
         }
     }
 
@@ -183,7 +183,7 @@ pub fn find_program(program: &str) -> PathBuf {
 pub fn relative_argument(command: &[String]) -> Option<String> {
     let is_here = |word: &&String| Path::new(word).is_relative() && Path::new(word).is_file();
     let argument = command.iter().skip(1).find(is_here)?;
-    Some(format!("`{argument}` is a file here, but arguments are not resolved: give an absolute path"))
+    Some(format!("`{argument}` is a relative path, which is not resolved; use an absolute path"))
 }
 
 /// Returns the folder of the agent's package: the nearest folder with a `package.json` above a file of its

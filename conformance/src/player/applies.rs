@@ -11,12 +11,15 @@ use crate::matching::Rules;
 /// needs, sends or covers. Returns `None` if the case applies.
 pub fn not_applicable(case: &Scenario, profile: &Profile) -> Option<String> {
     if let Some(name) = not_chosen(case, profile) {
-        return Some(format!("it needs the agent's `{name}`, and the agent has chosen none"));
+        return Some(format!("the case requires `{name}`, which the agent has not chosen"));
     }
     let claims = profile.claims.as_ref()?;
     let lacks = |need: &CaseNeed| claims.without.iter().flatten().any(|lack| lack == need);
     if let Some(need) = needs(case).iter().find(|need| lacks(need)) {
-        return Some(format!("it needs {}, and the agent has none", need.to_string().replace('_', " ")));
+        return Some(format!(
+            "the case requires {}, which the agent lacks",
+            need.to_string().replace('_', " ")
+        ));
     }
     let covered = |kind: &'static str| {
         let names = case.covers.iter().flatten().filter_map(move |covers| covers.strip_prefix(kind));
@@ -32,10 +35,10 @@ pub fn not_applicable(case: &Scenario, profile: &Profile) -> Option<String> {
     let mut asked = commands(case);
     asked.extend(covered("command "));
     if let Some(name) = lacking(asked, &claims.commands, &claims.without_commands) {
-        return Some(format!("it is about the command {name}, which the agent does not have"));
+        return Some(format!("the case tests the command {name}, which the agent lacks"));
     }
     let name = lacking(covered("event "), &claims.events, &claims.without_events)?;
-    Some(format!("it is about the event {name}, which the agent does not send"))
+    Some(format!("the case tests the event {name}, which the agent does not send"))
 }
 
 /// Returns a state member that the case reads and that the agent chose to omit, such as a session file.
@@ -75,8 +78,8 @@ mod tests {
             not_applicable(&case, &profile)
         };
         assert_eq!(chosen(json!({"sessionFile": "/s.jsonl"})), None);
-        let says = "it needs the agent's `sessionFile`, and the agent has chosen none";
-        assert_eq!(chosen(json!({"thinkingLevel": "off"})).as_deref(), Some(says));
+        let message = "the case requires `sessionFile`, which the agent has not chosen";
+        assert_eq!(chosen(json!({"thinkingLevel": "off"})).as_deref(), Some(message));
     }
 
     #[test]
@@ -90,21 +93,21 @@ mod tests {
         let table = [
             (json!({}), None),
             (json!({"without_commands": ["fork"], "without_events": ["bash"]}), None),
-            (json!({"without": ["extensions"]}), Some("it needs extensions, and the agent has none")),
+            (json!({"without": ["extensions"]}), Some("the case requires extensions, which the agent lacks")),
             (
                 json!({"without_commands": ["bash"]}),
-                Some("it is about the command bash, which the agent does not have"),
+                Some("the case tests the command bash, which the agent lacks"),
             ),
-            (
-                json!({"commands": ["bash"]}),
-                Some("it is about the command prompt, which the agent does not have"),
-            ),
+            (json!({"commands": ["bash"]}), Some("the case tests the command prompt, which the agent lacks")),
             (json!({"commands": ["bash", "prompt"], "events": ["agent_end"]}), None),
             (
                 json!({"events": ["agent_start"]}),
-                Some("it is about the event agent_end, which the agent does not send"),
+                Some("the case tests the event agent_end, which the agent does not send"),
             ),
-            (json!({"without": ["model_failures"]}), Some("it needs model failures, and the agent has none")),
+            (
+                json!({"without": ["model_failures"]}),
+                Some("the case requires model failures, which the agent lacks"),
+            ),
         ];
         for (claims, wanted) in table {
             let mut profile = ProfileBuilder {

@@ -12,7 +12,7 @@ use crate::model::ModelError;
 #[non_exhaustive]
 pub enum PlayError {
     /// Neither the command line nor the profile has a command.
-    #[error("the profile `{profile}` names no command: give one behind `--`")]
+    #[error("the profile `{profile}` has no command; pass one after `--`")]
     NoCommand {
         /// Name of the profile.
         profile: String,
@@ -21,10 +21,10 @@ pub enum PlayError {
     #[error("the agent does not start: {0}")]
     Spawn(#[from] SpawnError),
     /// The model does not start.
-    #[error("the model does not start: {0}")]
+    #[error("cannot start the model: {0}")]
     Model(#[from] ModelError),
     /// A file of the run cannot be written.
-    #[error("cannot lay out {path}: {source}")]
+    #[error("cannot write {path}: {source}")]
     File {
         /// Path of the file.
         path: PathBuf,
@@ -32,7 +32,7 @@ pub enum PlayError {
         source: std::io::Error,
     },
     /// A file name leads out of the run's directory, or does not begin with one of its parts.
-    #[error("`{0}` is no path of a run: it begins with work/, home/, tmp/ or agent/ and has no `..`")]
+    #[error("invalid path `{0}`: must start with work/, home/, tmp/ or agent/, without `..`")]
     Path(String),
     /// A case contains invalid Base64.
     #[error("{place}: {reason}")]
@@ -51,13 +51,13 @@ pub enum PlayError {
         source: PatternError,
     },
     /// A step waits for a request to the model, but the case has no model.
-    #[error("{place} waits until the model is asked, and the case has no model")]
+    #[error("{place} waits for a request to the model, but the case has no model")]
     NoModel {
         /// The step.
         place: String,
     },
     /// A setup command of the case failed.
-    #[error("the setup command `{command}` fails: {reason}")]
+    #[error("the setup command `{command}` failed: {reason}")]
     Setup {
         /// The command.
         command: String,

@@ -4,35 +4,35 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-/// Number of free places; at first the number of jobs.
+/// Number of free slots; at first the number of jobs.
 #[derive(Debug, Clone)]
 pub(crate) struct JobSlots(Arc<watch::Sender<i64>>);
 
 impl JobSlots {
-    /// Creates this number of places.
+    /// Creates this number of slots.
     pub(crate) fn new(jobs: u32) -> Self {
         Self(Arc::new(watch::Sender::new(i64::from(jobs))))
     }
 
-    /// Takes `parts` places when they are free. Must not be called concurrently.
+    /// Takes `parts` slots when they are free. Must not be called concurrently.
     pub(crate) async fn acquire(&self, parts: u32) -> JobSlot {
         let parts = i64::from(parts);
         let mut free = self.0.subscribe();
         // The sender lives as long as this receiver.
         let _ = free.wait_for(|free| *free >= parts).await;
-        let room = JobSlot(Arc::new(SlotState {
+        let slot = JobSlot(Arc::new(SlotState {
             slots: Some(self.clone()),
             size: parts,
             is_occupied: Mutex::new(false),
         }));
-        room.reacquire();
-        room
+        slot.reacquire();
+        slot
     }
 }
 
-/// The place of a case. A case that waits for a silent agent gives up its place, so that other cases begin
-/// meanwhile and waits run in parallel. If its agent writes again, the case takes a place at once, even
-/// without a free one. No case begins until there is a free place. Clones belong to one case; the place is
+/// The slot of a case. A case that waits for a silent agent releases its slot, so that other cases begin
+/// meanwhile and waits run in parallel. If its agent writes again, the case takes a slot at once, even
+/// without a free one. No case begins until there is a free slot. Clones belong to one case; the slot is
 /// free when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
 pub struct JobSlot(Arc<SlotState>);
@@ -48,8 +48,8 @@ struct SlotState {
 impl SlotState {
     fn set_occupied(&self, occupied: bool) {
         let mut is_taken = self.is_occupied.lock().unwrap_or_else(PoisonError::into_inner);
-        if let (Some(rooms), true) = (&self.slots, *is_taken != occupied) {
-            rooms.0.send_modify(|free| *free += if occupied { -self.size } else { self.size });
+        if let (Some(job_slots), true) = (&self.slots, *is_taken != occupied) {
+            job_slots.0.send_modify(|free| *free += if occupied { -self.size } else { self.size });
         }
         *is_taken = occupied;
     }
@@ -62,12 +62,12 @@ impl Drop for SlotState {
 }
 
 impl JobSlot {
-    /// Gives up the place. The case goes on without it.
+    /// Releases the slot. The case continues without it.
     pub(crate) fn release(&self) {
         self.0.set_occupied(false);
     }
 
-    /// Takes a place again.
+    /// Takes a slot again.
     pub(crate) fn reacquire(&self) {
         self.0.set_occupied(true);
     }
@@ -80,37 +80,37 @@ mod tests {
     use super::*;
 
     /// Returns `true` if a case can begin now.
-    fn has_free_slot(rooms: &JobSlots) -> bool {
-        rooms.acquire(1).now_or_never().is_some()
+    fn has_free_slot(job_slots: &JobSlots) -> bool {
+        job_slots.acquire(1).now_or_never().is_some()
     }
 
     #[test]
     fn a_reacquired_slot_is_occupied_again() {
-        let rooms = JobSlots::new(1);
-        let first = rooms.acquire(1).now_or_never().unwrap();
-        assert!(!has_free_slot(&rooms));
+        let job_slots = JobSlots::new(1);
+        let first = job_slots.acquire(1).now_or_never().unwrap();
+        assert!(!has_free_slot(&job_slots));
         first.release();
         first.release();
-        let second = rooms.acquire(1).now_or_never().unwrap();
+        let second = job_slots.acquire(1).now_or_never().unwrap();
         first.clone().reacquire();
         drop(second);
-        assert!(!has_free_slot(&rooms), "the first one goes on");
+        assert!(!has_free_slot(&job_slots), "the first job continues");
         first.release();
-        assert!(has_free_slot(&rooms));
+        assert!(has_free_slot(&job_slots));
         first.reacquire();
         drop(first);
-        assert!(has_free_slot(&rooms));
+        assert!(has_free_slot(&job_slots));
     }
 
     #[test]
     fn an_exclusive_case_occupies_all_slots() {
-        let rooms = JobSlots::new(2);
-        let one = rooms.acquire(1).now_or_never().unwrap();
-        assert!(rooms.acquire(2).now_or_never().is_none());
+        let job_slots = JobSlots::new(2);
+        let one = job_slots.acquire(1).now_or_never().unwrap();
+        assert!(job_slots.acquire(2).now_or_never().is_none());
         drop(one);
-        let alone = rooms.acquire(2).now_or_never().unwrap();
-        assert!(!has_free_slot(&rooms));
+        let alone = job_slots.acquire(2).now_or_never().unwrap();
+        assert!(!has_free_slot(&job_slots));
         drop(alone);
-        assert!(rooms.acquire(2).now_or_never().is_some());
+        assert!(job_slots.acquire(2).now_or_never().is_some());
     }
 }

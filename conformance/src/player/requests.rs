@@ -36,9 +36,9 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
     if let Some(wanted) = case.request_count {
         let count = requests.len() as u64;
         findings.push(RequestFinding {
-            description: format!("the model is asked {}", times(wanted)),
+            description: format!("the model receives {}", counted_requests(wanted)),
             level: level(),
-            failure: (count != wanted).then(|| format!("it was asked {}", times(count))),
+            failure: (count != wanted).then(|| format!("it received {}", counted_requests(count))),
             path: String::new(),
             missing: count < wanted,
         });
@@ -48,7 +48,7 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
             history_faults(request).into_iter().map(|fault| format!("request {}, {fault}", request.n))
         });
         findings.push(RequestFinding {
-            description: "every history is one that a provider takes".to_owned(),
+            description: "each history is valid for a provider".to_owned(),
             level: CheckLevel::Must,
             failure: faults.reduce(|all, fault| format!("{all}; {fault}")),
             path: String::new(),
@@ -65,7 +65,7 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
         let expect = without_tools(&check.expect, profile);
         let (failure, path) = match (request, Pattern::new(&expect)) {
             (_, Err(error)) => (Some(error.to_string()), String::new()),
-            (None, _) => (Some(format!("there is no request {}", check.request)), String::new()),
+            (None, _) => (Some(format!("no request {}", check.request)), String::new()),
             (Some(request), Ok(pattern)) => request_difference(check.request, request, &expect, &pattern),
         };
         let level = check.level.unwrap_or_else(level);
@@ -89,7 +89,7 @@ fn request_difference(
     }
     match first_difference(expect, &value) {
         Some(difference) => (Some(format!("request {place}: {}", difference.message)), difference.path),
-        None => (Some(format!("request {place} is not like {expect}")), String::new()),
+        None => (Some(format!("request {place} does not match {expect}")), String::new()),
     }
 }
 
@@ -106,8 +106,8 @@ fn without_tools(expect: &Value, profile: &Profile) -> Value {
     expect
 }
 
-fn times(count: u64) -> String {
-    counted(usize::try_from(count).unwrap_or(usize::MAX), "time", "times")
+fn counted_requests(count: u64) -> String {
+    counted(usize::try_from(count).unwrap_or(usize::MAX), "request", "requests")
 }
 
 #[cfg(test)]
@@ -143,11 +143,11 @@ mod tests {
         assert_eq!(
             failures,
             [
-                Some("it was asked 1 time"),
+                Some("it received 1 request"),
                 None,
                 None,
                 Some(r#"request -1: `system` is missing, expected {"$has":true}"#),
-                Some("there is no request 5"),
+                Some("no request 5"),
             ]
         );
         let missing: Vec<bool> = findings.iter().map(|finding| finding.missing).collect();

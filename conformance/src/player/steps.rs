@@ -100,7 +100,7 @@ pub(super) struct CaseRunner<'a> {
     pub environment: Vec<(String, String)>,
     pub work: PathBuf,
     pub patience: f64,
-    /// Place of the case in the limit of concurrent cases.
+    /// Slot of the case in the limit of concurrent cases.
     pub slot: JobSlot,
     /// Position from which the next wait searches.
     pub cursor: usize,
@@ -112,13 +112,13 @@ pub(super) struct CaseRunner<'a> {
 
 /// Returns `true` if one of the steps sends input to the agent.
 pub(super) fn sends_input(steps: &[PreparedStep]) -> bool {
-    let says = |step: &PreparedStep| {
+    let message = |step: &PreparedStep| {
         matches!(
             step,
             PreparedStep::Bytes(..) | PreparedStep::Plain(ScenarioStep::Send(_) | ScenarioStep::Raw(_))
         )
     };
-    steps.iter().any(says)
+    steps.iter().any(message)
 }
 
 impl CaseRunner<'_> {

@@ -15,8 +15,8 @@ use crate::matching::path;
 use crate::recording::Recorder;
 use crate::suggestions::counted;
 
-/// Quiet time after which an answer with a wrong id ends a wait, and after which a waiting case gives up its
-/// place.
+/// Quiet time after which an answer with a wrong id ends a wait, and after which a waiting case releases its
+/// slot.
 const SILENCE: Duration = Duration::from_secs(3);
 
 impl CaseRunner<'_> {
@@ -30,7 +30,7 @@ impl CaseRunner<'_> {
 
     /// Waits until the model has received a number of requests.
     pub(super) async fn wait_for_request(&mut self, step: &ModelRequestStep) -> Result<(), String> {
-        let Some(model) = self.model else { return Err("there is no model".to_owned()) };
+        let Some(model) = self.model else { return Err("the case has no model".to_owned()) };
         let wanted = usize::try_from(step.model_asked).unwrap_or(usize::MAX);
         let fits = step.fits.as_ref().map(|fits| self.pattern(fits)).transpose()?;
         let counted_so_far = || {
@@ -93,7 +93,7 @@ impl CaseRunner<'_> {
                 self.record_timeout();
                 let after = self.last_command().map(|name| format!(" after `{name}`")).unwrap_or_default();
                 let (pattern, limit) = (&wait.wait, limit.as_millis());
-                let waited = format!("nothing like {pattern} within {limit} ms{after}: {reason}");
+                let waited = format!("no frame like {pattern} within {limit} ms{after}: {reason}");
                 let pattern = self.variables.value(&wait.wait);
                 match self.near_miss_text(&pattern, position).or_else(|| self.unanswered(&pattern)) {
                     Some(near) => format!("{near}: {waited}"),
@@ -129,7 +129,7 @@ impl CaseRunner<'_> {
                 return found;
             }
             let last = self.recorder.last_received();
-            // A quiet agent needs no processor, so the case gives up its place.
+            // A quiet agent needs no processor, so the case releases its slot.
             if last.is_some_and(|last| last.elapsed() >= silence) {
                 self.slot.release();
             } else {
@@ -139,7 +139,7 @@ impl CaseRunner<'_> {
             let misnamed =
                 |near: String| near.starts_with("`id` is ") && !near.starts_with("`id` is missing");
             if is_silent && self.near_miss_text(wanted, from).is_some_and(misnamed) {
-                return Err("nothing more comes".to_owned());
+                return Err("no further frames".to_owned());
             }
         }
     }
@@ -194,7 +194,7 @@ impl CaseRunner<'_> {
     fn capture(&mut self, wanted: Option<&BTreeMap<String, String>>, frame: &Value) -> Result<(), String> {
         for (name, path) in wanted.into_iter().flatten() {
             match path::get(frame, path) {
-                None => return Err(format!("there is no `{path}` in the frame that was waited for")),
+                None => return Err(format!("the awaited frame has no `{path}`")),
                 Some(Value::String(text)) => self.variables.set(name, text),
                 Some(other) => self.variables.set(name, other.to_string()),
             }
@@ -230,5 +230,5 @@ async fn await_frame(
             let _ = changes.changed().await;
         }
     };
-    tokio::time::timeout(limit, look).await.unwrap_or_else(|_| Err("the time is over".to_owned()))
+    tokio::time::timeout(limit, look).await.unwrap_or_else(|_| Err("timeout".to_owned()))
 }

@@ -61,7 +61,7 @@ pub fn case(spec: &'static Spec, name: &str, session: &Recording) -> Result<Scen
     maker.wait(true);
     let title = match &session.header.title {
         Maybe::Value(title) => title.clone(),
-        _ => format!("a recorded session of {}", session.header.agent),
+        _ => format!("recorded session of {}", session.header.agent),
     };
     let covers = covered_items(&spec.id(), &session.records);
     let responses = responses(spec, &transcript)?;

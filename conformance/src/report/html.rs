@@ -86,7 +86,7 @@ pub fn html(report: &Report) -> String {
                         (causes_of(data))
                         div.cases {
                             @for case in &cases { (case) }
-                            p.nothing #nothing hidden { "No case is like that." }
+                            p.nothing #nothing hidden { "No case matches." }
                         }
                     }
                     footer { "agentese-conformance " (data.suite) ", profile " (data.profile) "." }
@@ -181,7 +181,7 @@ fn bar(data: &SuiteReport) -> Markup {
             @for (class, word, count) in views(data) {
                 @if count > 0 || class == "fail" { label for={ "view-" (class) } { (word) " " b { (count) } } }
             }
-            input.search #search type="search" placeholder="name or what is covered" aria-label="Search" hidden;
+            input.search #search type="search" placeholder="name or covered item" aria-label="Search" hidden;
             div.theme { @for (id, name) in THEMES { label for=(id) title={ "Colours: " (name) } { (name) } } }
         }
     }

@@ -98,8 +98,8 @@ fn none_judged(report: &SuiteReport) -> String {
 /// Describes a failed check and the path.
 fn head(check: &ReportCheck) -> String {
     let path = check.path.as_ref().map(|path| format!(" at {path}")).unwrap_or_default();
-    let says = check.says.as_deref().unwrap_or_default();
-    format!("{} ({}){path}: {}", check.check, check.level, clip(says))
+    let message = check.says.as_deref().unwrap_or_default();
+    format!("{} ({}){path}: {}", check.check, check.level, clip(message))
 }
 
 /// Formats a failed check: the difference, the frames before, the expected frame, and the found one.

@@ -44,7 +44,7 @@ pub fn profile_for(suite: &Suite, dialect: &str, command: &[String]) -> Result<P
     let own = if known.iter().any(|name| name == dialect) { dialect } else { family };
     let mut profile = suite.profile(own)?;
     if let Some(program) = program {
-        profile.name = format!("{family} (for an agent that the suite does not know)");
+        profile.name = format!("{family} (unknown agent)");
         profile.agent = program;
         profile.version = None;
         profile.claims = None;

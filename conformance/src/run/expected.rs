@@ -48,7 +48,7 @@ impl ExpectedFailuresFile {
             None => Err(SuiteError::Unknown {
                 what: "file of expected failures",
                 name: name.clone(),
-                known: "there are those in the folder `expected` of the suite, and files that end in .json"
+                known: "known: names in the folder `expected` of the suite, and files that end in .json"
                     .to_owned(),
             }),
         }
@@ -72,7 +72,7 @@ pub fn apply(
     for line in &expected.file.failures {
         let (name, check) = (&line.case, &line.check);
         if !seen.insert((name, check, &line.path, &line.row)) {
-            problems.push(format!("{source}: `{check}` of {name} stands there twice"));
+            problems.push(format!("{source}: duplicate line for `{check}` of {name}"));
             continue;
         }
         if line.reason.trim().is_empty() {
@@ -81,7 +81,7 @@ pub fn apply(
         match cases.iter_mut().find(|case| case.name == *name) {
             Some(case) => problems.extend(mark(case, line, source)),
             None if known.contains(name) => {}
-            None => problems.push(format!("{source}: there is no case {name}")),
+            None => problems.push(format!("{source}: unknown case {name}")),
         }
     }
     for case in cases.iter_mut().filter(|case| case.verdict == CaseVerdict::Fail) {
@@ -132,7 +132,7 @@ fn mark(case: &mut ReportCase, line: &ExpectedFailure, source: &str) -> Option<S
         // An inconclusive case proves nothing about the line.
         CaseVerdict::Inconclusive => return None,
         CaseVerdict::NotApplicable => {
-            return Some(format!("{source}: {name} is not applicable, take its lines out"));
+            return Some(format!("{source}: {name} is not applicable; remove its lines"));
         }
         CaseVerdict::Pass | CaseVerdict::Lenient | CaseVerdict::Fail => {}
     }
@@ -161,9 +161,9 @@ fn mark(case: &mut ReportCase, line: &ExpectedFailure, source: &str) -> Option<S
     at.extend(line.row.as_ref().map(|row| format!(" of `{row}`")));
     Some(if !names.contains(check) {
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
-        format!("{source}: {name} has no check `{check}`; it has {names}")
+        format!("{source}: unknown check `{check}` of {name}; known: {names}")
     } else if paths.is_empty() {
-        format!("{source}: `{check}`{at} of {name} does not fail any more, take its line out")
+        format!("{source}: `{check}`{at} of {name} no longer fails; remove its line")
     } else {
         let paths = paths.into_iter().collect::<Vec<_>>().join(", ");
         format!("{source}: `{check}`{at} of {name} does not fail there; it fails at {paths}")

@@ -1,18 +1,18 @@
-//! Scouts: cases that are played first, to decide if the rest is worth playing.
+//! Preflight: cases that are played first, to decide if the rest is worth playing.
 
 use agentese::types::Scenario;
 
 use super::CaseResult;
 
-/// Number of scouts in a round.
+/// Number of cases in a round.
 const MAX_CASES: usize = 4;
 
-/// Number of rounds before the rest is given up: a fault of the first scouts may not affect others.
+/// Number of rounds before the rest is skipped: a fault in the first cases may not affect others.
 pub(super) const ROUNDS: usize = 2;
 
-/// Returns the indexes of the scouts. They are spread over all cases, so that a single fault does not affect
-/// all of them. The same set of cases has the same scouts. The list is empty if there are at most [`MOST`]
-/// cases.
+/// Returns the indexes of the preflight cases. They are spread over all cases, so that a single fault does not
+/// affect all of them. The same set of cases has the same preflight cases. The list is empty if there are at most
+/// [`MAX_CASES`] cases.
 pub(super) fn preflight_cases(cases: &[Scenario], outcome: &[Option<CaseResult>]) -> Vec<usize> {
     let is_left = |at: &usize| outcome[*at].is_none() && cases[*at].alone != Some(true);
     let left: Vec<usize> = (0..cases.len()).filter(is_left).collect();

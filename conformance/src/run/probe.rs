@@ -54,7 +54,7 @@ pub async fn probe(profile: &Profile, options: &RunOptions) -> ProbeResult {
         Err(error) => return ProbeResult::Unusable(error.to_string()),
     };
     let Ok(transcript) = played.recording.transcript() else {
-        return ProbeResult::Unusable("what it says cannot be recorded".to_owned());
+        return ProbeResult::Unusable("cannot record the output of the agent".to_owned());
     };
     let is_json = |line: &str| serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok();
     if !transcript.received().any(|line| is_json(line.as_str())) {
@@ -62,12 +62,12 @@ pub async fn probe(profile: &Profile, options: &RunOptions) -> ProbeResult {
         let command = options.command.as_ref().or(profile.command.as_ref());
         let hint = command.and_then(|command| relative_argument(command));
         let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-        return ProbeResult::Unusable(format!("the agent does not speak: {end}{hint}"));
+        return ProbeResult::Unusable(format!("no frames from the agent: {end}{hint}"));
     }
     let slowness = (first_output_ms(&played.recording.records) / USUAL_START_MS).clamp(1.0, SLOWEST);
     match detect(&transcript) {
         Ok(guesses) => judge(&guesses, &profile.dialect, slowness, choices(&transcript, &profile.dialect)),
-        Err(stranger) => ProbeResult::Unusable(stranger.to_string()),
+        Err(error) => ProbeResult::Unusable(error.to_string()),
     }
 }
 
@@ -103,13 +103,13 @@ fn judge(
     let of_profile = guesses.iter().find(|guess| guess.spec.id() == dialect);
     match (guesses.first(), of_profile) {
         (Some(best), Some(own)) if best.spec.id() != dialect && best.confidence >= MIN_CONFIDENCE => {
-            let says = format!("the agent speaks {}, not {dialect}", best.spec.id());
+            let message = format!("the agent speaks {}, not {dialect}", best.spec.id());
             let is_of_a_kind =
                 std::mem::discriminant(&best.spec.framing) == std::mem::discriminant(&own.spec.framing);
             if !is_of_a_kind {
-                return ProbeResult::Unusable(says);
+                return ProbeResult::Unusable(message);
             }
-            ProbeResult::Recognized { remark: Some(format!("it seems that {says}")), choices, slowness }
+            ProbeResult::Recognized { remark: Some(format!("it seems that {message}")), choices, slowness }
         }
         _ => ProbeResult::Recognized { remark: None, choices, slowness },
     }
@@ -121,7 +121,7 @@ fn end(records: &[TranscriptRecord]) -> String {
         TranscriptRecord::Control(control) if control.event == "exit" => Some(control),
         _ => None,
     });
-    let Some(last) = last else { return "it did not end".to_owned() };
+    let Some(last) = last else { return "it is still running".to_owned() };
     let code = match last.code.as_option() {
         Some(code) if *code < 0 => format!("ended by signal {}", -code),
         Some(code) => format!("exit code {code}"),

@@ -22,7 +22,7 @@ enum CasePattern {
 #[non_exhaustive]
 pub enum SelectionError {
     /// A pattern is invalid.
-    #[error("`{pattern}` is no pattern: {reason}")]
+    #[error("invalid pattern `{pattern}`: {reason}")]
     Pattern {
         /// The pattern.
         pattern: String,
@@ -30,7 +30,7 @@ pub enum SelectionError {
         reason: String,
     },
     /// A pattern fits no case.
-    #[error("no case fits `{pattern}`; {instead}`list --covers` shows names and what is covered")]
+    #[error("no case matches `{pattern}`; {instead}see `list --covers` for names and covered items")]
     NoMatch {
         /// The pattern.
         pattern: String,
@@ -164,10 +164,10 @@ mod tests {
 
     #[test]
     fn a_pattern_without_a_match_is_an_error() {
-        let nothing = "no case fits `nope`; `list --covers` shows names and what is covered";
+        let nothing = "no case matches `nope`; see `list --covers` for names and covered items";
         assert_eq!(select(&["fork", "nope"]).unwrap_err(), nothing);
-        let near = "no case fits `bahs-abort`; did you mean `bash-abort`? `list --covers` shows names and what is covered";
+        let near = "no case matches `bahs-abort`; did you mean `bash-abort`? see `list --covers` for names and covered items";
         assert_eq!(select(&["bahs-abort"]).unwrap_err().replace(" or `command abort_bash`", ""), near);
-        assert!(select(&["[a"]).unwrap_err().starts_with("`[a` is no pattern: "));
+        assert!(select(&["[a"]).unwrap_err().starts_with("invalid pattern `[a`: "));
     }
 }

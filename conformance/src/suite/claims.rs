@@ -40,7 +40,7 @@ pub(super) fn check(suite: &Suite, profile: &Profile) -> Result<(), SuiteError> 
                 continue;
             }
             let known: Vec<String> = declared.iter().map(|name| (*name).to_owned()).collect();
-            let all = format!("in the profile's `claims.{member}` are names of {}", spec.id());
+            let all = format!("`claims.{member}` of the profile requires names of {}", spec.id());
             return Err(unknown(what, name, &known, &all));
         }
     }
@@ -76,7 +76,7 @@ mod tests {
             (json!({"without_commands": ["abrot"]}), "unknown command `abrot`; did you mean `abort`"),
             (json!({"events": ["agent_ned"]}), "unknown event `agent_ned`; did you mean `agent_end`"),
             (json!({"without_events": ["x"]}), "unknown event `x`; "),
-            (json!({"without": ["tolls"]}), "unknown need `tolls`; there are: arguments, configuration, "),
+            (json!({"without": ["tolls"]}), "unknown need `tolls`; known: arguments, configuration, "),
         ];
         for (claims, wanted) in table {
             let said = checked(claims).unwrap_err();

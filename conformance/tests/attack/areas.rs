@@ -55,7 +55,7 @@ fn tools_hold_with_an_agent_without_a_defect() {
 
 #[test]
 fn tools_find_a_process_that_is_left_behind() {
-    finds("tools", "pi", Some("leaves-a-process"), &[], "processes live on: sleep");
+    finds("tools", "pi", Some("leaves-a-process"), &[], "processes are still running: sleep");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn opal_holds_with_an_agent_without_a_defect() {
 
 #[test]
 fn opal_finds_descriptors_that_are_held() {
-    finds("opal", "opal", Some("keeps-files"), &[], "descriptors; 64 are allowed");
+    finds("opal", "opal", Some("keeps-files"), &[], "descriptors; the limit is 64");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn mcp_holds_with_an_agent_without_a_defect() {
 
 #[test]
 fn mcp_finds_a_process_that_is_left_behind() {
-    finds("mcp", "pi", Some("leaves-a-process"), &[], "processes live on: sleep");
+    finds("mcp", "pi", Some("leaves-a-process"), &[], "processes are still running: sleep");
 }
 
 #[test]
@@ -106,7 +106,10 @@ fn acp_reports_an_agent_without_requests_to_the_editor() {
     let line = spoiled("ignores-the-editor", "--mode acp --provider scripted --script {script}");
     let (code, report) = attacked("acp", "pi", None, &["--acp", &line]);
     assert_eq!((code, &report["outcome"]), (Some(2), &"broken".into()), "{report:#}");
-    assert!(report["reason"].as_str().unwrap().contains("never asked the editor"), "{report:#}");
+    assert!(
+        report["reason"].as_str().unwrap().contains("never requested the file from the editor"),
+        "{report:#}"
+    );
 }
 
 #[test]
@@ -129,7 +132,7 @@ fn web_holds_with_a_page_without_a_defect() {
 fn web_finds_rights_that_a_page_ignores() {
     let line =
         format!("env RIGHTS={{rights}} {} web --no-open --dialect {{dialect}} -- {{agent}}", program());
-    finds("web", "opal", None, &["--web", &line], "[\"--read-only\"] reached the agent");
+    finds("web", "opal", None, &["--web", &line], "reached the agent despite [\"--read-only\"]");
 }
 
 #[test]
@@ -144,12 +147,12 @@ fn an_area_that_is_not_there_is_skipped_with_its_reason() {
     assert_eq!(output.status.code(), Some(0), "{text}");
     for line in [
         "skipped: tools (the agent offers no tools to the model of its profile)",
-        "skipped: opal (a connection of this dialect has one session)",
-        "skipped: mcp (no --mcp is given)",
-        "skipped: subagents (the agent offers its model no tool `task`)",
-        "skipped: acp (no --acp is given)",
-        "skipped: bridge (no --bridge is given)",
-        "skipped: web (no --web is given)",
+        "skipped: opal (the dialect has one session per connection)",
+        "skipped: mcp (--mcp is not given)",
+        "skipped: subagents (the agent does not offer its model the tool `task`)",
+        "skipped: acp (--acp is not given)",
+        "skipped: bridge (--bridge is not given)",
+        "skipped: web (--web is not given)",
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }

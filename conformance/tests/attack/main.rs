@@ -49,13 +49,13 @@ fn an_agent_without_a_defect_holds() {
 #[test]
 fn each_defect_is_found_by_its_attack() {
     for (defect, attack, says) in [
-        ("dies-of-garbage", "lines", "it ended"),
-        ("babbles", "lines", "it said what is no frame: cannot read that"),
-        ("keeps-lines", "lines", "MiB of memory; 150 are allowed"),
+        ("dies-of-garbage", "lines", "the agent ended before"),
+        ("babbles", "lines", "invalid frame from the agent: cannot read that"),
+        ("keeps-lines", "lines", "MiB of memory; the limit is 150 MiB"),
         ("answers-twice", "commands", "was answered 2 times"),
-        ("leaves-a-process", "aborts", "processes live on: sleep"),
-        ("ends-badly", "starts", "one ended with"),
-        ("forgets", "kills", "that were seen finished is lost"),
+        ("leaves-a-process", "aborts", "processes are still running: sleep"),
+        ("ends-badly", "starts", "an agent ended with"),
+        ("forgets", "kills", "completed messages is lost"),
     ] {
         let more: &[&str] = if defect == "keeps-lines" { &["--memory", "150"] } else { &[] };
         let (code, report) = attacked(defect, &[attack], more);
@@ -72,7 +72,7 @@ fn a_wrong_command_line_lists_the_valid_names() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(stderr.contains("there is no attack `kill`; did you mean `kills`?"), "{stderr}");
+    assert!(stderr.contains("unknown attack `kill`; did you mean `kills`?"), "{stderr}");
     let output = Command::new(env!("CARGO_BIN_EXE_agentese-conformance"))
         .args(["attack", "--dialect", "pi", "--", "/no/such/agent"])
         .output()

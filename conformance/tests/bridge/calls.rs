@@ -1,6 +1,6 @@
-//! Check of a front's calls: each call that begins ends once, before the end of its run. A call that an Opal
-//! agent drops after an abort has no events. A bridge sends both events itself, so that a missing event is
-//! never the fault of an agent.
+//! Check of the calls in a bridge's output: each call that begins ends once, before the end of its run. A call
+//! that an Opal agent drops after an abort has no events. A bridge sends both events itself, so that a missing
+//! event is never the fault of an agent.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Output of a front: its events, without their envelopes.
+//! Output of a bridge to its client: its events, without their envelopes.
 
 use agentese::spec::Spec;
 use agentese_conformance::transcript::{Record, Transcript};
@@ -6,7 +6,7 @@ use agentese_protocol::dialects::DIALECTS;
 use agentese_protocol::matching::Matching;
 use serde_json::Value;
 
-/// A frame from the front.
+/// A frame from the bridge.
 pub enum FrontFrame {
     /// An event with its type.
     Event(String, Value),

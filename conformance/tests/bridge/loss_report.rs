@@ -92,13 +92,13 @@ impl UnexplainedDifference {
 pub struct LossReport {
     front: &'static Spec,
     rows: Vec<RowFidelity>,
-    /// Differences of the front from its recordings, with an agent of its own dialect.
+    /// Differences of the dialect's server from its recordings, with an agent of its own.
     known: Vec<ExpectedFailure>,
     /// Observed session, with the positions of frames that are not in the recording; `None` if unknown.
     observed: Option<Transcript>,
 }
 
-/// A frame with its row in the front's dialect.
+/// A frame with its row in the client's dialect.
 struct Frame {
     kind: RowKind,
     row: String,
@@ -115,7 +115,7 @@ impl LossReport {
         Self { front, rows: explain(front, spec(agent)).unwrap(), known: Vec::new(), observed: None }
     }
 
-    /// Adds known differences of the front from its recordings, which occur with any agent.
+    /// Adds known differences of the dialect's server from its recordings, which occur with any agent.
     pub fn with_known(self, known: Vec<ExpectedFailure>) -> Self {
         Self { known, ..self }
     }
@@ -125,14 +125,15 @@ impl LossReport {
         self.observed = observed;
     }
 
-    /// Returns `true` if the front's dialect has a row with this name.
+    /// Returns `true` if the client's dialect has a row with this name.
     pub fn has(&self, name: &str) -> bool {
         name == self.front.edges.parse_command || self.rows.iter().any(|row| row.row == name)
     }
 
     /// Returns `true` if the agent shows the boundaries between the blocks of an answer.
     pub fn shows_block_boundaries(&self) -> bool {
-        let untold = self.rows.iter().filter(|row| row.kind == RowKind::Event).flat_map(|row| &row.untold);
+        let untold =
+            self.rows.iter().filter(|row| row.kind == RowKind::Event).flat_map(|row| &row.missing_members);
         !untold.into_iter().any(|member| member.neutral == PLACE_OF_TEXT)
     }
 
@@ -213,7 +214,7 @@ impl LossReport {
         let shown = [&mismatch.expected, &mismatch.found];
         let frames: Vec<Frame> =
             shown.into_iter().flatten().filter_map(|shown| self.frame(shown, golden)).collect();
-        // A refusal without a command's name belongs to any command that may be refused.
+        // A rejection without a command's name belongs to any command that may be rejected.
         let unnamed = mismatch.found.as_ref().filter(|_| mismatch.expected.is_none());
         if unnamed.is_some_and(|found| self.parse(found).is_some())
             && self.is_refused_otherwise(None, None, golden)
@@ -227,13 +228,14 @@ impl LossReport {
         let successes: Vec<bool> =
             frames.iter().filter_map(|frame| Some(frame.answers.as_ref()?.1)).collect();
         let is_refusal = path == "success" || successes.first() != successes.last();
-        match row.fate {
+        match row.fidelity {
             Fidelity::Lost => true,
             // The presence and the success of an answer.
             _ if frame.kind == RowKind::Command && (path.is_empty() || is_refusal) => {
                 let sent = frame.answers.as_ref().map(|(sent, _)| sent.as_str());
                 sent.is_some_and(|sent| {
-                    sends_any(sent, &row.untaken) || self.is_refused_otherwise(Some(row), Some(sent), golden)
+                    sends_any(sent, &row.unsupported_params)
+                        || self.is_refused_otherwise(Some(row), Some(sent), golden)
                 })
             }
             // The presence, the number and the order of frames.
@@ -241,9 +243,9 @@ impl LossReport {
             _ if KINDS.contains(&path.as_str()) => false,
             // Other differences after a command do not change its failures.
             fate if path.starts_with("error") => {
-                let refuses = row.differs.iter().any(|differs| differs.refuses);
+                let refuses = row.differences.iter().any(|differs| differs.refuses);
                 fate == Fidelity::Approximated
-                    && (row.differs.is_empty() || refuses || !row.untaken.is_empty())
+                    && (row.differences.is_empty() || refuses || !row.unsupported_params.is_empty())
             }
             _ if runs::repeats(&frame.row, &path) => true,
             _ if PROVIDERS.iter().any(|given| is_within(given, &path)) => true,
@@ -255,7 +257,8 @@ impl LossReport {
                     .filter(about)
                     .partition(|member| self.is_set_by_profile(member, mismatch, golden));
                 // An undeclared member does not come from the agent, and has to be right.
-                told.is_empty() && (!given.is_empty() || row.untold.iter().any(|member| about(&member)))
+                told.is_empty()
+                    && (!given.is_empty() || row.missing_members.iter().any(|member| about(&member)))
             }
         }
     }
@@ -266,7 +269,7 @@ impl LossReport {
         let (Some(member), Some(opens)) = (self.front.session_member, self.front.opens_session) else {
             return false;
         };
-        if self.row(RowKind::Command, opens).is_none_or(|row| row.fate == Fidelity::Carried) {
+        if self.row(RowKind::Command, opens).is_none_or(|row| row.fidelity == Fidelity::Carried) {
             return false;
         }
         let opened = golden.records.iter().enumerate().filter_map(|(record, one)| match one {
@@ -319,7 +322,7 @@ impl LossReport {
     }
 
     /// Returns the number of the step, from 1, that waits for an approximated or lost frame. The step may
-    /// also wait for a member of an answer whose refusal the report explains. The agent has to be running,
+    /// also wait for a member of an answer whose rejection the report explains. The agent has to be running,
     /// and has to have answered its commands.
     fn unmet_wait(&self, case: &Scenario, wait: &Mismatch, golden: &Transcript) -> Option<usize> {
         let says = wait.message.as_str();
@@ -330,10 +333,10 @@ impl LossReport {
         if lacks_a_member(says) {
             let wait =
                 Mismatch { expected: self.recorded_answer(wait.found.as_ref()?, golden), ..wait.clone() };
-            let is_told = self.explains(&wait, golden) || self.is_of_another_session(&wait, golden);
-            return is_told.then_some(number);
+            let is_explained = self.explains(&wait, golden) || self.is_of_another_session(&wait, golden);
+            return is_explained.then_some(number);
         }
-        let (_, awaited) = says.split_once("nothing like ")?;
+        let (_, awaited) = says.split_once("no frame like ")?;
         let mut values = serde_json::Deserializer::from_str(awaited).into_iter::<Value>();
         let awaited = values.next()?.ok()?;
         let names = [awaited.pointer("/params/type"), awaited.get("method"), awaited.get("type")];
@@ -342,7 +345,7 @@ impl LossReport {
         });
         let is_other = self.allowed_from(sent_until(case, number, golden) + 1, golden).contains(EVENTS);
         let explained = |row: &RowFidelity| {
-            row.fate != Fidelity::Carried
+            row.fidelity != Fidelity::Carried
                 || (is_other && row.kind == RowKind::Event && !self.ends_runs(&row.row))
         };
         rows.next().is_some_and(explained).then_some(number)

@@ -1,6 +1,6 @@
-//! The suite's cases of a front's dialect, played through `agentese bridge` against agentese in another
-//! dialect. They agree with the recording, or differ only as the loss report of the pair allows.
-#![expect(clippy::print_stdout, reason = "what came of each pair is told")]
+//! The suite's cases of one dialect, played through `agentese bridge` against agentese in another dialect. They
+//! agree with the recording, or differ only as the loss report of the pair allows.
+#![expect(clippy::print_stdout, reason = "the outcome of each pair is printed")]
 
 mod answered;
 mod arguments;
@@ -89,9 +89,9 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
             println!("{}", judged.recording.as_ref().map(frame_listing).unwrap_or_default());
         }
         let observed = judged.recording.as_ref().map(|recording| recording.transcript().unwrap());
-        let tells_blocks = report.shows_block_boundaries();
+        let shows_blocks = report.shows_block_boundaries();
         let by_itself = |told| {
-            let pieces = pieces::missing_texts(told, tells_blocks).into_iter();
+            let pieces = pieces::missing_texts(told, shows_blocks).into_iter();
             pieces.chain(runs::wrong(told)).chain(calls::unended(pair.front, told))
         };
         let mut by_itself = observed.iter().flat_map(by_itself).collect::<Vec<_>>();
@@ -203,7 +203,7 @@ async fn cases_agree_with_the_recording_or_differ_as_reported() {
     assert!(wrong.is_empty(), "the loss report does not explain this:\n{}", wrong.join("\n"));
 }
 
-/// The bridge also excuses the known differences of our fronts from their recordings with agents of their
+/// The bridge tests also permit the known differences of our servers from their recordings with agents of their
 /// own. Lines of such a list about whole frames have to name the row.
 #[test]
 fn known_failures_of_fronts_name_a_path_or_a_row() {

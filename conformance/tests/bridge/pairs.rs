@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::arguments;
 use crate::loss_report::{CONTINUED_RUN, ORDER, USER_INPUT_CHECK, command, sends, sends_any};
 
-/// The dialect of a front, and the dialect of the agent behind it.
+/// The dialect of the client, and the dialect of the agent behind the bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pair {
     pub front: &'static str,
@@ -49,26 +49,26 @@ impl Pair {
         // The model's usage, its thinking and the size of a compaction do not depend on dialects.
         adopt_models(&mut profile, &front);
         profile.dialect = front.dialect;
-        // A front of pi ends with its run; after a case that broke off, the run lasts as long as its tools.
+        // A server of pi ends with its run; after a case that broke off, the run lasts as long as its tools.
         profile.exit_grace_ms = Some(EXIT_GRACE_MS);
         // The suite finds this agent's choices with its first question.
         profile.choices = None;
         profile
     }
 
-    /// Returns the front's dialect with its revision.
+    /// Returns the client's dialect with its revision.
     pub fn front_id(&self, suite: &Suite) -> String {
         suite.profile(&format!("agentese-{}", self.front)).unwrap().dialect
     }
 
-    /// Returns the front's known differences from its recordings with an agent of its own.
+    /// Returns the known differences of the dialect's server from its recordings with an agent of its own.
     pub fn known(&self, suite: &Suite) -> Vec<ExpectedFailure> {
         let front = suite.profile(&format!("agentese-{}", self.front)).unwrap();
         let file = front.expected_failures.and_then(|name| suite.expected(&name).unwrap());
         file.map(|file| file.failures).unwrap_or_default()
     }
 
-    /// Returns the playable cases of the front's dialect.
+    /// Returns the playable cases of the client's dialect.
     pub fn cases(&self, suite: &Suite) -> Vec<Scenario> {
         let front = suite.profile(&format!("agentese-{}", self.front)).unwrap();
         let cases = suite.cases(&front.dialect).unwrap();
@@ -98,7 +98,7 @@ impl Pair {
     /// compaction.
     fn waiting_for_the_end(case: Scenario, rows: &[RowFidelity]) -> Scenario {
         let goes_on = |row: &RowFidelity| {
-            row.differs.iter().any(|one| one.places.iter().any(|place| place == CONTINUED_RUN))
+            row.differences.iter().any(|one| one.places.iter().any(|place| place == CONTINUED_RUN))
         };
         if !rows.iter().any(goes_on) {
             return case;
@@ -134,14 +134,14 @@ impl Pair {
         Suite::at(folder)
     }
 
-    /// Returns `true` if a bridge refuses the line, because some readers treat it as two commands. Agents
+    /// Returns `true` if a bridge rejects the line, because some readers treat it as two commands. Agents
     /// accept one of them.
     fn rejects(&self, line: &str) -> bool {
         let front = agentese::dynamic::spec(self.front).unwrap();
         strict::client_frame(front, line).is_err_and(StrictError::is_ambiguity)
     }
 
-    /// Removes the lines that a bridge refuses from a case.
+    /// Removes the lines that a bridge rejects from a case.
     fn without_refused_lines(&self, case: Scenario) -> Scenario {
         let mut written = serde_json::to_value(case).unwrap();
         let is_refused = |step: &Value| step["raw"].as_str().is_some_and(|line| self.rejects(line));
@@ -149,7 +149,7 @@ impl Pair {
         serde_json::from_value(written).unwrap()
     }
 
-    /// Removes the lines that a bridge refuses, and their answers, from a recording.
+    /// Removes the lines that a bridge rejects, and their answers, from a recording.
     fn without_refused_records(&self, text: &str) -> String {
         let mut refused = Vec::new();
         let is_kept = |record: &&str| {
@@ -177,7 +177,7 @@ impl Pair {
         renamed
     }
 
-    /// Replaces the tool names of the front's dialect with the agent's in JSON; `mark` is the quote around
+    /// Replaces the tool names of the client's dialect with the agent's in JSON; `mark` is the quote around
     /// strings.
     fn renamed(&self, text: String, mark: &str) -> String {
         let (from, to) = (shell(self.front), shell(self.agent));
@@ -195,7 +195,7 @@ const API: &[&str] = &["api", "baseUrl"];
 /// Member for a model's thinking.
 const THINKING_MEMBER: &str = "reasoning";
 
-/// Gives an agent the API, the thinking of each model, and the compaction settings of the front's profile.
+/// Gives an agent the API, the thinking of each model, and the compaction settings of the client dialect's profile.
 fn adopt_models(profile: &mut Profile, front: &Profile) {
     let written = |profile: &Profile| serde_json::to_value(profile).unwrap();
     let mut own = written(profile);
@@ -271,9 +271,9 @@ fn only_user_input(mut case: Scenario, rows: &[RowFidelity]) -> Scenario {
         sends(&case).any(|(_, line)| of(&line).is_some_and(|row| is_one(row, &line)))
     };
     let is_moved =
-        sends_one(&|row, _| row.differs.iter().any(|one| one.places.iter().any(|place| place == ORDER)));
+        sends_one(&|row, _| row.differences.iter().any(|one| one.places.iter().any(|place| place == ORDER)));
     let loses_images = sends_one(&|row, line| {
-        row.untaken.iter().any(|param| param == IMAGES) && sends_any(line, &[IMAGES.to_owned()])
+        row.unsupported_params.iter().any(|param| param == IMAGES) && sends_any(line, &[IMAGES.to_owned()])
     });
     for check in case.requests.iter_mut().flatten() {
         let mut last = check.expect["messages"]["$last"].clone();
@@ -339,7 +339,7 @@ fn the_model_calls_the_agents_shell_and_receives_the_user_input() {
         assert_eq!(
             words["expect"]["messages"].as_object().unwrap().len(),
             1,
-            "how many there are is the agent's"
+            "the agent determines their number"
         );
     }
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Check of a front's runs. Runs, turns and messages begin and end in order, and repeated messages equal the
-//! original ones. A bridge makes all of that itself, so that an error is never the fault of an agent.
+//! Check of the runs in a bridge's output. Runs, turns and messages begin and end in order, and repeated messages
+//! equal the original ones. A bridge makes all of that itself, so that an error is never the fault of an agent.
 
 use agentese_conformance::transcript::Transcript;
 use serde_json::Value;

@@ -67,10 +67,7 @@ async fn play(arguments: &[&str], name: &str) -> Judgement {
     cases.retain(|case| case.name == name);
     let program = example("broken_driver");
     let driver: Vec<&str> = std::iter::once(program.as_str()).chain(arguments.iter().copied()).collect();
-    judge(&cases, &extra, &client(&driver, 0.5))
-        .await
-        .pop()
-        .unwrap_or_else(|| panic!("there is no case {name}"))
+    judge(&cases, &extra, &client(&driver, 0.5)).await.pop().unwrap_or_else(|| panic!("no case {name}"))
 }
 
 #[tokio::test]
@@ -116,8 +113,8 @@ async fn a_driver_that_does_not_start_is_no_verdict_on_the_client() {
     let (mut cases, extra) = cases("pi");
     cases.retain(|case| case.name == TEXT);
     for (driver, says) in [
-        (&["/no/such/driver"][..], "the driver: "),
-        (&["sh", "-c", "echo broken >&2; exit 3"][..], "last on its stderr: broken"),
+        (&["/no/such/driver"][..], "the driver does not start: "),
+        (&["sh", "-c", "echo broken >&2; exit 3"][..], "last line of stderr: broken"),
     ] {
         let judged = judge(&cases, &extra, &client(driver, 0.5)).await.pop().unwrap();
         assert_eq!(verdict(&judged), Verdict::Inconclusive);

@@ -34,7 +34,7 @@ async fn passes(dialect: &str, client_only: usize, least: usize) {
         assert_eq!(
             failure_texts(judged).len(),
             1,
-            "{dialect}/{} says why it is none for clients",
+            "{dialect}/{} has a reason for its exclusion",
             judged.case.name
         );
     }

@@ -1,4 +1,4 @@
-//! No circles of imports: the files of a crate stand in an order in which each one imports only from those below it.
+//! No circles of imports: the files of a crate have an order in which each one imports only from the ones below it.
 //!
 //! An arrow leads from a file to each file that defines a name which its code contains: in `use`, in an expression, a type, a
 //! pattern, an attribute or an argument of a macro. Renames, groups, globs and re-exports are followed to the definition.
@@ -151,7 +151,7 @@ fn files_do_not_import_each_other_through_reexports() {
     }
 }
 
-/// Returns the circles of a made-up crate, in which each file stands behind its path in brackets.
+/// Returns the circles of a made-up crate, in which each file follows its path in brackets.
 fn circles(text: &str, facades: Facades) -> Vec<Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
     for part in text.split("\n[").skip(1) {

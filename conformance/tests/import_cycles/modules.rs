@@ -1,4 +1,4 @@
-//! The modules of a crate as they stand in its files: names that they define, names that they import, and the paths that
+//! The modules of a crate as written in its files: names that they define, names that they import, and the paths that
 //! their code contains. Code that only tests compile is left out.
 
 use std::collections::BTreeMap;

@@ -94,12 +94,12 @@ impl<'a> Resolver<'a> {
     /// Returns the targets of each import, each glob and each path of a module.
     fn named(&self, number: usize, module: &Module) -> Vec<(String, Targets)> {
         let mut named = Vec::new();
-        // A re-export stands for its users, who are followed through it.
+        // A re-export represents its users, which are followed through it.
         for (place, import) in module.imports.iter().enumerate().filter(|(_, import)| !import.is_reexport) {
             let mut search = Search { imports: vec![(number, place)], ..Search::default() };
             named.push((import.path.join("::"), self.follow(number, &import.path, &mut search)));
         }
-        // The glob of a module draws arrows when its names are used; that of an enum stands for its variants.
+        // The glob of a module draws arrows when its names are used; that of an enum represents its variants.
         for (glob, targets) in module.globs.iter().zip(&self.globs[number]) {
             named.push((format!("{}::*", glob.join("::")), targets.clone()));
         }

@@ -62,7 +62,7 @@ fn is_mark(token: &TokenTree, mark: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
 }
 
-/// Returns the names behind `struct`, `fn` and the like in the arguments of a macro that stands for items.
+/// Returns the names behind `struct`, `fn` and the like in the arguments of a macro that represents items.
 pub fn definitions(stream: TokenStream) -> Vec<(String, Kind)> {
     let mut defined = Vec::new();
     let mut kind = None;
@@ -84,7 +84,7 @@ pub fn definitions(stream: TokenStream) -> Vec<(String, Kind)> {
     defined
 }
 
-/// Returns the paths that stand in quotes.
+/// Returns the paths in quotes.
 pub fn quoted(stream: TokenStream) -> Vec<Segments> {
     let literal = |token: TokenTree| match token {
         TokenTree::Literal(literal) => syn::parse_str::<syn::LitStr>(&literal.to_string()).ok(),

@@ -90,7 +90,7 @@ fn is_clean(agent: &Agent) {
 type Mistake = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 fn is_named(agent: &Agent, (what, from, to, words): &Mistake) {
-    assert_eq!(agent.text.matches(from).count(), 1, "{what}: `{from}` has to stand there once");
+    assert_eq!(agent.text.matches(from).count(), 1, "{what}: `{from}` must occur once");
     let options = ["--patience", PATIENCE, "--only", "plain-*", "prompt-text-anthropic"];
     let Some((report, first)) = played(agent, &agent.text.replace(from, to), &options) else { return };
     assert_eq!(report["exit_code"], 1, "{what}");

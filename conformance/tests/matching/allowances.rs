@@ -16,7 +16,7 @@ fn each_allowance_permits_its_difference_and_rejects_a_near_miss() {
     for Row { dialect, allowance, golden, holds, misses } in pi().into_iter().chain(others()) {
         let held = compared(dialect, &golden, &holds);
         assert_eq!(failure_lines(&held), Vec::<String>::new(), "{dialect} {allowance} does not hold");
-        assert_eq!(allowed(&held), [allowance], "{dialect} {allowance} is not what holds");
+        assert_eq!(allowed(&held), [allowance], "{dialect} {allowance} is not the applied allowance");
         let missed = compared(dialect, &golden, &misses);
         assert!(
             !failure_lines(&missed).is_empty(),
@@ -39,7 +39,7 @@ fn documented_arguments_may_not_be_rejected() {
         &open(failure(Some("s"), "switch_session", "no")),
     );
     assert_eq!(failure_lines(&found), ["must answers success"]);
-    // A refusal excuses only unchanged values, and only until the next success.
+    // A rejection permits only unchanged values, and only until the next success.
     let never = |answer: Value, queue: &str| set_mode("never", answer, queue);
     let set = || {
         command_and_answer(

@@ -230,7 +230,7 @@ fn lines(
 }
 
 #[test]
-#[allow(clippy::print_stdout, reason = "what was counted is shown with --nocapture")]
+#[allow(clippy::print_stdout, reason = "the counts are shown with --nocapture")]
 fn removals_repetitions_and_changes_are_noticed() {
     let suite = Suite::embedded();
     let mut rates = Rates::default();

@@ -42,7 +42,7 @@ fn a_missing_frame_is_rendered_as_nothing() {
     let [failure] = failures(&compared)[..] else { panic!("{:?}", compared.findings) };
     let Outcome::Failed(mismatch) = &failure.outcome else { panic!("{failure:?}") };
     insta::assert_snapshot!(render(mismatch), @r#"
-    `turn_start` never came
+    missing event `turn_start`
       before      0 ← {"type":"agent_start"}
       expected    1 ← {"type":"turn_start"}
       found    nothing

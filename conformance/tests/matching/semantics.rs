@@ -365,5 +365,5 @@ fn ten_thousand_frames_are_compared_in_little_time() {
     let (sender, over) = std::sync::mpsc::channel();
     std::thread::spawn(move || sender.send(failure_lines(&compared("pi", &golden, &observed))));
     // A quadratic comparison would take minutes.
-    assert!(!over.recv_timeout(LONG).expect("it takes too long").is_empty());
+    assert!(!over.recv_timeout(LONG).expect("the comparison takes too long").is_empty());
 }

@@ -96,7 +96,7 @@ async fn a_wait_that_times_out_ends_the_case_and_the_agent() {
     let agent = shell("cat >/dev/null");
     let steps = json!([{"wait": {"type": "never"}, "timeout_ms": 50}, {"send": {"not": "sent"}}]);
     let played = run(&case(steps), &agent).await;
-    let reason = r#"step 0: nothing like {"type":"never"} within 50 ms: the time is over"#;
+    let reason = r#"step 0: no frame like {"type":"never"} within 50 ms: timeout"#;
     assert_eq!(played.broke_off.as_deref(), Some(reason));
     assert_eq!(outline(&played), ["ctl player_error", "ctl stdin_closed", "ctl exit 0"]);
 }
@@ -248,7 +248,7 @@ async fn a_line_goes_in_pieces_of_a_size() {
 async fn an_unplayable_case_is_reported_before_the_agent_starts() {
     let agent = shell("touch started");
     let table = [
-        (json!([{"wait": {"a": {"$foo": 1}}}]), "step 0: `$foo` is not a pattern operator"),
+        (json!([{"wait": {"a": {"$foo": 1}}}]), "step 0: unknown pattern operator `$foo`"),
         (json!([{"bytes": ["?"]}]), "step 0: invalid symbol 63, offset 0."),
     ];
     for (steps, wanted) in table {
@@ -262,7 +262,7 @@ async fn an_unplayable_case_is_reported_before_the_agent_starts() {
     let mut setup = case(json!([]));
     setup.setup = Some(vec!["echo broken; exit 4".to_owned()]);
     let error = play(&setup, &agent, &PlayOptions::default()).await.unwrap_err();
-    assert_eq!(error.to_string(), "the setup command `echo broken; exit 4` fails: exit status: 4: broken");
+    assert_eq!(error.to_string(), "the setup command `echo broken; exit 4` failed: exit status: 4: broken");
 }
 
 /// The step waits for the request itself, not for a fixed time.
@@ -300,5 +300,5 @@ async fn a_step_waits_for_a_request_to_the_model() {
     assert_eq!(run(&with(steps), &embedded).await.broke_off, None);
 
     let error = play(&case(json!([{"model_asked": 1}])), &agent, &PlayOptions::default()).await.unwrap_err();
-    assert_eq!(error.to_string(), "step 0 waits until the model is asked, and the case has no model");
+    assert_eq!(error.to_string(), "step 0 waits for a request to the model, but the case has no model");
 }

@@ -59,13 +59,13 @@ fn a_stale_line_fails_the_run() {
     let table: [(&[(&str, &str)], &str); 6] = [
         (
             &[known, ("good", "expect answers")],
-            "`expect answers` at success of good does not fail any more, take its line out",
+            "`expect answers` at success of good no longer fails; remove its line",
         ),
-        (&[known, ("good", "nope")], "good has no check `nope`; it has end, expect answers, frames,"),
-        (&[known, ("nope", "expect answers")], "there is no case nope"),
-        (&[known, known], "`expect answers` of bad stands there twice"),
-        (&[known, ("other", "expect answers")], "other is not applicable, take its lines out"),
-        (&[known, ("bad", "leaks")], "`leaks` at success of bad does not fail any more, take its line out"),
+        (&[known, ("good", "nope")], "unknown check `nope` of good; known: end, expect answers, frames,"),
+        (&[known, ("nope", "expect answers")], "unknown case nope"),
+        (&[known, known], "duplicate line for `expect answers` of bad"),
+        (&[known, ("other", "expect answers")], "other is not applicable; remove its lines"),
+        (&[known, ("bad", "leaks")], "`leaks` at success of bad no longer fails; remove its line"),
     ];
     for (file, wanted) in table {
         let (report, code) = run(&lines(file), &[]);

@@ -44,9 +44,9 @@ fn an_interruption_ends_the_agents_and_reports() {
     assert_eq!(verdicts(&report).join(", "), "first inconclusive, second inconclusive");
     assert_eq!(
         (&report["interrupted"], &report["cases"][0]["reason"]),
-        (&true.into(), &"it was interrupted".into())
+        (&true.into(), &"the run was interrupted".into())
     );
-    assert_eq!(report["cases"][1]["reason"], "the run was interrupted before");
+    assert_eq!(report["cases"][1]["reason"], "the run was interrupted before this case");
     let stat = std::fs::read_to_string(format!("/proc/{agent}/stat")).unwrap_or_default();
-    assert!(stat.is_empty() || stat.contains(") Z "), "the agent goes on: {stat}");
+    assert!(stat.is_empty() || stat.contains(") Z "), "the agent still runs: {stat}");
 }

@@ -15,7 +15,10 @@ fn all_is_well() {
     let output = suite.run(&[]);
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
-    assert!(said.contains("not applicable  two: it needs extensions, and the agent has none\n"), "{said}");
+    assert!(
+        said.contains("not applicable  two: the case requires extensions, which the agent lacks\n"),
+        "{said}"
+    );
     assert!(
         said.contains("2 cases of pi@0.55 against shell in ")
             && said.contains(": 1 pass, 0 fail, 1 not applicable")
@@ -76,15 +79,15 @@ fn only_selected_cases_are_played() {
     let output = suite.run(&["--only", "nope"]);
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
-    assert_eq!(said, "error: no case fits `nope`; `list --covers` shows names and what is covered\n");
+    assert_eq!(said, "error: no case matches `nope`; see `list --covers` for names and covered items\n");
 }
 
 /// An agent that cannot be judged must never pass.
 #[test]
 fn a_silent_agent_is_inconclusive() {
     let table = [
-        ("echo no such dialect >&2; exit 3", "the agent does not speak: exit code 3: no such dialect"),
-        ("echo hello; cat >/dev/null", "the agent does not speak: exit code 0"),
+        ("echo no such dialect >&2; exit 3", "no frames from the agent: exit code 3: no such dialect"),
+        ("echo hello; cat >/dev/null", "no frames from the agent: exit code 0"),
         (
             r#"while read -r line; do echo '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}'; done"#,
             "the agent speaks opal@0.1, not pi@0.55",
@@ -116,7 +119,7 @@ fn a_case_that_the_suite_cannot_play_is_inconclusive() {
     let (report, code) = suite.report(&[]);
     assert_eq!((verdicts(&report).join(", "), code), ("bad inconclusive, good pass".to_owned(), 2));
     let reason = report["cases"][0]["reason"].as_str().unwrap();
-    assert_eq!(reason, "the setup command `echo broken; exit 4` fails: exit status: 4: broken");
+    assert_eq!(reason, "the setup command `echo broken; exit 4` failed: exit status: 4: broken");
 }
 
 #[test]
@@ -130,7 +133,7 @@ fn a_case_has_its_time() {
     assert_eq!((verdicts(&report).join(", "), code), ("slow fail".to_owned(), 1));
     let checks = report["cases"][0]["checks"].as_array().unwrap();
     let scenario = checks.iter().find(|check| check["check"] == "scenario").unwrap();
-    assert_eq!(scenario["says"], "the case took longer than 0.4 s; the agent said nothing at all");
+    assert_eq!(scenario["says"], "the case took longer than 0.4 s; the agent sent no line");
 }
 
 #[test]
@@ -143,7 +146,7 @@ fn a_wrong_command_line_is_one_line_and_exit_code_2() {
         (&["--timeout", "-1"], "unexpected argument '-1'"),
         (&["--profile", "nope"], "unknown profile `nope`"),
         (&["--expected", "/nope.json"], "cannot read /nope.json"),
-        (&["--only", "[a"], "`[a` is no pattern: "),
+        (&["--only", "[a"], "invalid pattern `[a`: "),
     ];
     for (arguments, wanted) in table {
         let output = suite.run(arguments);
@@ -216,7 +219,7 @@ fn an_echo_is_no_agent() {
     let output = suite.run(&[]);
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    let line = "inconclusive  no case could be judged: not an agent: it sends back what it is sent\n";
+    let line = "inconclusive  no case could be judged: not an agent: the program echoes its input\n";
     assert!(said.contains(line), "{said}");
 }
 
@@ -300,13 +303,16 @@ fn low_coverage_is_reported_and_may_fail_the_run() {
         suite.case(name, &json!({"needs": ["extensions"]}));
     }
     let (report, code) = suite.report(&[]);
-    let note = "little was judged: 25 % of the cases; the rest is not applicable or inconclusive";
+    let note = "only 25 % of the cases were judged; the others are not applicable or inconclusive";
     assert_eq!((report["notes"][0].as_str(), code), (Some(note), 0));
     let (report, code) = suite.report(&["--min-coverage", "26"]);
-    let note = "too little was judged: 25 % of the cases, and 26 % are demanded";
+    let note = "only 25 % of the cases were judged; --min-coverage requires 26 %";
     assert_eq!((report["notes"][0].as_str(), code, &report["exit_code"]), (Some(note), 2, &json!(2)));
     assert_eq!(suite.report(&["--min-coverage", "25"]).1, 0);
-    assert!(text(&suite.run(&["--min-coverage", "26"]).stdout).contains("NOTE  too little was judged"));
+    assert!(
+        text(&suite.run(&["--min-coverage", "26"]).stdout)
+            .contains("NOTE  only 25 % of the cases were judged; --min-coverage requires 26 %")
+    );
 }
 
 /// A claimed command that no case sends is reported.
@@ -317,7 +323,7 @@ fn claimed_commands_without_a_case_are_reported() {
     claiming["claims"]["commands"] = json!(["abort", "get_state"]);
     suite.write("profiles/pi.json", &claiming);
     suite.case("one", &json!({}));
-    let note = "claimed, and exercised by no case that is applicable: get_state";
+    let note = "claimed, but not exercised by any applicable case: get_state";
     assert_eq!(suite.report(&[]).0["notes"], json!([note]));
 }
 

@@ -58,10 +58,10 @@ fn a_crash_is_no_timeout() {
     assert_eq!(report["totals"]["fail"], 12, "{report}");
 }
 
-/// A case that gave up its place takes one again when its agent answers, and no other case begins meanwhile.
+/// A case that released its slot takes one again when its agent answers, and no other case begins meanwhile.
 #[tokio::test]
 async fn a_case_reacquires_its_slot_after_a_wait() {
-    // The waiting case's agent answers only after the next case has sent its command: the place was free for
+    // The waiting case's agent answers only after the next case has sent its command: the slot was free for
     // that case.
     let folder = tempfile::tempdir().unwrap();
     let next = folder.path().join("next").display().to_string();

@@ -55,6 +55,6 @@ fn schemas_accept_frames_of_real_agents() {
         refused
             .push_str(&format!("{} {} {}: there is no such frame, or it is accepted\n", key.0, key.1, key.2));
     }
-    assert!(frames > 9_000, "only {frames} frames were looked at");
+    assert!(frames > 9_000, "only {frames} frames were checked");
     assert!(refused.is_empty(), "schema and recordings disagree:\n{refused}");
 }

@@ -1,6 +1,6 @@
 //! Tests of the published schemas against the frames of real agents.
 
-#![allow(clippy::print_stdout, reason = "what was counted is shown with --nocapture")]
+#![allow(clippy::print_stdout, reason = "the counts are shown with --nocapture")]
 
 mod accept;
 mod exceptions;

@@ -17,7 +17,7 @@ const MAPPINGS: &[CommandMapping] = &[
     mapping(Intent::OpenSession, "session/load").params(OPENS),
     mapping(Intent::OpenSession, "session/resume")
         .params(OPENS)
-        .divergences(&[divergence("what was said before is not told")]),
+        .divergences(&[divergence("the agent does not send earlier messages")]),
     mapping(Intent::DeleteSession, "session/delete").params(OPENS),
     mapping(Intent::SetModel, "session/set_config_option")
         .params(&[("value", from("id"))])
@@ -27,18 +27,18 @@ const MAPPINGS: &[CommandMapping] = &[
         .divergences(&[divergence("levels are the values of an option")]),
     mapping(Intent::Models, "session/new").divergences(&[divergence("models are the values of an option")]),
     mapping(Intent::Commands, "session/new")
-        .divergences(&[divergence("the commands are told when the session is open")]),
+        .divergences(&[divergence("the agent sends the commands when the session is open")]),
 ];
 
-const CONNECTION: &str = "it is about the connection, not about the agent";
+const CONNECTION: &str = "it concerns the connection, not the agent";
 
 const DIALECT_ONLY: &[DialectOnly] = &[
     by_adapter("initialize", CONNECTION),
     by_adapter("authenticate", CONNECTION),
     by_adapter("logout", CONNECTION),
     by_adapter("$/cancel_request", CONNECTION),
-    by_adapter("session/list", "the agent is asked, or the files of its sessions are read"),
-    by_adapter("session/close", "the agent of the session is ended"),
+    by_adapter("session/list", "the adapter requests the sessions from the agent, or reads their files"),
+    by_adapter("session/close", "the adapter ends the agent of the session"),
     dialect_only("session/set_mode", "no dialect has modes of a session"),
 ];
 

@@ -71,7 +71,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            (-32000) AuthRequired "Authentication required" => "somebody has to sign in first";
+            (-32000) AuthRequired "Authentication required" => "the user has not logged in";
         }
         example {"cwd": "/home/user/project", "mcpServers": []} -> {"sessionId": "sess_1"};
     }

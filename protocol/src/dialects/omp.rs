@@ -38,7 +38,7 @@ protocol! {
         timeout: Never;
         errors {
             AgentBusy "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
-                => "the agent is working and `streamingBehavior` is missing";
+                => "the agent is busy and `streamingBehavior` is missing";
         }
         example {"message": "Summarize this repo"};
     }
@@ -141,9 +141,9 @@ protocol! {
         lane: Session;
         timeout: Never;
         errors {
-            AlreadyCompacted "Failed to parse command: Already compacted" => "nothing was said since the last compaction" [until "omp@18.2"];
+            AlreadyCompacted "Failed to parse command: Already compacted" => "the conversation has no new messages since the last compaction" [until "omp@18.2"];
             NothingToCompact "Failed to parse command: Nothing to compact (session too small)" => "there is nothing to summarise" [until "omp@18.2"];
-            AlreadyCompacted "Already compacted" => "nothing was said since the last compaction" [since "omp@18.2"];
+            AlreadyCompacted "Already compacted" => "the conversation has no new messages since the last compaction" [since "omp@18.2"];
             NothingToCompact "Nothing to compact (session too small)" => "there is nothing to summarise" [since "omp@18.2"];
         }
         example {"customInstructions": "Focus on code changes"} -> {
@@ -156,8 +156,8 @@ protocol! {
         answer: Done;
         lane: Session;
         errors {
-            SessionNotInFile "Failed to parse command: Cannot export in-memory session to HTML" => "the session is not kept in a file" [until "omp@18.2"];
-            SessionNotInFile "Cannot export in-memory session to HTML" => "the session is not kept in a file" [since "omp@18.2"];
+            SessionNotInFile "Failed to parse command: Cannot export in-memory session to HTML" => "the session is not stored in a file" [until "omp@18.2"];
+            SessionNotInFile "Cannot export in-memory session to HTML" => "the session is not stored in a file" [since "omp@18.2"];
         }
         example {"outputPath": "/tmp/session.html"} -> {"path": "/tmp/session.html"};
     }
@@ -171,8 +171,8 @@ protocol! {
         run: Replaces;
         lane: Session;
         errors {
-            EntryNotFound "Failed to parse command: Invalid entry ID for branching" => "there is no such message of the user" [until "omp@18.2"];
-            EntryNotFound "Invalid entry ID for branching" => "there is no such message of the user" [since "omp@18.2"];
+            EntryNotFound "Failed to parse command: Invalid entry ID for branching" => "no message of the user has that id" [until "omp@18.2"];
+            EntryNotFound "Invalid entry ID for branching" => "no message of the user has that id" [since "omp@18.2"];
         }
         example {"entryId": "abc123"} -> {"text": "The original prompt text...", "cancelled": false};
     }
@@ -356,7 +356,7 @@ const REVISIONS: &[Revision] = &[
     },
     Revision {
         name: "13.19",
-        document: "omp, docs/rpc.md (12.7.6), and what omp 13.19.0 sends",
+        document: "omp, docs/rpc.md (12.7.6), and recorded frames of omp 13.19.0",
         parent: Some("0.55"),
         edges: EDGES,
         run_end: RUN_END,

@@ -59,7 +59,7 @@ pub const OPAL: Dialect = Dialect {
     events_open: true,
     event_members: &[Field {
         name: "session_id",
-        doc: "The session that the event belongs to.",
+        doc: "Id of the session of the event.",
         presence: Presence::Required,
         ty: Ty::String,
         span: Span::ALWAYS,
@@ -100,14 +100,14 @@ pub const OPAL: Dialect = Dialect {
             code: Some(-32602),
             kind: "MissingParameters",
             text: "Missing required param: {param}",
-            when: "the one parameter that is needed is missing",
+            when: "the only required parameter is missing",
             span: Span::ALWAYS,
         },
         ErrorText {
             code: Some(-32602),
             kind: "InvalidParameters",
             text: "Invalid params of {method}: {reason}",
-            when: "a parameter has another type, or a value that it cannot have",
+            when: "a parameter has the wrong type or an invalid value",
             span: Span::ALWAYS,
         },
         ErrorText {

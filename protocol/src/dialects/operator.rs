@@ -43,7 +43,7 @@ protocol! {
         lane: Immediate;
         timeout: Never;
         errors {
-            AgentBusy "Agent is busy (phase='{phase}'). Wait for the current operation to finish." => "a turn is going on" [until "operator@live"];
+            AgentBusy "Agent is busy (phase='{phase}'). Wait for the current operation to finish." => "a turn is in progress" [until "operator@live"];
             MissingParameters "'message' is required" => "the prompt is missing or empty" [since "operator@live"];
         }
         example {"text": "explain this file"};
@@ -60,7 +60,7 @@ protocol! {
         lane: Immediate;
         timeout: Never;
         errors {
-            AgentBusy "Agent is busy (phase='{phase}'). Wait for the current operation to finish." => "a turn is going on" [until "operator@live"];
+            AgentBusy "Agent is busy (phase='{phase}'). Wait for the current operation to finish." => "a turn is in progress" [until "operator@live"];
             NoSession "No active session" => "there is no session" [since "operator@live"];
         }
         example {"custom_instructions": "be short"};
@@ -93,7 +93,7 @@ protocol! {
         run: Replaces;
         lane: Immediate;
         errors {
-            EntryNotFound "\"Entry '{entry_id}' not found in session.\"" => "there is no such entry";
+            EntryNotFound "\"Entry '{entry_id}' not found in session.\"" => "no entry has that id";
             MissingParameters "'entry_id' is required" => "the entry is missing or empty" [since "operator@live"];
         }
         example {"entry_id": "aaaa1111"} -> {"entry_id": "aaaa1111", "cancelled": false};
@@ -110,7 +110,7 @@ protocol! {
         run: Replaces;
         lane: Immediate;
         errors {
-            SessionFileNotFound "session file not found: {session_file}" => "there is no such file" [until "operator@live"];
+            SessionFileNotFound "session file not found: {session_file}" => "the file does not exist" [until "operator@live"];
             MissingParameters "'session_path' is required" => "the file is missing or empty" [since "operator@live"];
         }
         example {"session_file": "/path/to/session.jsonl"} -> {"cancelled": false};

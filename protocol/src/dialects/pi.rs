@@ -99,7 +99,7 @@ const REVISIONS: &[Revision] = &[
     },
     Revision {
         name: "1.6",
-        document: "pi, docs/rpc-commands.md and what it sends (1.6.0)",
+        document: "pi, docs/rpc-commands.md and recorded frames (1.6.0)",
         parent: None,
         edges: Edges { end_of_input: EndOfInput::Abort, ..EDGES },
         run_end: RUN_END,
@@ -156,7 +156,7 @@ pub const PI: Dialect = Dialect {
             code: None,
             kind: "InvalidLine",
             text: "Failed to parse command: {reason}",
-            when: "the line is not a JSON object, or a member is missing or wrong",
+            when: "the line is not a JSON object, or a member is missing or invalid",
             span: Span::ALWAYS,
         },
     ],

@@ -12,8 +12,8 @@ impl IntentSpec {
         IntentSpec { params, ..self }
     }
 
-    const fn results(self, gives: &'static [ResultSpec]) -> Self {
-        IntentSpec { results: gives, ..self }
+    const fn results(self, results: &'static [ResultSpec]) -> Self {
+        IntentSpec { results, ..self }
     }
 }
 
@@ -34,155 +34,155 @@ const fn result(name: &'static str, doc: &'static str) -> ResultSpec {
     ResultSpec { name, doc }
 }
 
-const TEXT: Param = required("text", Kind::Text, "The words.");
-const IMAGES: Param = optional("images", Kind::Images, "Images that go with them.");
-const MODE: &[Param] = &[required("mode", Kind::Text, "The mode, as the settings of the state name it.")];
-const ENABLED: &[Param] = &[required("enabled", Kind::Flag, "Whether it is on.")];
+const TEXT: Param = required("text", Kind::Text, "The text of the input.");
+const IMAGES: Param = optional("images", Kind::Images, "The images of the input.");
+const MODE: &[Param] = &[required("mode", Kind::Text, "The mode, as in the settings of the state.")];
+const ENABLED: &[Param] = &[required("enabled", Kind::Flag, "`true` to switch it on.")];
 const OUTCOME: &[ResultSpec] = &[result(
     "outcome",
-    "`started`, `queued`, or `handled` where no run follows; missing where the agent does not say.",
+    "`started`, `queued`, or `handled` if no run follows; absent if the agent does not report it.",
 )];
-const CANCELLED: ResultSpec = result("cancelled", "True where an extension of the agent prevented it.");
+const CANCELLED: ResultSpec = result("cancelled", "`true` if an extension of the agent prevented it.");
 const MODEL: ResultSpec = result(
     "model",
     "The model: `id`, `provider`, `name`, `window` and `maxTokens` in tokens, `reasoning`, `input`, `api`, `baseUrl`, \
-     `prices` in US dollars for a million tokens.",
+     `prices` in US dollars per million tokens.",
 );
-const LEVEL: ResultSpec = result("thinkingLevel", "How hard the model thinks.");
+const LEVEL: ResultSpec = result("thinkingLevel", "The thinking level of the model.");
 const USAGE: ResultSpec =
     result("usage", "`input`, `output`, `cacheRead`, `cacheWrite`, `total` in tokens, `cost` in US dollars.");
-const CONTEXT_TOKENS: ResultSpec = result("context.tokens", "Tokens in the model's context.");
-const CONTEXT_WINDOW: ResultSpec = result("context.window", "Tokens that fit into it.");
-const LEAF: ResultSpec = result("leaf", "The id of the entry at which the conversation stands.");
+const CONTEXT_TOKENS: ResultSpec = result("context.tokens", "Number of tokens in the model's context.");
+const CONTEXT_WINDOW: ResultSpec = result("context.window", "Size of the context window in tokens.");
+const LEAF: ResultSpec = result("leaf", "The id of the entry at the current position.");
 
-const SESSION_HELD: Divergence = divergence(
-    "the words are kept back and sent as a prompt when the run is over, and have an answer of their own",
+const DEFERRED: Divergence = divergence(
+    "the input waits for the end of the run, is sent as a prompt then, and has an answer of its own",
 )
 .changes(&[ORDER, ANSWERS]);
 const NO_SETTING: &str = "the agent has no such setting";
 
 /// The intents.
 pub const INTENTS: &[IntentSpec] = &[
-    row(Intent::Prompt, "prompt", "Sends words that begin a run.", Lost("the agent takes no prompts"))
+    row(Intent::Prompt, "prompt", "Sends user input that starts a run.", Lost("the agent accepts no prompts"))
         .params(&[
             TEXT,
             IMAGES,
             hint(
                 "whenBusy",
                 Kind::Text,
-                "`steer` or `followUp`: what becomes of the words where a run is going on. Without it they are refused \
-                 then, or queued where the dialect has one queue; it is left out where the command does not take it.",
+                "`steer` or `followUp`: the handling of the input during a run. Without it the agent rejects the \
+                 input, or queues it if the dialect has one queue. Omitted if the command does not accept it.",
             ),
         ])
         .results(OUTCOME),
     row(
         Intent::Steer,
         "steer",
-        "Sends words to the run that is going on; they reach it before its next request to the model.",
-        Through(&[Intent::Prompt], SESSION_HELD),
+        "Sends user input to the current run, before its next request to the model.",
+        Through(&[Intent::Prompt], DEFERRED),
     )
     .params(&[TEXT, IMAGES])
     .results(OUTCOME),
     row(
         Intent::FollowUp,
         "followUp",
-        "Queues words that the agent reads when it would stop.",
-        Through(&[Intent::Prompt], SESSION_HELD),
+        "Queues user input that the agent reads when it would otherwise stop.",
+        Through(&[Intent::Prompt], DEFERRED),
     )
     .params(&[TEXT, IMAGES])
     .results(OUTCOME),
     row(
         Intent::AbortAndPrompt,
         "abortAndPrompt",
-        "Stops the run that is going on and begins one with these words.",
-        Through(&[Intent::Abort, Intent::Prompt], divergence("the run is stopped, and the prompt follows its end")),
+        "Aborts the current run and starts a run with this input.",
+        Through(&[Intent::Abort, Intent::Prompt], divergence("the run is aborted, and the prompt follows its end")),
     )
     .params(&[TEXT, IMAGES]),
-    row(Intent::Abort, "abort", "Stops the run that is going on.", Lost("the agent cannot be stopped")),
+    row(Intent::Abort, "abort", "Aborts the current run.", Lost("the agent cannot be stopped")),
     row(
         Intent::ClearQueue,
         "clearQueue",
-        "Takes back what waits in the queues.",
-        Lost("what was queued stays queued"),
+        "Empties the queues and returns their input.",
+        Lost("queued input stays queued"),
     )
     .results(&[
-        result("steering", "The steering words that waited."),
-        result("followUp", "The follow-up words that waited."),
+        result("steering", "The queued steering input."),
+        result("followUp", "The queued follow-up input."),
     ]),
     row(Intent::NewSession, "newSession", "Starts a new session.", Lost("the agent has one session"))
         .params(&[
-            optional("parent", Kind::Text, "The session that it comes from."),
-            optional("directory", Kind::Text, "Its working directory."),
+            optional("parent", Kind::Text, "The session from which it originates."),
+            optional("directory", Kind::Text, "The working directory of the session."),
         ])
-        .results(&[CANCELLED, result("session.id", "The session's id.")]),
+        .results(&[CANCELLED, result("session.id", "The id of the session.")]),
     row(
         Intent::OpenSession,
         "openSession",
-        "Opens a session that is kept.",
+        "Opens a stored session.",
         Lost("the agent opens no other session"),
     )
     .params(&[required(
         "session",
         Kind::Text,
-        "What names it: its file where the state has `session.file`, else its id.",
+        "The file of the session if the state has `session.file`, otherwise its id.",
     )])
-    .results(&[CANCELLED, result("session.id", "The session's id.")]),
+    .results(&[CANCELLED, result("session.id", "The id of the session.")]),
     row(
         Intent::ListSessions,
         "listSessions",
-        "Lists the sessions that are kept.",
+        "Lists the stored sessions.",
         Lost("the agent does not list its sessions"),
     )
-    .results(&[result("sessions", "Each with `session`, which opens it, and `name` and `modified`.")]),
+    .results(&[result("sessions", "The sessions, each with `session` for opening it, `name` and `modified`.")]),
     row(
         Intent::DeleteSession,
         "deleteSession",
-        "Deletes a session that is kept.",
+        "Deletes a stored session.",
         Lost("the agent deletes no sessions"),
     )
-    .params(&[required("session", Kind::Text, "What names it, as in the list of sessions.")]),
+    .params(&[required("session", Kind::Text, "The `session` of the list of sessions.")]),
     row(
         Intent::CloneSession,
         "cloneSession",
-        "Goes on in a copy of the session.",
+        "Continues in a copy of the session.",
         Lost("the agent copies no sessions"),
     )
     .results(&[CANCELLED]),
     row(
         Intent::Fork,
         "fork",
-        "Goes on from an earlier place of the conversation.",
-        Lost("the agent goes back to no earlier place"),
+        "Continues from an earlier position in the conversation.",
+        Lost("the agent cannot return to an earlier position"),
     )
-    .params(&[required("entry", Kind::Text, "The id of the place.")])
-    .results(&[CANCELLED, result("text", "The words that stood there, to be changed.")]),
+    .params(&[required("entry", Kind::Text, "The id of the position.")])
+    .results(&[CANCELLED, result("text", "The text of the user's message at this position.")]),
     row(
         Intent::ForkPoints,
         "forkPoints",
-        "Lists the places from which a fork can be made.",
-        Seen("the messages of the user that were seen"),
+        "Lists the possible positions of a fork.",
+        Seen("from the received messages of the user"),
     )
-    .results(&[result("points", "Each with `id` and `text`.")]),
+    .results(&[result("points", "The positions, each with `id` and `text`.")]),
     row(
         Intent::State,
         "state",
-        "Says what the agent is doing, and with which settings.",
-        Seen("from the events that came"),
+        "Returns the activity and the settings of the agent.",
+        Seen("from the received events"),
     )
     .results(&[
         MODEL,
         LEVEL,
-        result("working", "Whether a run is going on."),
-        result("compacting", "Whether a summary is being made."),
-        result("messages", "How many messages the conversation has."),
-        result("waiting", "How many words wait in the queues."),
-        result("session.id", "The session's id."),
-        result("session.file", "The session's file."),
-        result("session.name", "The session's name."),
-        result("settings.steeringMode", "How steering words are handed over."),
-        result("settings.followUpMode", "How follow-up words are handed over."),
-        result("settings.interruptMode", "When steering words reach the run."),
-        result("settings.autoCompaction", "Whether summaries are made by themselves."),
+        result("working", "`true` during a run."),
+        result("compacting", "`true` during a compaction."),
+        result("messages", "Number of messages in the conversation."),
+        result("waiting", "Number of inputs in the queues."),
+        result("session.id", "The id of the session."),
+        result("session.file", "The file of the session."),
+        result("session.name", "The name of the session."),
+        result("settings.steeringMode", "The delivery of steering input."),
+        result("settings.followUpMode", "The delivery of follow-up input."),
+        result("settings.interruptMode", "The moment at which steering input reaches the run."),
+        result("settings.autoCompaction", "`true` if the agent compacts automatically."),
         USAGE,
         CONTEXT_TOKENS,
         CONTEXT_WINDOW,
@@ -190,114 +190,114 @@ pub const INTENTS: &[IntentSpec] = &[
     row(
         Intent::Messages,
         "messages",
-        "Gives the messages of the conversation.",
-        Seen("from the events that came; what was said before is missing"),
+        "Returns the messages of the conversation.",
+        Seen("from the received events, without earlier messages"),
     )
-    .results(&[result("messages", "The messages, as a view has them.")]),
+    .results(&[result("messages", "The messages, in the form of a view.")]),
     row(
         Intent::LastText,
         "lastText",
-        "Gives the text of the model's last message.",
-        Seen("from the events that came"),
+        "Returns the text of the model's last message.",
+        Seen("from the received events"),
     )
-    .results(&[result("text", "The text; missing where the model has said nothing.")]),
+    .results(&[result("text", "The text; absent if the model has not answered.")]),
     row(
         Intent::Stats,
         "stats",
-        "Gives the tokens and the cost of the session.",
-        Seen("from the usage that events told"),
+        "Returns the tokens and the cost of the session.",
+        Seen("from the usage in the received events"),
     )
-    .results(&[USAGE, result("messages", "How many messages the session has."), CONTEXT_TOKENS, CONTEXT_WINDOW]),
+    .results(&[USAGE, result("messages", "Number of messages in the session."), CONTEXT_TOKENS, CONTEXT_WINDOW]),
     row(
         Intent::Models,
         "models",
-        "Lists the models that can be chosen.",
-        Seen("the model in use alone, where it was told"),
+        "Lists the available models.",
+        Seen("only the current model, if it is known"),
     )
-    .results(&[result("models", "Each with the members of `model`.")]),
-    row(Intent::SetModel, "setModel", "Chooses a model.", Lost("the agent's model cannot be changed"))
+    .results(&[result("models", "The models, each with the members of `model`.")]),
+    row(Intent::SetModel, "setModel", "Sets the model.", Lost("the agent's model cannot be changed"))
         .params(&[
-            required("provider", Kind::Text, "The model's provider."),
-            required("id", Kind::Text, "The model's id."),
+            required("provider", Kind::Text, "The provider of the model."),
+            required("id", Kind::Text, "The id of the model."),
         ])
         .results(&[MODEL, LEVEL]),
     row(
         Intent::CycleModel,
         "cycleModel",
-        "Chooses the next model.",
-        Through(&[Intent::Models, Intent::SetModel], divergence("the next one of the list is chosen")),
+        "Switches to the next model.",
+        Through(&[Intent::Models, Intent::SetModel], divergence("the next model of the list is set")),
     )
     .results(&[MODEL, LEVEL]),
     row(
         Intent::ThinkingLevels,
         "thinkingLevels",
-        "Lists the thinking levels that can be chosen.",
+        "Lists the available thinking levels.",
         Lost("the agent does not list them"),
     )
-    .results(&[result("levels", "The levels.")]),
+    .results(&[result("levels", "The thinking levels.")]),
     row(
         Intent::SetThinking,
         "setThinking",
-        "Chooses a thinking level.",
+        "Sets the thinking level.",
         Lost("the agent's thinking level cannot be changed"),
     )
-    .params(&[required("level", Kind::Text, "The level.")])
+    .params(&[required("level", Kind::Text, "The thinking level.")])
     .results(&[LEVEL]),
     row(
         Intent::CycleThinking,
         "cycleThinking",
-        "Chooses the next thinking level.",
-        Through(&[Intent::ThinkingLevels, Intent::SetThinking], divergence("the next one of the list is chosen")),
+        "Switches to the next thinking level.",
+        Through(&[Intent::ThinkingLevels, Intent::SetThinking], divergence("the next level of the list is set")),
     )
     .results(&[LEVEL]),
     row(
         Intent::SetSteeringMode,
         "setSteeringMode",
-        "Says how steering words are handed over: all at once or one at a time.",
+        "Sets the delivery of steering input: all at once or one at a time.",
         Lost(NO_SETTING),
     )
     .params(MODE),
     row(
         Intent::SetFollowUpMode,
         "setFollowUpMode",
-        "Says how follow-up words are handed over: all at once or one at a time.",
+        "Sets the delivery of follow-up input: all at once or one at a time.",
         Lost(NO_SETTING),
     )
     .params(MODE),
     row(
         Intent::SetInterruptMode,
         "setInterruptMode",
-        "Says when steering words reach the run.",
+        "Sets the moment at which steering input reaches the run.",
         Lost(NO_SETTING),
     )
     .params(MODE),
     row(
         Intent::Compact,
         "compact",
-        "Puts a summary in the place of older messages.",
-        Lost("the agent makes no summaries on demand"),
+        "Replaces older messages by a summary.",
+        Lost("the agent does not compact on request"),
     )
-    .params(&[optional("instructions", Kind::Text, "What the summary should look at.")])
-    .results(&[result("message", "The summary, as a view has it.")]),
+    .params(&[optional("instructions", Kind::Text, "Instructions for the summary.")])
+    .results(&[result("message", "The summary, in the form of a view.")]),
     row(
         Intent::SetAutoCompaction,
         "setAutoCompaction",
-        "Says whether the agent makes summaries by itself.",
+        "Switches automatic compaction on or off.",
         Lost(NO_SETTING),
     )
     .params(ENABLED),
     row(
         Intent::SetAutoRetry,
         "setAutoRetry",
-        "Says whether failed requests to the model are made again.",
+        "Switches the retry of failed requests to the model on or off.",
         Lost(NO_SETTING),
     )
     .params(ENABLED),
     row(
         Intent::AbortRetry,
         "abortRetry",
-        "Ends the wait before a request that is made again, and the run with it.",
-        Through(&[Intent::Abort], divergence("the run is stopped")),
+        "Ends the delay before a retry, and the run with it.",
+        Through(&[Intent::Abort], divergence("the run is aborted")),
     ),
     row(
         Intent::Bash,
@@ -306,14 +306,14 @@ pub const INTENTS: &[IntentSpec] = &[
         Lost("the agent runs no shell commands of the user"),
     )
     .params(&[
-        required("command", Kind::Text, "The command line."),
-        optional("hidden", Kind::Flag, "True where the model is not to see the output."),
+        required("command", Kind::Text, "The command."),
+        optional("hidden", Kind::Flag, "`true` to hide the output from the model."),
     ])
     .results(&[
-        result("output", "What it wrote."),
-        result("exitCode", "Its exit code; missing where it was stopped."),
-        result("cancelled", "Whether it was stopped."),
-        result("truncated", "Whether the output was cut."),
+        result("output", "The output of the command."),
+        result("exitCode", "The exit code; absent if the command was stopped."),
+        result("cancelled", "`true` if the command was stopped."),
+        result("truncated", "`true` if the output was cut."),
     ]),
     row(
         Intent::AbortBash,
@@ -324,45 +324,45 @@ pub const INTENTS: &[IntentSpec] = &[
     row(
         Intent::Export,
         "export",
-        "Writes the conversation as a page.",
+        "Writes the conversation as an HTML page.",
         Lost("the agent writes no pages"),
     )
     .params(&[optional("path", Kind::Text, "The file to write.")])
-    .results(&[result("path", "The file that was written.")]),
+    .results(&[result("path", "The written file.")]),
     row(
         Intent::SetSessionName,
         "setSessionName",
-        "Gives the session a name.",
-        Seen("the name is kept for the front end alone"),
+        "Sets the name of the session.",
+        Seen("only the client has the name"),
     )
     .params(&[required("name", Kind::Text, "The name.")]),
     row(
         Intent::Commands,
         "commands",
-        "Lists what a prompt can invoke with `/name`.",
+        "Lists the commands that can start a prompt, as `/name`.",
         Seen("an empty list"),
     )
-    .results(&[result("commands", "Each with `name`, `description` and `source`.")]),
+    .results(&[result("commands", "The commands, each with `name`, `description` and `source`.")]),
     row(
         Intent::Entries,
         "entries",
-        "Gives the entries of the session.",
-        Seen("made from the messages that were seen"),
+        "Returns the entries of the session.",
+        Seen("from the received messages"),
     )
-    .params(&[optional("since", Kind::Text, "The entry after which they begin.")])
-    .results(&[result("entries", "The entries, as the agent has them."), LEAF]),
+    .params(&[optional("since", Kind::Text, "The id of the entry before the first returned one.")])
+    .results(&[result("entries", "The entries, in the form of the agent."), LEAF]),
     row(
         Intent::Tree,
         "tree",
-        "Gives the session as a tree.",
-        Seen("made from the messages that were seen"),
+        "Returns the session as a tree.",
+        Seen("from the received messages"),
     )
-    .results(&[result("tree", "The roots, as the agent has them."), LEAF]),
+    .results(&[result("tree", "The roots, in the form of the agent."), LEAF]),
     row(
         Intent::Todos,
         "todos",
-        "Lists what the agent has still to do.",
-        Lost("the agent does not list it"),
+        "Lists the open tasks of the agent.",
+        Lost("the agent does not list its tasks"),
     )
-    .results(&[result("todos", "Each with `text` and `status`.")]),
+    .results(&[result("todos", "The tasks, each with `text` and `status`.")]),
 ];

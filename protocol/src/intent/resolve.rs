@@ -27,16 +27,16 @@ pub fn resolve(index: &Index) -> ResolvedIntents {
     let mut dialect = Some(index.dialect);
     while let Some(known) = dialect {
         let table = known.intents;
-        let told = |resolved: &ResolvedIntents, command: &str| {
+        let is_known = |resolved: &ResolvedIntents, command: &str| {
             resolved.mappings.iter().any(|known| known.command == command)
                 || resolved.dialect_only.iter().any(|known| known.command == command)
         };
-        let carriers: Vec<CommandMapping> =
-            table.mappings.iter().filter(|row| !told(&resolved, row.command)).copied().collect();
-        let own: Vec<DialectOnly> =
-            table.dialect_only.iter().filter(|row| !told(&resolved, row.command)).copied().collect();
-        resolved.mappings.extend(carriers);
-        resolved.dialect_only.extend(own);
+        let mappings: Vec<CommandMapping> =
+            table.mappings.iter().filter(|row| !is_known(&resolved, row.command)).copied().collect();
+        let dialect_only: Vec<DialectOnly> =
+            table.dialect_only.iter().filter(|row| !is_known(&resolved, row.command)).copied().collect();
+        resolved.mappings.extend(mappings);
+        resolved.dialect_only.extend(dialect_only);
         resolved.companions.extend(table.companions);
         resolved.derived_events.extend(table.derived_events);
         resolved.by_tool.extend(table.by_tool);

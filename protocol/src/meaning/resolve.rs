@@ -30,14 +30,14 @@ pub fn resolve(index: &Index) -> ResolvedMeaning {
     }
     let mut resolved =
         ResolvedMeaning { readers: Vec::new(), rules: of_rows(index), silent: Vec::new(), asks: Vec::new() };
-    let mut told: Vec<Rule> = Vec::new();
+    let mut declared: Vec<Rule> = Vec::new();
     for dialect in lineage.iter().rev() {
         let Meaning { readers, rules, silent, asks } = dialect.meaning;
         for reader in readers {
             take_reader(&mut resolved.readers, reader);
         }
-        told.retain(|rule| !rules.iter().any(|own| own.on == rule.on) && !silent.contains(&rule.on));
-        told.extend(rules);
+        declared.retain(|rule| !rules.iter().any(|own| own.on == rule.on) && !silent.contains(&rule.on));
+        declared.extend(rules);
         resolved.silent.retain(|on| !rules.iter().any(|own| own.on == *on));
         resolved.silent.extend(silent);
         if !asks.is_empty() {
@@ -45,9 +45,9 @@ pub fn resolve(index: &Index) -> ResolvedMeaning {
         }
     }
     // A dialect's own rules about the end of a run replace the derived ones.
-    let own = |rule: &Rule| told.iter().any(|more| more.on == rule.on && more.reducer == Reducer::Work);
+    let own = |rule: &Rule| declared.iter().any(|more| more.on == rule.on && more.reducer == Reducer::Work);
     resolved.rules.retain(|rule| rule.reducer != Reducer::Work || !own(rule));
-    resolved.rules.extend(told);
+    resolved.rules.extend(declared);
     // The outcome of a run is known before its end.
     resolved.rules.sort_by_key(|rule| rule.reducer != Reducer::Outcome);
     resolved.rules.retain(|rule| has(index, rule.on));
@@ -113,12 +113,12 @@ fn of_rows(index: &Index) -> Vec<Rule> {
     }
     for dialog in &index.dialogs {
         if let Some(member) = dialog.withdraws {
-            let slots: &'static [super::Binding] = Box::leak(Box::new([("id", Source::At(member))]));
+            let bindings: &'static [super::Binding] = Box::leak(Box::new([("id", Source::At(member))]));
             rules.push(Rule {
                 on: RuleTarget::Dialog(dialog.wire),
                 when: &[],
                 reducer: Reducer::Withdraw,
-                bindings: slots,
+                bindings,
                 over: None,
             });
         }

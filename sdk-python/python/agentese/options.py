@@ -82,7 +82,7 @@ def connection(options: ClientOptions, tap: Tap) -> dict[str, Any]:
 def program(command: Sequence[CommandArgument], options: SpawnOptions) -> dict[str, Any]:
     """Returns a program in the form of the native core."""
     if isinstance(command, (str, bytes)):
-        raise TypeError("the command must be a sequence of words, not one string: no shell is involved")
+        raise TypeError("the command must be a sequence of arguments, not one string: no shell is involved")
     cwd = options.get("cwd")
     return {
         "command": [os.fsdecode(word) for word in command],

@@ -151,7 +151,7 @@ class _ReconnectingSocket:
         return False
 
     def _log_missed(self) -> None:
-        logger.warning("%s no longer has what was missed", self._address.netloc)
+        logger.warning("%s no longer has the missed messages", self._address.netloc)
 
     def _handle_greeting(self, hello: dict[str, Any]) -> bool:
         """Processes the greeting of a server of `agentese web`. Returns `False` if missed messages are lost."""

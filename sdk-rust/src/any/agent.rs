@@ -116,15 +116,15 @@ impl Agent {
         I: IntoIterator<Item = S>,
         S: Into<std::ffi::OsString>,
     {
-        let mut words = command.into_iter().map(Into::into);
-        let program = words.next().unwrap_or_default();
-        Self::spawn(ChildOptions::new(program).args(words), Options::new()).await
+        let mut parts = command.into_iter().map(Into::into);
+        let program = parts.next().unwrap_or_default();
+        Self::spawn(ChildOptions::new(program).args(parts), Options::new()).await
     }
 
     /// Starts a program.
     ///
     /// # Errors
-    /// As [`Agent::over`], and [`Error::Spawn`] if the program cannot be started.
+    /// As [`Agent::from_transport`], and [`Error::Spawn`] if the program cannot be started.
     pub async fn spawn(child: ChildOptions, options: Options) -> Result<Self, Error> {
         Self::from_transport(Transport::from_child(child)?, options).await
     }
@@ -132,7 +132,7 @@ impl Agent {
     /// Connects to the agent at the other end of a transport. Must be called on a tokio runtime.
     ///
     /// # Errors
-    /// [`Error::UnknownDialectError`] and [`Error::UnknownRevision`] if the options name an unknown dialect or
+    /// [`Error::UnknownDialect`] and [`Error::UnknownRevision`] if the options name an unknown dialect or
     /// revision. [`Error::NotRecognised`] if the options name no dialect and no received frame belongs to a
     /// known dialect.
     pub async fn from_transport(transport: Transport, options: Options) -> Result<Self, Error> {
@@ -150,8 +150,8 @@ impl Agent {
         let unknown = || Error::UnknownDialect { asked: spec.name.to_owned(), known: dynamic::known() };
         let table = table_of(spec.name).ok_or_else(unknown)?;
         let view = View::open(spec.name).map_err(|_| unknown())?;
-        let folded = Arc::new(ConversationTracker::new(spec, view));
-        let watched = folded.clone();
+        let tracker = Arc::new(ConversationTracker::new(spec, view));
+        let watched = tracker.clone();
         let dialogs = options
             .on_question
             .map(|handler| -> Arc<dyn dynamic::Dialogs> { Arc::new(QuestionAdapter { table, handler }) });
@@ -167,13 +167,13 @@ impl Agent {
             revision,
         };
         let client = dynamic::Client::start_connection(spec, settings, transport);
-        let (over, ended) = (client.terminated(), folded.clone());
+        let (over, ended) = (client.terminated(), tracker.clone());
         tokio::spawn(async move {
             let end = over.await;
             ended.end(&end);
         });
         let beginning = tokio::sync::Mutex::default();
-        let shared = Arc::new(Shared { client, table, tracker: folded, opening_lock: beginning });
+        let shared = Arc::new(Shared { client, table, tracker, opening_lock: beginning });
         Ok(Agent { shared, limits: RunLimits::default() })
     }
 
@@ -204,8 +204,8 @@ impl Agent {
         self.shared.table.mapping(self.spec(), intent).is_some()
     }
 
-    /// Returns `true` if the agent's command for the intent takes the neutral parameter. While the revision is
-    /// unknown, the command must take the parameter in every revision.
+    /// Returns `true` if the agent's command for the intent accepts the neutral parameter. While the revision is
+    /// unknown, the command must accept the parameter in every revision.
     #[must_use]
     pub fn accepts_param(&self, intent: Intent, param: &str) -> bool {
         super::accepts_param(self.spec(), intent, param)
@@ -215,8 +215,8 @@ impl Agent {
     /// command, a steering message or follow-up to an idle agent starts a run.
     #[must_use]
     pub fn starts_run(&self, intent: Intent) -> bool {
-        let carrier = self.shared.table.mapping(self.spec(), intent);
-        let row = carrier.and_then(|carrier| self.spec().command(&carrier.command));
+        let mapping = self.shared.table.mapping(self.spec(), intent);
+        let row = mapping.and_then(|mapping| self.spec().command(&mapping.command));
         row.is_some_and(|row| row.run == RunRole::Starts)
     }
 
@@ -308,7 +308,7 @@ impl Agent {
         let _beginning = self.shared.opening_lock.lock().await;
         if self.conversation().session.id.is_none() {
             let members = match self.mapping(Intent::NewSession, &Map::new()) {
-                Ok(carrier) if carrier.command == opens => convert::members(carrier, &Map::new()),
+                Ok(mapping) if mapping.command == opens => convert::members(mapping, &Map::new()),
                 _ => Map::new(),
             };
             let _opening = self.shared.tracker.mark_opening(opens);
@@ -331,13 +331,13 @@ impl Agent {
         intent: Intent,
         params: Map<String, Value>,
     ) -> Result<Map<String, Value>, Error> {
-        let carrier = self.mapping(intent, &params)?;
-        let members = self.members(carrier, &params).await?;
+        let mapping = self.mapping(intent, &params)?;
+        let members = self.members(mapping, &params).await?;
         let opens = matches!(intent, Intent::NewSession | Intent::OpenSession)
             && self.spec().session_member.is_some();
-        let _opening = opens.then(|| self.shared.tracker.mark_opening(&carrier.command));
-        let data = self.request(&carrier.command, members.clone()).await?;
-        Ok(convert::results(self.shared.table, carrier, members, data))
+        let _opening = opens.then(|| self.shared.tracker.mark_opening(&mapping.command));
+        let data = self.request(&mapping.command, members.clone()).await?;
+        Ok(convert::results(self.shared.table, mapping, members, data))
     }
 
     /// Calls [`Agent::call`] and decodes the results into a record.
@@ -368,23 +368,23 @@ impl Agent {
             param: param.cloned(),
             dialect: spec.id(),
         };
-        let carrier = self.shared.table.mapping(spec, intent).ok_or_else(|| lacks(None))?;
+        let mapping = self.shared.table.mapping(spec, intent).ok_or_else(|| lacks(None))?;
         let is_hint = |param: &str| intent_spec(intent).is_some_and(|row| row.is_hint(param));
-        let is_taken = |param: &String| carrier.params(spec).any(|taken| taken == param) || is_hint(param);
+        let is_taken = |param: &String| mapping.params(spec).any(|taken| taken == param) || is_hint(param);
         match params.iter().find(|(param, value)| !value.is_null() && !is_taken(param)) {
             Some((param, _)) => Err(lacks(Some(param))),
-            None => Ok(carrier),
+            None => Ok(mapping),
         }
     }
 
     /// Returns the parameters of a command, with the session if the command needs one.
     pub(super) async fn members(
         &self,
-        carrier: &CommandMapping,
+        mapping: &CommandMapping,
         params: &Map<String, Value>,
     ) -> Result<Map<String, Value>, Error> {
-        let mut members = convert::members(carrier, params);
-        let row = self.spec().command(&carrier.command);
+        let mut members = convert::members(mapping, params);
+        let row = self.spec().command(&mapping.command);
         if let (Some(member), Some(row)) = (self.spec().session_member, row)
             && row.required.contains(&member)
             && !members.contains_key(member)

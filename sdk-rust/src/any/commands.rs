@@ -27,7 +27,7 @@ impl Agent {
     /// Sends a prompt and returns its run.
     ///
     /// # Errors
-    /// As for every call; [`Error::RefusedError`] if the agent is busy and does not queue prompts.
+    /// As for every call; [`Error::Refused`] if the agent is busy and does not queue prompts.
     pub async fn prompt(&self, input: impl Into<UserInput>) -> Result<Run, Error> {
         self.start(Intent::Prompt, params(input.into())).await
     }
@@ -281,7 +281,7 @@ impl Agent {
     ///
     /// # Errors
     /// As for every call. [`Error::NotInDialect`], before any frame is sent, if the agent's command does not
-    /// take `hidden`; [`Agent::takes`] reports this in advance.
+    /// accept `hidden`; [`Agent::accepts_param`] reports this in advance.
     pub async fn bash_hidden(&self, command: &str) -> Result<ShellResult, Error> {
         self.call_as(Intent::Bash, params(json!({"command": command, "hidden": true}))).await
     }

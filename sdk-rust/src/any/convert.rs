@@ -6,9 +6,9 @@ use super::table::{CommandMapping, IntentTable, ParamSource};
 use crate::view::read::read_all;
 
 /// Returns the parameters of a command.
-pub(super) fn members(carrier: &CommandMapping, neutral: &Map<String, Value>) -> Map<String, Value> {
+pub(super) fn members(mapping: &CommandMapping, neutral: &Map<String, Value>) -> Map<String, Value> {
     let mut members = Map::new();
-    for (name, send) in &carrier.sends {
+    for (name, send) in &mapping.sends {
         let value = match send {
             ParamSource::From(param) => neutral.get(param).filter(|value| !value.is_null()).cloned(),
             ParamSource::Is { is } => Some(is.clone()),

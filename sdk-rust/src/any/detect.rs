@@ -109,18 +109,15 @@ pub async fn detect(transport: Transport, first: Duration) -> Result<Detection, 
                     (true, Some(child)) => {
                         let exit = child.shutdown().await;
                         let last = exit.stderr_tail.trim().lines().last().unwrap_or_default();
-                        format!(
-                            "it ended before it said anything ({exit}): {}",
-                            crate::redact::redact_text(last)
-                        )
+                        format!("it ended without output ({exit}): {}", crate::redact::redact_text(last))
                     }
-                    (true, None) => "it ended before it said anything".to_owned(),
-                    (false, _) => format!("it said nothing within {first:?}"),
+                    (true, None) => "it ended without output".to_owned(),
+                    (false, _) => format!("it sent no output within {first:?}"),
                 },
                 Some(line) => {
                     // Redaction precedes the cut, because half a key is not recognised as a key.
                     let shown: String = crate::redact::redact(line.as_str()).chars().take(80).collect();
-                    format!("it says `{shown}`")
+                    format!("unknown output `{shown}`")
                 }
             };
             Err(Error::NotRecognised { reason })
@@ -350,12 +347,12 @@ mod tests {
         });
         let answer = answer.to_string();
         let refusal = r#"{"type":"response","command":"parse","success":false,"error":"no"}"#;
-        for (said, is_answered) in [(vec![answer.as_str()], false), (vec![answer.as_str(), refusal], true)] {
+        for (lines, is_answered) in [(vec![answer.as_str()], false), (vec![answer.as_str(), refusal], true)] {
             let (ours, mut theirs) = tokio::io::duplex(1 << 16);
             let (reader, writer) = tokio::io::split(ours);
-            theirs.write_all(format!("{}\n", said.join("\n")).as_bytes()).await.unwrap();
+            theirs.write_all(format!("{}\n", lines.join("\n")).as_bytes()).await.unwrap();
             let found = detect(Transport::from_io(reader, writer), FIRST_RESPONSE_TIMEOUT).await.unwrap();
-            assert_eq!(found.is_answered, is_answered, "{said:?}");
+            assert_eq!(found.is_answered, is_answered, "{lines:?}");
         }
     }
 }

@@ -19,40 +19,40 @@ pub fn differences(old: &Conversation, new: &Conversation) -> Vec<Event> {
     }
     if new.run.compaction.is_some() && old.run.compaction.is_none() {
         let reason = new.run.compaction.as_ref().and_then(|compaction| compaction.reason.clone());
-        events.push(Event::CompactionBegan { reason });
+        events.push(Event::CompactionStarted { reason });
     }
     messages(old, new, &mut events);
     if old.run.compaction.is_some() && new.run.compaction.is_none() {
         events.push(Event::CompactionEnded);
     }
     if old.waiting != new.waiting {
-        events.push(Event::Queue { waiting: new.waiting.clone() });
+        events.push(Event::QueueChanged { waiting: new.waiting.clone() });
     }
     for question in old.dialogs.iter().filter(|known| new.dialogs.iter().all(|one| one.key != known.key)) {
-        events.push(Event::Answered { question: question.key.clone() });
+        events.push(Event::QuestionClosed { question: question.key.clone() });
     }
     for question in new.dialogs.iter().filter(|one| old.dialogs.iter().all(|known| known.key != one.key)) {
-        events.push(Event::Asked { question: question.clone() });
+        events.push(Event::QuestionOpened { question: question.clone() });
     }
     // Keys grow: notices after the last known key are new.
     let known = old.notices.last().map(|notice| notice.key.as_str());
     let first = known.and_then(|key| new.notices.iter().position(|notice| notice.key == key));
     for notice in &new.notices[first.map_or(0, |place| place + 1)..] {
-        events.push(Event::Notice { notice: notice.clone() });
+        events.push(Event::NoticeAdded { notice: notice.clone() });
     }
     if !usage_is_equal(&old.usage, &new.usage) || old.context != new.context {
-        events.push(Event::Usage { usage: new.usage.clone(), context: new.context.clone() });
+        events.push(Event::UsageChanged { usage: new.usage.clone(), context: new.context.clone() });
     }
     match (&old.run.retry, &new.run.retry) {
         (Some(_), None) => events.push(Event::RetryEnded),
         (old, Some(retry)) if old.as_ref() != Some(retry) => {
-            events.push(Event::RetryBegan { retry: retry.clone() });
+            events.push(Event::RetryStarted { retry: retry.clone() });
         }
         _ => {}
     }
     let members = changed(old, new);
     if !members.is_empty() {
-        events.push(Event::Changed { members });
+        events.push(Event::MembersChanged { members });
     }
     if !begins {
         state(old, new, &mut events);
@@ -72,7 +72,7 @@ fn usage_is_equal(old: &Usage, new: &Usage) -> bool {
 
 fn state(old: &Conversation, new: &Conversation, events: &mut Vec<Event>) {
     if old.run.state != new.run.state || old.run.error != new.run.error {
-        events.push(Event::State { state: new.run.state, error: new.run.error.clone() });
+        events.push(Event::StateChanged { state: new.run.state, error: new.run.error.clone() });
     }
 }
 
@@ -100,7 +100,7 @@ fn messages(old: &Conversation, new: &Conversation, events: &mut Vec<Event>) {
     let same = |(old, new): (&Arc<Message>, &Arc<Message>)| Arc::ptr_eq(old, new) || old.key == new.key;
     let is_longer = new.messages.len() >= old.messages.len();
     if !is_longer || !old.messages.iter().zip(&new.messages).all(same) {
-        events.push(Event::Replaced { messages: new.messages.clone() });
+        events.push(Event::ConversationReplaced { messages: new.messages.clone() });
         return;
     }
     for (place, message) in new.messages.iter().enumerate() {
@@ -108,7 +108,7 @@ fn messages(old: &Conversation, new: &Conversation, events: &mut Vec<Event>) {
             Some(known) if Arc::ptr_eq(known, message) => {}
             Some(known) => message_growth(known, message, events),
             None => {
-                events.push(Event::MessageBegan { message: message.key.clone(), role: message.role });
+                events.push(Event::MessageStarted { message: message.key.clone(), role: message.role });
                 let begun = Message { state: crate::view::MessageState::Growing, ..Message::default() };
                 if message.is_growing() {
                     message_growth(&begun, message, events);

@@ -2,14 +2,14 @@
 
 use crate::view::meaning::{Reducer, Rule, Source};
 
-/// An effect: the act, and the text that distinguishes kinds of the act.
+/// An effect: the reducer, and the text that distinguishes its kinds.
 pub(super) type Effect = (Reducer, String);
 
 /// Returns the effect of a command. A command causes only requested compactions.
-pub(super) fn of_command((act, kind): Effect) -> Effect {
-    match act {
-        Reducer::Compacting | Reducer::Compacted => (act, REQUESTED.to_owned()),
-        act => (act, kind),
+pub(super) fn of_command((reducer, kind): Effect) -> Effect {
+    match reducer {
+        Reducer::Compacting | Reducer::Compacted => (reducer, REQUESTED.to_owned()),
+        reducer => (reducer, kind),
     }
 }
 
@@ -19,7 +19,7 @@ const REQUESTED: &str = "asked";
 /// The kind of the output of a running tool.
 pub(super) const TOOL_OUTPUT: &str = "output";
 
-/// Returns the effects of a rule: its act, with the constant that distinguishes kinds.
+/// Returns the effects of a rule: its reducer, with the constant that distinguishes kinds.
 pub(super) fn effects(rule: &Rule) -> Vec<Effect> {
     let kind = |slot: &str| match rule.slots.get(slot) {
         Some(Source::Is { is }) => is.as_str().unwrap_or_default().to_owned(),
@@ -34,13 +34,13 @@ pub(super) fn effects(rule: &Rule) -> Vec<Effect> {
         Reducer::Tool if rule.slots.contains_key(TOOL_OUTPUT) => vec![(rule.act, TOOL_OUTPUT.to_owned())],
         // Each assigned member is an effect of its own.
         Reducer::Set | Reducer::Keep => rule.slots.keys().map(|slot| (Reducer::Set, slot.clone())).collect(),
-        act => vec![(act, String::new())],
+        reducer => vec![(reducer, String::new())],
     }
 }
 
-/// Returns the acts with the same effect in a less direct form.
-pub(super) fn fallback_reducers(act: Reducer) -> &'static [Reducer] {
-    match act {
+/// Returns the reducers with the same effect in a less direct form.
+pub(super) fn fallback_reducers(reducer: Reducer) -> &'static [Reducer] {
+    match reducer {
         Reducer::Begin | Reducer::Message => &[Reducer::Piece, Reducer::Snapshot, Reducer::End],
         Reducer::Snapshot => &[Reducer::Piece, Reducer::Block],
         Reducer::Piece => &[Reducer::Snapshot, Reducer::Block, Reducer::End],

@@ -17,7 +17,8 @@ use crate::view::{
 pub enum Event {
     /// The activity of the agent changed. Work may follow `idle` again (a retry, a compaction, a queued
     /// prompt); a [`Run`](super::Run) determines its own end.
-    State {
+    #[serde(rename = "state")]
+    StateChanged {
         /// The new state.
         state: RunState,
         /// Reason for the failure of the last run.
@@ -25,7 +26,8 @@ pub enum Event {
         error: Option<String>,
     },
     /// A message started.
-    MessageBegan {
+    #[serde(rename = "messageBegan")]
+    MessageStarted {
         /// Key of the message in the conversation.
         message: String,
         /// Author of the message.
@@ -122,40 +124,47 @@ pub enum Event {
     },
     /// The agent replaced the conversation: another session, or the full history. Earlier events no longer
     /// apply.
-    Replaced {
+    #[serde(rename = "replaced")]
+    ConversationReplaced {
         /// All messages.
         #[serde(serialize_with = "each")]
         messages: Vec<Arc<Message>>,
     },
     /// The queue changed. The event contains all queued input.
-    Queue {
+    #[serde(rename = "queue")]
+    QueueChanged {
         /// The queued input of the user.
         waiting: Vec<PendingInput>,
     },
     /// The agent sent a question.
-    Asked {
+    #[serde(rename = "asked")]
+    QuestionOpened {
         /// The question.
         question: OpenQuestion,
     },
     /// A question is closed: answered, withdrawn by the agent, or timed out.
-    Answered {
+    #[serde(rename = "answered")]
+    QuestionClosed {
         /// The question's key.
         question: String,
     },
     /// A notice for the user.
-    Notice {
+    #[serde(rename = "notice")]
+    NoticeAdded {
         /// The notice.
         notice: Notice,
     },
     /// A retry of a request to the model is scheduled.
-    RetryBegan {
+    #[serde(rename = "retryBegan")]
+    RetryStarted {
         /// Number and delay of the retry.
         retry: Retry,
     },
     /// The retry ended.
     RetryEnded,
     /// A compaction started.
-    CompactionBegan {
+    #[serde(rename = "compactionBegan")]
+    CompactionStarted {
         /// Reason for the compaction.
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
@@ -163,7 +172,8 @@ pub enum Event {
     /// The compaction ended; the event of the summary message precedes this event.
     CompactionEnded,
     /// The usage of the session changed.
-    Usage {
+    #[serde(rename = "usage")]
+    UsageChanged {
         /// Tokens and cost.
         usage: Usage,
         /// Fill level of the model's context.
@@ -171,7 +181,8 @@ pub enum Event {
         context: Option<Context>,
     },
     /// Other members of the conversation changed; read them from the conversation.
-    Changed {
+    #[serde(rename = "changed")]
+    MembersChanged {
         /// Names of the changed members, as in the JSON form of the conversation.
         members: Vec<&'static str>,
     },

@@ -1,4 +1,5 @@
-//! Losses between a front end of one dialect and an agent of another, computed from the declared tables.
+//! Fidelity of the rows between a front end of one dialect and an agent of another, computed from the declared
+//! tables.
 
 mod differences;
 
@@ -51,22 +52,25 @@ pub struct RowFidelity {
     /// Wire name of the row.
     pub row: String,
     /// Fidelity of the translation.
-    pub fate: Fidelity,
+    #[serde(rename = "fate")]
+    pub fidelity: Fidelity,
     /// Reason or method; empty if the row is carried completely.
     pub reason: String,
     /// The intents of the row; empty for events and dialogs.
     pub intents: Vec<&'static str>,
     /// The command parameters that do not reach the agent, by their wire names; empty if the command is lost.
-    pub untaken: Vec<String>,
+    #[serde(rename = "untaken")]
+    pub unsupported_params: Vec<String>,
     /// Differences in the effects or the response of the command from the front end's dialect.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub differs: Vec<Difference>,
+    #[serde(rename = "differs", skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<Difference>,
     /// The members of the row's responses or frames that come from the agent; empty if the row is lost.
     pub members: Vec<Member>,
     /// Members that the agent does not send. The translator derives them from earlier frames or omits them;
     /// they are approximated. Members in neither list, such as repetitions of other frames, do not come from
     /// the agent.
-    pub untold: Vec<Member>,
+    #[serde(rename = "untold")]
+    pub missing_members: Vec<Member>,
     /// Changes to the conversation that a lost command would have caused, as places in the neutral form. A
     /// place includes everything inside it. The loss has no other effect.
     pub changes: Vec<String>,
@@ -77,15 +81,15 @@ pub struct RowFidelity {
 /// all revisions.
 ///
 /// # Errors
-/// [`Error::UnknownDialectError`] if the feature of one of the dialects is off.
+/// [`Error::UnknownDialect`] if the feature of one of the dialects is off.
 ///
 /// ```
-/// use agentese::any::{Fate, RowKind, explain};
+/// use agentese::any::{Fidelity, RowKind, explain};
 /// use agentese::dynamic::spec;
 ///
 /// let rows = explain(spec("pi")?, spec("opal")?)?;
 /// let export = rows.iter().find(|row| row.kind == RowKind::Command && row.row == "export_html").unwrap();
-/// assert_eq!(export.fate, Fate::Lost);
+/// assert_eq!(export.fidelity, Fidelity::Lost);
 /// # Ok::<(), agentese::Error>(())
 /// ```
 pub fn explain(front: &Spec, agent: &Spec) -> Result<Vec<RowFidelity>, Error> {
@@ -95,17 +99,17 @@ pub fn explain(front: &Spec, agent: &Spec) -> Result<Vec<RowFidelity>, Error> {
     let dialogs = front.dialogs.iter().map(|row| (pair.dialog(row.wire), RowRef::Dialog(row.wire)));
     let sides = ((front, pair.front.table), (agent, pair.agent.table));
     let with_members = |(mut fate, row): (RowFidelity, RowRef<'_>)| {
-        match (fate.fate, row) {
+        match (fate.fidelity, row) {
             (Fidelity::Lost, RowRef::Command(wire)) => {
                 fate.changes = members::changed(sides.0, wire).into_iter().collect();
             }
             (Fidelity::Lost, _) => {}
             (_, row) => {
-                MemberPartition { provided: fate.members, missing: fate.untold } =
+                MemberPartition { provided: fate.members, missing: fate.missing_members } =
                     members::members(sides.0, sides.1, &row);
                 if let RowRef::Command(wire) = row {
-                    fate.untaken = pair.unsupported_params(wire);
-                    fate.differs = pair.differences(wire);
+                    fate.unsupported_params = pair.unsupported_params(wire);
+                    fate.differences = pair.differences(wire);
                 }
             }
         }
@@ -154,7 +158,7 @@ fn combine_fidelities(fates: impl Iterator<Item = (Intent, (Fidelity, String))>)
             None => reasons.push((reason, vec![name])),
         }
     }
-    let told = match &reasons[..] {
+    let text = match &reasons[..] {
         // The reason applies to the whole command.
         [(reason, names)] if names.len() == fates.len() => (*reason).to_owned(),
         reasons => {
@@ -162,7 +166,7 @@ fn combine_fidelities(fates: impl Iterator<Item = (Intent, (Fidelity, String))>)
             each.collect::<Vec<_>>().join("; ")
         }
     };
-    (fate, told)
+    (fate, text)
 }
 
 /// Returns the result for an event or a dialog.
@@ -170,7 +174,18 @@ fn frame_row(kind: RowKind, name: &str, fate: Fidelity, reason: &str) -> RowFide
     let (row, reason) = (name.to_owned(), reason.to_owned());
     let (intents, untaken, differs, changes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (members, untold) = (Vec::new(), Vec::new());
-    RowFidelity { kind, row, fate, reason, intents, untaken, differs, members, untold, changes }
+    RowFidelity {
+        kind,
+        row,
+        fidelity: fate,
+        reason,
+        intents,
+        unsupported_params: untaken,
+        differences: differs,
+        members,
+        missing_members: untold,
+        changes,
+    }
 }
 
 /// Members of a conversation whose changes the translator stores and does not forward.
@@ -189,10 +204,10 @@ impl DialectPair<'_> {
     /// Returns the intents of a command of the front end.
     fn intents_of(&self, wire: &str) -> impl Iterator<Item = (Intent, &'static CommandMapping)> {
         let table = self.front.table;
-        let carriers = Intent::ALL
+        let mappings = Intent::ALL
             .iter()
-            .flat_map(|intent| table.mappings(*intent).iter().map(|carrier| (*intent, carrier)));
-        carriers.filter(move |(_, carrier)| carrier.command == wire)
+            .flat_map(|intent| table.mappings(*intent).iter().map(|mapping| (*intent, mapping)));
+        mappings.filter(move |(_, mapping)| mapping.command == wire)
     }
 
     /// Returns the command parameters that do not reach the agent, for all of its intents.
@@ -214,7 +229,7 @@ impl DialectPair<'_> {
         let row = |(fate, reason): (Fidelity, String)| RowFidelity {
             kind: RowKind::Command,
             row: wire.to_owned(),
-            fate,
+            fidelity: fate,
             reason,
             intents,
             ..frame_row(RowKind::Command, wire, fate, "")
@@ -234,7 +249,7 @@ impl DialectPair<'_> {
                 _ if is_own => (Fidelity::Carried, String::new()),
                 Some(own) if own.by_front => (Fidelity::Approximated, own.reason.clone()),
                 Some(own) => (Fidelity::Lost, own.reason.clone()),
-                None => (Fidelity::Lost, "nothing is declared for it".to_owned()),
+                None => (Fidelity::Lost, "no mapping is declared for it".to_owned()),
             });
         }
         let fate = combine_fidelities(
@@ -250,7 +265,7 @@ impl DialectPair<'_> {
         let names: Vec<String> = beside.iter().map(|param| format!("`{param}`")).collect();
         let mut reasons = vec![reason];
         reasons.retain(|reason| !reason.is_empty());
-        reasons.push(format!("nobody hands on {}", names.join(", ")));
+        reasons.push(format!("not forwarded: {}", names.join(", ")));
         (Fidelity::Approximated, reasons.join("; "))
     }
 
@@ -260,13 +275,13 @@ impl DialectPair<'_> {
         intent: Intent,
         front: &'static CommandMapping,
     ) -> (Fidelity, String) {
-        let Some(carrier) = self.agent.table.mapping(self.agent.spec, intent) else {
+        let Some(mapping) = self.agent.table.mapping(self.agent.spec, intent) else {
             return self.fidelity_without_command(intent, front);
         };
-        let untold: Vec<String> = front
+        let missing: Vec<String> = front
             .gives
             .keys()
-            .filter(|slot| !carrier.gives.contains_key(*slot))
+            .filter(|slot| !mapping.gives.contains_key(*slot))
             .map(|slot| format!("`{slot}`"))
             .collect::<BTreeSet<_>>()
             .into_iter()
@@ -279,14 +294,14 @@ impl DialectPair<'_> {
             reasons.push("the agent has one session at a time".to_owned());
         }
         reasons.extend(self.describe_unsupported(intent, front));
-        if !untold.is_empty() {
-            reasons.push(format!("the answer to `{}` does not tell {}", carrier.command, untold.join(", ")));
+        if !missing.is_empty() {
+            reasons.push(format!("the answer to `{}` has no {}", mapping.command, missing.join(", ")));
         }
         // A response at the end of the work must be derived from the events of the work.
         let role = |side: &DialectTables<'_>, wire: &str| side.spec.command(wire).map(|row| row.run);
         let ends = |side: &DialectTables<'_>| side.spec.run_end.answer_ends;
         if role(&self.front, wire) == Some(RunRole::Starts) && ends(&self.front) != ends(&self.agent) {
-            reasons.push("the answer comes when the run is over in one of the dialects alone".to_owned());
+            reasons.push("the answer arrives at the end of the run in only one of the dialects".to_owned());
         }
         match reasons.is_empty() {
             true => (Fidelity::Carried, String::new()),
@@ -294,24 +309,24 @@ impl DialectPair<'_> {
         }
     }
 
-    /// Returns the neutral parameters of the front end's command that the agent's command does not take.
+    /// Returns the neutral parameters of the front end's command that the agent's command does not accept.
     /// Empty if the agent has no command.
     fn unsupported_slots<'b>(&self, intent: Intent, front: &'b CommandMapping) -> Vec<&'b String> {
-        let Some(carrier) = self.agent.table.mapping(self.agent.spec, intent) else { return Vec::new() };
-        let taken: BTreeSet<&String> = carrier.params(self.agent.spec).collect();
+        let Some(mapping) = self.agent.table.mapping(self.agent.spec, intent) else { return Vec::new() };
+        let taken: BTreeSet<&String> = mapping.params(self.agent.spec).collect();
         front.params(self.front.spec).filter(|param| !taken.contains(param)).collect()
     }
 
-    /// Returns the untaken parameters as a sentence.
+    /// Returns the unsupported parameters as a sentence.
     fn describe_unsupported(&self, intent: Intent, front: &CommandMapping) -> Option<String> {
         let (side, spec) = (&self.agent, self.agent.spec);
-        let carrier = side.table.mapping(spec, intent)?;
+        let mapping = side.table.mapping(spec, intent)?;
         let untaken = self.unsupported_slots(intent, front);
-        let some = |revision: &&Spec| carrier.params(revision).any(|param| untaken.contains(&param));
+        let some = |revision: &&Spec| mapping.params(revision).any(|param| untaken.contains(&param));
         let partly = if spec.revisions.iter().any(some) { " in all revisions" } else { "" };
         let names: Vec<String> = untaken.iter().map(|param| format!("`{param}`")).collect();
         (!names.is_empty())
-            .then(|| format!("`{}` does not take {}{partly}", carrier.command, names.join(", ")))
+            .then(|| format!("`{}` does not take {}{partly}", mapping.command, names.join(", ")))
     }
 
     /// Returns the fidelity of an intent without a command of the agent.
@@ -333,21 +348,21 @@ impl DialectPair<'_> {
                     Some(name) => (Fidelity::Lost, format!("the agent has no command for `{name}`")),
                 }
             }
-            None => (Fidelity::Lost, "nothing is declared for it".to_owned()),
+            None => (Fidelity::Lost, "no mapping is declared for it".to_owned()),
         }
     }
 
     fn event(&self, name: &str) -> RowFidelity {
         let rules = self.front.table.meaning.events.get(name);
-        let told: BTreeSet<Effect> = rules.into_iter().flatten().flat_map(effects).collect();
+        let own_effects: BTreeSet<Effect> = rules.into_iter().flatten().flat_map(effects).collect();
         let is_kept =
             |(act, member): &Effect| *act == Reducer::Set && STORED_MEMBERS.contains(&member.as_str());
-        if !self.is_same_dialect() && !told.is_empty() && told.iter().all(is_kept) {
+        if !self.is_same_dialect() && !own_effects.is_empty() && own_effects.iter().all(is_kept) {
             return frame_row(
                 RowKind::Event,
                 name,
                 Fidelity::Lost,
-                "nobody passes on what the agent has still to do",
+                "the to-do list of the agent is not forwarded",
             );
         }
         let same = self.agent.spec.event(name).is_some() && self.is_same_family();
@@ -359,10 +374,10 @@ impl DialectPair<'_> {
         let rules = self.front.table.meaning.dialogs.get(wire);
         let same = self.agent.spec.dialog(wire).is_some() && self.is_same_family();
         let row = self.frame_fidelity(RowKind::Dialog, wire, rules, same, false);
-        match self.front.table.by_tool.get(wire).filter(|_| !same && row.fate == Fidelity::Carried) {
+        match self.front.table.by_tool.get(wire).filter(|_| !same && row.fidelity == Fidelity::Carried) {
             Some(tool) => RowFidelity {
-                fate: Fidelity::Approximated,
-                reason: format!("the agent has no tool `{tool}`: only what else it asks is asked so"),
+                fidelity: Fidelity::Approximated,
+                reason: format!("the agent has no tool `{tool}`: only its other questions have this form"),
                 ..row
             },
             None => row,
@@ -387,33 +402,33 @@ impl DialectPair<'_> {
             return row(Fidelity::Carried, "");
         }
         if made {
-            return row(Fidelity::Approximated, "made from what other frames tell");
+            return row(Fidelity::Approximated, "derived from other frames");
         }
         let wanted: BTreeSet<Effect> = rules.into_iter().flatten().flat_map(effects).collect();
         if wanted.is_empty() {
-            return row(Fidelity::Lost, "the agent tells nothing of the kind");
+            return row(Fidelity::Lost, "the agent reports nothing equivalent");
         }
-        let tells = self.agent.all_effects();
-        let is_told = |effect: &&Effect| tells.contains(*effect);
-        let told = wanted.iter().filter(is_told).count();
+        let agent_effects = self.agent.all_effects();
+        let is_reported = |effect: &&Effect| agent_effects.contains(*effect);
+        let reported = wanted.iter().filter(is_reported).count();
         let is_near = |(act, kind): &Effect| {
             // No other effect replaces the output of a running tool.
             if kind == TOOL_OUTPUT {
                 return false;
             }
             let acts = fallback_reducers(*act);
-            tells.iter().any(|(other, _)| {
+            agent_effects.iter().any(|(other, _)| {
                 other == act && !matches!(act, Reducer::Ask | Reducer::Entry | Reducer::Set)
-            }) || tells.iter().any(|(other, _)| acts.contains(other))
+            }) || agent_effects.iter().any(|(other, _)| acts.contains(other))
         };
         match () {
-            () if told == wanted.len() => row(Fidelity::Carried, ""),
-            () if told > 0 => row(Fidelity::Approximated, "the agent tells a part of it"),
+            () if reported == wanted.len() => row(Fidelity::Carried, ""),
+            () if reported > 0 => row(Fidelity::Approximated, "the agent reports a part of it"),
             () if wanted.iter().any(is_near) => {
-                row(Fidelity::Approximated, "made from what other frames of the agent tell")
+                row(Fidelity::Approximated, "derived from other frames of the agent")
             }
-            () if kind == RowKind::Dialog => row(Fidelity::Lost, "the agent never asks or shows that"),
-            () => row(Fidelity::Lost, "the agent tells nothing of the kind"),
+            () if kind == RowKind::Dialog => row(Fidelity::Lost, "the agent sends no such dialog"),
+            () => row(Fidelity::Lost, "the agent reports nothing equivalent"),
         }
     }
 }

@@ -64,8 +64,8 @@ pub(super) fn members(
         let of_tools = !is_kin && TOOL_RESULTS.iter().any(|tool| leaf.neutral.starts_with(tool));
         !is_own && !of_tools && names(&leaf.neutral).iter().any(|name| known.contains(name))
     };
-    let (told, untold) = leaves.into_iter().partition(comes);
-    MemberPartition { provided: told, missing: untold }
+    let (provided, missing) = leaves.into_iter().partition(comes);
+    MemberPartition { provided, missing }
 }
 
 /// Returns the changes to the conversation by a successful command, as places in the neutral form; empty for
@@ -125,8 +125,8 @@ fn reported_places(spec: &Spec, table: &'static IntentTable) -> BTreeSet<String>
         leaves.extend(known(rules, &is_command));
     }
     for intent in Intent::ALL {
-        if let Some(carrier) = table.mapping(spec, *intent) {
-            leaves.extend(gives(table, *intent, carrier, PlaceFilter::All));
+        if let Some(mapping) = table.mapping(spec, *intent) {
+            leaves.extend(gives(table, *intent, mapping, PlaceFilter::All));
         }
     }
     leaves.into_iter().map(|leaf| leaf.neutral).collect()
@@ -135,8 +135,8 @@ fn reported_places(spec: &Spec, table: &'static IntentTable) -> BTreeSet<String>
 fn of_command(table: &'static IntentTable, wire: &str) -> Vec<Member> {
     let mut leaves = of_rules(table, table.meaning.answers.get(wire), PlaceFilter::Named);
     for intent in Intent::ALL {
-        for carrier in table.mappings(*intent).iter().filter(|carrier| carrier.command == wire) {
-            leaves.extend(gives(table, *intent, carrier, PlaceFilter::Named));
+        for mapping in table.mappings(*intent).iter().filter(|mapping| mapping.command == wire) {
+            leaves.extend(gives(table, *intent, mapping, PlaceFilter::Named));
         }
     }
     // The agent does not report values that the client sent.
@@ -147,12 +147,12 @@ fn of_command(table: &'static IntentTable, wire: &str) -> Vec<Member> {
 fn gives(
     table: &'static IntentTable,
     intent: Intent,
-    carrier: &'static CommandMapping,
+    mapping: &'static CommandMapping,
     which: PlaceFilter,
 ) -> Vec<Member> {
     let mut walk = MemberWalk { table, which, only: Vec::new(), leaves: Vec::new() };
-    for (slot, source) in &carrier.gives {
-        let told = match slot.as_str() {
+    for (slot, source) in &mapping.gives {
+        let neutral = match slot.as_str() {
             // The number of messages.
             "messages" if matches!(source, Source::At(_)) => "Count.messages".to_owned(),
             "messages" | "message" => "message".to_owned(),
@@ -162,7 +162,7 @@ fn gives(
             slot if slot.contains('.') => slot.to_owned(),
             slot => format!("{}.{slot}", intent.name()),
         };
-        walk.source(source, "", &told, 0);
+        walk.source(source, "", &neutral, 0);
     }
     walk.leaves
 }
@@ -213,17 +213,17 @@ fn place(rule: &Rule, slot: &str) -> String {
 }
 
 /// Returns the alternative names of a place, such as the arguments of a call by its message or by its tool.
-fn names(told: &str) -> Vec<String> {
-    let mut names = vec![told.to_owned()];
+fn names(neutral: &str) -> Vec<String> {
+    let mut names = vec![neutral.to_owned()];
     for (one, other) in [
         ("tool.", "message<assistant>.blocks<tool>."),
         ("tool.result", "message<tool>.blocks"),
         ("tool.details", "message<tool>.details"),
         ("usage.", "message<assistant>.usage."),
     ] {
-        names.extend(told.strip_prefix(one).map(|rest| format!("{other}{rest}")));
+        names.extend(neutral.strip_prefix(one).map(|rest| format!("{other}{rest}")));
         if one != "usage." {
-            names.extend(told.strip_prefix(other).map(|rest| format!("{one}{rest}")));
+            names.extend(neutral.strip_prefix(other).map(|rest| format!("{one}{rest}")));
         }
     }
     // Arguments are parsed from their text; the text is unknown if only the arguments are sent.
@@ -240,7 +240,7 @@ struct MemberWalk {
 }
 
 impl MemberWalk {
-    fn source(&mut self, source: &'static Source, prefix: &str, told: &str, depth: usize) {
+    fn source(&mut self, source: &'static Source, prefix: &str, neutral: &str, depth: usize) {
         match source {
             Source::At(path)
             | Source::Map { map: path, .. }
@@ -248,25 +248,25 @@ impl MemberWalk {
             | Source::Text { text: path }
             | Source::Count { count: path } => {
                 let (path, only) = (join(prefix, path), self.only.clone());
-                self.leaves.push(Member { path, only, neutral: told.to_owned() });
+                self.leaves.push(Member { path, only, neutral: neutral.to_owned() });
             }
-            Source::Read { read, of } => self.value(read, &join(prefix, of), told, depth),
+            Source::Read { read, of } => self.value(read, &join(prefix, of), neutral, depth),
             Source::Each { each, of } => {
-                self.value(each, &format!("{}[]", join(prefix, of)), told, depth);
+                self.value(each, &format!("{}[]", join(prefix, of)), neutral, depth);
             }
             Source::First { first: sources } | Source::Join { join: sources } => {
-                sources.iter().for_each(|source| self.source(source, prefix, told, depth));
+                sources.iter().for_each(|source| self.source(source, prefix, neutral, depth));
             }
             Source::Is { .. } => {}
         }
     }
 
-    fn value(&mut self, reader: &str, prefix: &str, told: &str, depth: usize) {
+    fn value(&mut self, reader: &str, prefix: &str, neutral: &str, depth: usize) {
         let Some(reader) = self.table.meaning.readers.get(reader).filter(|_| depth < MAX_READER_DEPTH) else {
             return;
         };
         for case in &reader.cases {
-            let told = format!("{told}{}", kind(case));
+            let neutral = format!("{neutral}{}", kind(case));
             let has_tag = !reader.tag.is_empty() && !case.tag.starts_with('(');
             if has_tag {
                 self.only.push((join(prefix, &reader.tag), case.tag.clone()));
@@ -276,7 +276,7 @@ impl MemberWalk {
             for (slot, source) in case.gives.iter().filter(|(_, source)| !(is_any && is_whole(source))) {
                 // A list in the form of one text has no items.
                 let prefix = if case.tag == "(string)" { prefix.trim_end_matches("[]") } else { prefix };
-                self.source(source, prefix, &format!("{told}.{slot}"), depth + 1);
+                self.source(source, prefix, &format!("{neutral}.{slot}"), depth + 1);
             }
             if has_tag {
                 self.only.pop();
@@ -287,11 +287,11 @@ impl MemberWalk {
 
 /// Returns the kind of a message or a block, if a case names the kind.
 fn kind(case: &Case) -> String {
-    let word = ["role", "type"].iter().find_map(|slot| match case.gives.get(*slot) {
+    let variant = ["role", "type"].iter().find_map(|slot| match case.gives.get(*slot) {
         Some(Source::Is { is }) => is.as_str(),
         _ => None,
     });
-    word.map(|word| format!("<{word}>")).unwrap_or_default()
+    variant.map(|variant| format!("<{variant}>")).unwrap_or_default()
 }
 
 fn join(prefix: &str, path: &str) -> String {
@@ -369,9 +369,9 @@ mod tests {
                 &[("assistantMessageEvent.type", "toolcall_delta")],
             ),
         ] {
-            let MemberPartition { provided: told, missing: untold } =
+            let MemberPartition { provided, missing } =
                 super::members(of("pi"), of("opal"), &RowRef::Event(row));
-            assert!(has(&untold, path, only) && !has(&told, path, only), "{row}: {untold:#?}");
+            assert!(has(&missing, path, only) && !has(&provided, path, only), "{row}: {missing:#?}");
         }
     }
 

@@ -167,7 +167,7 @@ impl Run {
     /// Waits for the end of the run as [`Run::result`] does, and returns a failed run as a result.
     ///
     /// # Errors
-    /// [`Error::RefusedError`] if the agent rejected the prompt after it had accepted it, [`Error::Terminated`] if
+    /// [`Error::Refused`] if the agent rejected the prompt after it had accepted it, [`Error::Terminated`] if
     /// the connection ended first.
     pub async fn wait(mut self) -> Result<RunResult, Error> {
         while std::future::poll_fn(|context| self.poll_event(context)).await.is_some() {}
@@ -196,16 +196,16 @@ impl Agent {
 
     /// Starts a run.
     pub(super) async fn start(&self, intent: Intent, params: Map<String, Value>) -> Result<Run, Error> {
-        let carrier = self.mapping(intent, &params)?;
-        let members = self.members(carrier, &params).await?;
-        let heard = self.shared.tracker.subscribe();
+        let mapping = self.mapping(intent, &params)?;
+        let members = self.members(mapping, &params).await?;
+        let changes = self.shared.tracker.subscribe();
         let text = Value::Object(members.clone()).to_string();
         let client = &self.shared.client;
         let (events, accepted) =
-            client.start_limited(&carrier.command, &text, Limit::Default, self.limits)?;
-        let data = read(&carrier.command, accepted.await?)?;
-        let results = convert::results(self.shared.table, carrier, members, data);
-        Ok(Run::new(self.clone(), events, heard, results))
+            client.start_limited(&mapping.command, &text, Limit::Default, self.limits)?;
+        let data = read(&mapping.command, accepted.await?)?;
+        let results = convert::results(self.shared.table, mapping, members, data);
+        Ok(Run::new(self.clone(), events, changes, results))
     }
 }
 
@@ -216,8 +216,8 @@ impl Stream for Run {
         if let Some(event) = ready!(self.poll_event(context)) {
             return Poll::Ready(Some(Ok(event)));
         }
-        let was_told = std::mem::replace(&mut self.failure_returned, true);
-        let failed = self.raw.outcome().and_then(|over| over.as_ref().err()).filter(|_| !was_told);
+        let was_returned = std::mem::replace(&mut self.failure_returned, true);
+        let failed = self.raw.outcome().and_then(|over| over.as_ref().err()).filter(|_| !was_returned);
         Poll::Ready(failed.cloned().map(Err))
     }
 }

@@ -84,7 +84,7 @@ impl Divergence {
 }
 
 impl CommandMapping {
-    /// Returns the neutral parameters that the command takes. For the tables of a client, which have all
+    /// Returns the neutral parameters that the command accepts. For the tables of a client, which have all
     /// revisions, these are the parameters common to all.
     pub fn params<'a>(&'a self, spec: &Spec) -> impl Iterator<Item = &'a String> {
         let id = spec.revisions.is_empty().then(|| spec.id());
@@ -141,7 +141,7 @@ pub(super) struct IntentTable {
 impl IntentTable {
     /// Returns the command of an intent in a revision: the first command that the revision has.
     pub fn mapping(&self, spec: &Spec, intent: Intent) -> Option<&CommandMapping> {
-        self.mappings(intent).iter().find(|carrier| spec.command(&carrier.command).is_some())
+        self.mappings(intent).iter().find(|mapping| spec.command(&mapping.command).is_some())
     }
 
     /// Returns all commands of an intent.
@@ -193,12 +193,12 @@ pub fn supports(spec: &Spec, intent: Intent) -> bool {
     table_of(spec.name).is_some_and(|table| table.mapping(spec, intent).is_some())
 }
 
-/// Returns `true` if a dialect's command for an intent takes that neutral parameter. For the tables of a
-/// client, the command must take the parameter in all revisions.
+/// Returns `true` if a dialect's command for an intent accepts that neutral parameter. For the tables of a
+/// client, the command must accept the parameter in all revisions.
 #[must_use]
 pub fn accepts_param(spec: &Spec, intent: Intent, param: &str) -> bool {
-    let carrier = table_of(spec.name).and_then(|table| table.mapping(spec, intent));
-    carrier.is_some_and(|carrier| carrier.params(spec).any(|taken| taken == param))
+    let mapping = table_of(spec.name).and_then(|table| table.mapping(spec, intent));
+    mapping.is_some_and(|mapping| mapping.params(spec).any(|taken| taken == param))
 }
 
 /// Fallback for an intent without a command of the agent.
@@ -225,7 +225,7 @@ struct Param {
 }
 
 impl IntentSpec {
-    /// Returns `true` if a parameter is omitted for a command that does not take it. Any other parameter causes
+    /// Returns `true` if a parameter is omitted for a command that does not accept it. Any other parameter causes
     /// an error in that case.
     pub fn is_hint(&self, param: &str) -> bool {
         self.params.iter().any(|known| known.hint && known.name == param)
@@ -263,7 +263,7 @@ mod tests {
         let hidden = |spec: &Spec| accepts_param(spec, Intent::Bash, "hidden");
         let revisions = crate::pi::CLIENT.revisions;
         assert!(!hidden(revisions[0]) && hidden(revisions[1]));
-        assert!(!hidden(&crate::pi::CLIENT), "an agent of a revision that is not known may not take it");
+        assert!(!hidden(&crate::pi::CLIENT), "an agent of an unknown revision may not accept it");
         assert!(!hidden(&crate::omp::CLIENT), "omp has the command from pi without that parameter");
         assert!(accepts_param(&crate::omp::CLIENT, Intent::Bash, "command"));
     }

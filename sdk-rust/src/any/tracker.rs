@@ -261,20 +261,20 @@ mod tests {
         let (sender, receiver) = mpsc::unbounded_channel();
         let queue = Arc::new(QueueCounters::default());
         let mut listener = EventSubscriber { sender: Some(sender), queue: queue.clone() };
-        let mut heard = EventReceiver { receiver, queue };
+        let mut receiver = EventReceiver { receiver, queue };
         let event = || Event::TextGrew { message: String::new(), block: 0, text: String::new() };
         assert!(listener.deliver(&event()));
         listener.queue.bytes.fetch_add(MAX_QUEUED_BYTES, Ordering::Relaxed);
         for missed in 1..4 {
             assert!(listener.deliver(&event()));
-            assert_eq!(heard.cut_off(), Some(missed));
+            assert_eq!(receiver.cut_off(), Some(missed));
         }
-        assert!(heard.ready().is_some() && heard.ready().is_none());
+        assert!(receiver.ready().is_some() && receiver.ready().is_none());
         // Reading does not restore the receiver: the cut is final.
-        heard.queue.bytes.store(0, Ordering::Relaxed);
-        assert!(listener.deliver(&event()) && heard.ready().is_none());
-        assert_eq!(heard.cut_off(), Some(4));
-        drop(heard);
+        receiver.queue.bytes.store(0, Ordering::Relaxed);
+        assert!(listener.deliver(&event()) && receiver.ready().is_none());
+        assert_eq!(receiver.cut_off(), Some(4));
+        drop(receiver);
         assert!(!listener.deliver(&event()));
     }
 
@@ -310,73 +310,73 @@ mod tests {
 
     #[test]
     fn the_session_named_by_the_opening_answer_is_followed() {
-        let folded = new_tracker();
-        folded.sends("before", "session/list");
+        let tracker = new_tracker();
+        tracker.sends("before", "session/list");
         // No call requested another session.
-        folded.answered("before", "three");
-        assert_eq!(folded.session().as_deref(), Some("one"));
-        let _opening = folded.mark_opening(START);
-        folded.sends("new", START);
+        tracker.answered("before", "three");
+        assert_eq!(tracker.session().as_deref(), Some("one"));
+        let _opening = tracker.mark_opening(START);
+        tracker.sends("new", START);
         // Responses to older calls arrive first, and once more after the new session.
-        folded.answered("before", "one");
-        folded.answered("before", "three");
-        folded.answered("new", "two");
-        folded.answered("before", "one");
-        assert_eq!(folded.session().as_deref(), Some("two"));
+        tracker.answered("before", "one");
+        tracker.answered("before", "three");
+        tracker.answered("new", "two");
+        tracker.answered("before", "one");
+        assert_eq!(tracker.session().as_deref(), Some("two"));
     }
 
     #[test]
     fn of_two_concurrent_openings_the_last_answered_session_is_followed() {
-        let folded = new_tracker();
-        let [one, other] = [folded.mark_opening(START), folded.mark_opening(START)];
-        folded.sends("a", START);
-        folded.sends("b", START);
-        folded.answered("b", "three");
+        let tracker = new_tracker();
+        let [one, other] = [tracker.mark_opening(START), tracker.mark_opening(START)];
+        tracker.sends("a", START);
+        tracker.sends("b", START);
+        tracker.answered("b", "three");
         // Between them arrives a response to an older call, with the session that was left.
-        folded.answered("before", "one");
-        assert_eq!(folded.session().as_deref(), Some("three"));
-        folded.answered("a", "two");
+        tracker.answered("before", "one");
+        assert_eq!(tracker.session().as_deref(), Some("three"));
+        tracker.answered("a", "two");
         drop(other);
-        folded.answered("before", "three");
+        tracker.answered("before", "three");
         drop(one);
-        assert_eq!(folded.session().as_deref(), Some("two"));
+        assert_eq!(tracker.session().as_deref(), Some("two"));
         // A cancelled call does not change the session.
-        let given_up = folded.mark_opening(START);
-        folded.sends("c", START);
+        let given_up = tracker.mark_opening(START);
+        tracker.sends("c", START);
         drop(given_up);
-        folded.answered("c", "four");
-        assert_eq!(folded.session().as_deref(), Some("two"));
+        tracker.answered("c", "four");
+        assert_eq!(tracker.session().as_deref(), Some("two"));
     }
 
     #[test]
     fn a_first_session_keeps_earlier_state_and_replaces_another_session() {
         let spec = crate::dynamic::spec("opal").unwrap();
-        let folded = Arc::new(ConversationTracker::new(spec, View::open(spec.name).unwrap()));
-        folded.sends("models", "models/list");
+        let tracker = Arc::new(ConversationTracker::new(spec, View::open(spec.name).unwrap()));
+        tracker.sends("models", "models/list");
         let models =
             serde_json::json!({"jsonrpc": "2.0", "id": "models", "result": {"models": [{"id": "m"}]}});
-        folded.fold_frame(tap::Direction::Received, &models.to_string());
-        let _openings = [folded.mark_opening(START), folded.mark_opening(START)];
-        folded.sends("a", START);
-        folded.sends("b", START);
-        folded.answered("b", "other");
-        assert_eq!(folded.session().as_deref(), Some("other"));
-        assert!(folded.conversation().models.as_ref().is_some_and(|models| models.len() == 1));
-        folded.answered("a", "first");
-        assert_eq!(folded.session().as_deref(), Some("first"));
+        tracker.fold_frame(tap::Direction::Received, &models.to_string());
+        let _openings = [tracker.mark_opening(START), tracker.mark_opening(START)];
+        tracker.sends("a", START);
+        tracker.sends("b", START);
+        tracker.answered("b", "other");
+        assert_eq!(tracker.session().as_deref(), Some("other"));
+        assert!(tracker.conversation().models.as_ref().is_some_and(|models| models.len() == 1));
+        tracker.answered("a", "first");
+        assert_eq!(tracker.session().as_deref(), Some("first"));
     }
 
     #[test]
     fn a_rejected_opening_ignores_older_answers() {
-        let folded = new_tracker();
-        let [one, other] = [folded.mark_opening(START), folded.mark_opening(START)];
-        folded.sends("a", START);
-        folded.sends("b", START);
-        folded.answered("a", "two");
-        folded.refused("b");
+        let tracker = new_tracker();
+        let [one, other] = [tracker.mark_opening(START), tracker.mark_opening(START)];
+        tracker.sends("a", START);
+        tracker.sends("b", START);
+        tracker.answered("a", "two");
+        tracker.refused("b");
         drop(other);
-        folded.answered("before", "one");
+        tracker.answered("before", "one");
         drop(one);
-        assert_eq!(folded.session().as_deref(), Some("two"));
+        assert_eq!(tracker.session().as_deref(), Some("two"));
     }
 }

@@ -35,7 +35,7 @@ pub use crate::generated::{CLIENTS, REVISIONS, SPECS};
 /// revision for `NAME@latest`.
 ///
 /// # Errors
-/// [`Error::UnknownDialectError`] or [`Error::UnknownRevision`]; both list the known names.
+/// [`Error::UnknownDialect`] or [`Error::UnknownRevision`]; both list the known names.
 pub fn spec(name: &str) -> Result<&'static Spec, Error> {
     let (revisions, revision) = revisions(name)?;
     Ok(revision.unwrap_or(revisions[0]))
@@ -249,7 +249,7 @@ impl Client {
     pub fn send_raw(&self, line: &str) -> Result<(), Error> {
         if line.contains('\n') {
             let command = line.chars().take(40).collect();
-            return Err(Error::Encode { command, reason: "it has a line feed".into() });
+            return Err(Error::Encode { command, reason: "it contains a line feed".into() });
         }
         self.connection.shared.send_line(line.to_owned())
     }
@@ -453,7 +453,7 @@ impl EventStream {
     }
 
     /// Passes the next events to `take`: up to `most`, and up to `bytes` bytes with the event that reaches the limit.
-    /// Returns their number, or `None` at the end; [`EventStream::over`] then returns the cause. `take` must not use
+    /// Returns their number, or `None` at the end; [`EventStream::outcome`] then returns the cause. `take` must not use
     /// the client.
     pub fn poll_batch(
         &mut self,
@@ -481,7 +481,7 @@ impl EventStream {
         }
     }
 
-    /// Polls for the next event; ready with `None` at the end, when [`EventStream::over`] returns the cause.
+    /// Polls for the next event; ready with `None` at the end, when [`EventStream::outcome`] returns the cause.
     pub fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
         if self.outcome.is_some() {
             return Poll::Ready(None);
@@ -500,8 +500,8 @@ impl EventStream {
         })
     }
 
-    /// Returns the next event, or `None` at the end; [`EventStream::over`] then returns the cause. Dropping the future
-    /// loses no event.
+    /// Returns the next event, or `None` at the end; [`EventStream::outcome`] then returns the cause. Dropping the
+    /// future loses no event.
     pub async fn next_event(&mut self) -> Option<Event> {
         std::future::poll_fn(|context| self.poll_event(context)).await
     }
@@ -534,7 +534,7 @@ impl EventStream {
     /// Returns the end of the run, also of a failed run, once all events were read; `None` before.
     ///
     /// # Errors
-    /// [`Error::RefusedError`] if the agent rejected the prompt after it had accepted it. [`Error::Terminated`] if the
+    /// [`Error::Refused`] if the agent rejected the prompt after it had accepted it. [`Error::Terminated`] if the
     /// connection ended first. [`Error::Detached`] if the stream was cut off.
     pub fn ended(&self) -> Option<Result<&EndedRun, &Error>> {
         match (&self.ended, &self.outcome) {

@@ -53,7 +53,7 @@ impl<D: Dialect> RawEvent<D> {
     /// Decodes the event.
     ///
     /// # Errors
-    /// [`Error::LineDecoder`] if a declared event does not fit its declaration.
+    /// [`Error::Decode`] if a declared event does not fit its declaration.
     pub fn decode(&self) -> Result<D::Event, Error> {
         crate::wire::decode(self.event.body().as_str()).map_err(|error| Error::Decode {
             what: format!("the event `{}`", self.event.kind()),
@@ -202,7 +202,7 @@ impl<D: Dialect> Run<D> {
     /// seconds](crate::run_tracker::STOP_WITHIN) plus the time of one state request.
     ///
     /// # Errors
-    /// [`Error::RefusedError`] if the agent rejected the prompt after it had accepted it. [`Error::Terminated`] if
+    /// [`Error::Refused`] if the agent rejected the prompt after it had accepted it. [`Error::Terminated`] if
     /// the connection ended first. [`Error::Detached`] if this handle was cut off.
     pub async fn wait(mut self) -> Result<RunResult<D>, Error> {
         while self.next_raw().await.is_some() {}

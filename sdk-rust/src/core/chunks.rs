@@ -47,7 +47,7 @@ impl Assembler {
     /// Returns the report for the lost frame, or `None` if no frame was incomplete.
     pub fn interrupted(&mut self, by: &str) -> Option<String> {
         let PendingFrame { id, count, received: came, .. } = self.pending.take()?;
-        Some(format!("{came} of {count} pieces of {id} came, then {by}"))
+        Some(format!("received {came} of {count} pieces of {id}, then {by}"))
     }
 
     /// Adds the piece in the object of an event.
@@ -55,20 +55,20 @@ impl Assembler {
         let piece = match Chunk::read(chunks, body) {
             Ok(piece) => piece,
             Err(reason) => {
-                let told = self.interrupted("a piece that cannot be read");
-                return AssemblyResult::fault(join_reasons(told, reason));
+                let interruption = self.interrupted("an unreadable piece");
+                return AssemblyResult::fault(join_reasons(interruption, reason));
             }
         };
         let is_next = |pending: &PendingFrame| {
             let same = (&pending.id, pending.count, pending.length) == (&piece.id, piece.count, piece.length);
             same && pending.received == piece.index
         };
-        let mut told = None;
+        let mut interruption = None;
         if !self.pending.as_ref().is_some_and(is_next) {
-            told = self.interrupted(&format!("piece {} of {}", piece.index, piece.id));
+            interruption = self.interrupted(&format!("piece {} of {}", piece.index, piece.id));
             if piece.index > 0 {
-                let alone = || format!("piece {} of {} came without those before it", piece.index, piece.id);
-                return AssemblyResult::fault(told.unwrap_or_else(alone));
+                let alone = || format!("piece {} of {} came without earlier pieces", piece.index, piece.id);
+                return AssemblyResult::fault(interruption.unwrap_or_else(alone));
             }
             let Chunk { id, count, length, .. } = piece;
             self.pending = Some(PendingFrame { id, count, length, received: 0, bytes: Vec::new() });
@@ -79,24 +79,27 @@ impl Assembler {
         let (came, length) = (pending.bytes.len() as u64, pending.length);
         let is_whole = pending.received == pending.count;
         if came > length || (is_whole && came < length) {
-            let fault = format!("the pieces of {} have {came} bytes and should have {length}", pending.id);
+            let fault = format!("the pieces of {} have {came} bytes, expected {length}", pending.id);
             self.pending = None;
-            return AssemblyResult::fault(join_reasons(told, fault));
+            return AssemblyResult::fault(join_reasons(interruption, fault));
         }
         if !is_whole {
-            return AssemblyResult { completed: None, error: told };
+            return AssemblyResult { completed: None, error: interruption };
         }
         let whole = self.pending.take().map(|pending| FrameText::from_utf8(Bytes::from(pending.bytes)));
         match whole {
-            Some(Ok(whole)) => AssemblyResult { completed: Some(whole), error: told },
-            _ => AssemblyResult::fault(join_reasons(told, "the pieces of a frame are not UTF-8".to_owned())),
+            Some(Ok(whole)) => AssemblyResult { completed: Some(whole), error: interruption },
+            _ => AssemblyResult::fault(join_reasons(
+                interruption,
+                "the pieces of a frame are not UTF-8".to_owned(),
+            )),
         }
     }
 }
 
 /// Joins an earlier report, if any, with a further reason.
-fn join_reasons(told: Option<String>, reason: String) -> String {
-    told.map_or_else(|| reason.clone(), |told| format!("{told}; {reason}"))
+fn join_reasons(earlier: Option<String>, reason: String) -> String {
+    earlier.map_or_else(|| reason.clone(), |earlier| format!("{earlier}; {reason}"))
 }
 
 struct Chunk {
@@ -128,10 +131,10 @@ impl Chunk {
         let data = data.ok_or_else(|| missing(chunks.data))?;
         let [index, count, length] = [number(0)?, number(1)?, number(2)?];
         if length > chunks.most {
-            return Err(format!("{id} has {length} bytes; the most is {}", chunks.most));
+            return Err(format!("{id} has {length} bytes; the limit is {}", chunks.most));
         }
         if index >= count || count > length {
-            return Err(format!("piece {index} of {count} of {id}, which has {length} bytes, is none"));
+            return Err(format!("invalid piece {index} of {count} of {id} with {length} bytes"));
         }
         let bytes =
             STANDARD.decode(data.as_bytes()).map_err(|_| format!("piece {index} of {id} is not base64"))?;
@@ -188,25 +191,25 @@ mod tests {
     fn fm_f25_missing_repeated_and_reordered_pieces_are_reported_and_the_next_frame_is_read() {
         let good = pieces('b', 20);
         let [one, two, three] = <[_; 3]>::try_from(pieces('a', 20)).unwrap();
-        let told = "1 of 3 pieces of a came, then piece 2 of a";
+        let expected = "received 1 of 3 pieces of a, then piece 2 of a";
         let missing = [one.clone(), three.clone()];
         let repeated = [one.clone(), two.clone(), two.clone(), three.clone()];
         let reordered = [one.clone(), three.clone(), two.clone()];
         let cut = [one.clone(), two.clone()];
         let headless = [two.clone(), three.clone()];
-        let later = |index: usize| format!("piece {index} of a came without those before it");
+        let later = |index: usize| format!("piece {index} of a came without earlier pieces");
         let cases: [(&[_], Vec<String>); 5] = [
-            (&missing, vec![told.into()]),
-            (&repeated, vec!["2 of 3 pieces of a came, then piece 1 of a".into(), later(2)]),
-            (&reordered, vec![told.into(), later(1)]),
-            (&cut, vec!["2 of 3 pieces of a came, then piece 0 of b".into()]),
+            (&missing, vec![expected.into()]),
+            (&repeated, vec!["received 2 of 3 pieces of a, then piece 1 of a".into(), later(2)]),
+            (&reordered, vec![expected.into(), later(1)]),
+            (&cut, vec!["received 2 of 3 pieces of a, then piece 0 of b".into()]),
             (&headless, vec![later(1), later(2)]),
         ];
         for (broken, faults) in cases {
             let all: Vec<_> = broken.iter().chain(&good).cloned().collect();
             assert_eq!(play(&all), (vec![FRAME.to_owned()], faults));
         }
-        assert_eq!(play(&cut).1, ["2 of 3 pieces of a came, then the end"]);
+        assert_eq!(play(&cut).1, ["received 2 of 3 pieces of a, then the end"]);
     }
 
     #[test]
@@ -214,12 +217,12 @@ mod tests {
         let [one, ..] = <[_; 3]>::try_from(pieces('a', 20)).unwrap();
         let mut wrong = pieces('b', FRAME.len())[0].clone();
         wrong["byteLength"] = 70.into();
-        let told = "1 of 3 pieces of a came, then piece 0 of b";
-        let length = format!("the pieces of b have {} bytes and should have 70", FRAME.len());
-        assert_eq!(play(&[one.clone(), wrong.clone()]).1, [format!("{told}; {length}")]);
+        let expected = "received 1 of 3 pieces of a, then piece 0 of b";
+        let length = format!("the pieces of b have {} bytes, expected 70", FRAME.len());
+        assert_eq!(play(&[one.clone(), wrong.clone()]).1, [format!("{expected}; {length}")]);
         wrong["byteLength"] = 1.into();
         wrong["data"] = STANDARD.encode([0xff]).into();
-        assert_eq!(play(&[one, wrong]).1, [format!("{told}; the pieces of a frame are not UTF-8")]);
+        assert_eq!(play(&[one, wrong]).1, [format!("{expected}; the pieces of a frame are not UTF-8")]);
     }
 
     #[test]
@@ -232,15 +235,12 @@ mod tests {
         };
         assert_eq!(
             with("byteLength", (1u64 << 40).into()),
-            format!("a has {} bytes; the most is 67108864", 1u64 << 40)
+            format!("a has {} bytes; the limit is 67108864", 1u64 << 40)
         );
-        assert_eq!(
-            with("index", 3.into()),
-            format!("piece 3 of 3 of a, which has {} bytes, is none", FRAME.len())
-        );
+        assert_eq!(with("index", 3.into()), format!("invalid piece 3 of 3 of a with {} bytes", FRAME.len()));
         assert_eq!(
             with("count", 1_000_000.into()),
-            format!("piece 0 of 1000000 of a, which has {} bytes, is none", FRAME.len())
+            format!("invalid piece 0 of 1000000 of a with {} bytes", FRAME.len())
         );
         assert_eq!(with("data", "?".into()), "piece 0 of a is not base64");
         assert_eq!(with("data", "".into()), "piece 0 of a is empty");
@@ -248,8 +248,8 @@ mod tests {
         assert_eq!(with("chunkId", 7.into()), "a piece of a frame has no `chunkId`");
         assert_eq!(
             with("count", 1.into()),
-            format!("the pieces of a have 20 bytes and should have {}", FRAME.len())
+            format!("the pieces of a have 20 bytes, expected {}", FRAME.len())
         );
-        assert_eq!(with("byteLength", 7.into()), "the pieces of a have 20 bytes and should have 7");
+        assert_eq!(with("byteLength", 7.into()), "the pieces of a have 20 bytes, expected 7");
     }
 }

@@ -147,7 +147,7 @@ pub fn policy_frame(spec: &Spec, id: &str, method: &str) -> Option<String> {
         return Some(answer_frame(spec, id, method, &members));
     }
     let (code, message) = match declared {
-        Some(_) => (-32000, "Nobody is there to answer"),
+        Some(_) => (-32000, "No user is available to answer"),
         None => (-32601, "Method not found"),
     };
     spec.dialog_frames.is_none().then(|| {

@@ -24,7 +24,7 @@ pub enum Error {
     #[error(transparent)]
     RunFailed(Box<RunFailure>),
     /// The connection ended: the process ended, the stream ended, or the client closed it.
-    #[error("the connection is over: {0}")]
+    #[error("the connection has ended: {0}")]
     Terminated(#[source] Termination),
     /// No response arrived in time. A later response is dropped.
     #[error("no answer to `{command}` within {after:?}")]
@@ -128,7 +128,7 @@ pub enum Error {
         reason: String,
     },
     /// The subscriber was cut off because its queue was full.
-    #[error("cut off with a full queue; {dropped} events were dropped")]
+    #[error("the subscriber's queue was full: {dropped} events were dropped")]
     Detached {
         /// Number of dropped events.
         dropped: u64,

@@ -77,7 +77,7 @@ fn value(text: &FrameText) -> Result<Value, FrameError> {
 impl<D: Dialect> ServerFrame<D> {
     /// Decodes a frame. `command_of` returns the command of a response by its id, for dialects whose
     /// responses do not name it. For events that carry a key, only the type is decoded; see
-    /// [`crate::redact::sealed`].
+    /// [`crate::redact::strip_payload`].
     ///
     /// # Errors
     /// A [`FrameError`] names the missing or wrong member.
@@ -85,8 +85,8 @@ impl<D: Dialect> ServerFrame<D> {
         frame: &FrameText,
         command_of: impl Fn(&Value) -> Option<String>,
     ) -> Result<Self, FrameError> {
-        let sealed = crate::redact::strip_payload(frame.as_str()).map(FrameText::from);
-        let frame = sealed.as_ref().unwrap_or(frame);
+        let stripped = crate::redact::strip_payload(frame.as_str()).map(FrameText::from);
+        let frame = stripped.as_ref().unwrap_or(frame);
         match route(D::CLIENT, frame).map_err(FrameError::new)? {
             RoutedFrame::Answer { id, command, success: true, data, error: _ } => {
                 let id = id.as_ref().map(value).transpose()?;

@@ -36,7 +36,7 @@ pub struct OutcomeRule {
     pub over: Option<&'static [&'static str]>,
     /// Conditions, all of which must hold.
     pub when: &'static [OutcomeTest],
-    /// The report; with `words`, the report for any value that is not among them.
+    /// The report; with `value_outcomes`, the report for any value that is not among them.
     pub outcome: ReportedOutcome,
     /// A member, and the reports for its values.
     pub value_outcomes: Option<ValueOutcomes>,
@@ -65,7 +65,7 @@ pub struct RunFailure {
 }
 
 /// The reason if the agent sends no reason.
-const NO_REASON: &str = "the agent does not say why";
+const NO_REASON: &str = "the agent gave no reason";
 
 /// The outcome of a run so far.
 #[derive(Debug, Clone, Default)]
@@ -145,11 +145,11 @@ impl OutcomeTracker {
         if !rule.when.iter().all(|test| test.holds(value)) {
             return;
         }
-        let said = rule.value_outcomes.and_then(|(path, words)| {
-            let word = scalar_text(find(value, path)?)?;
-            words.iter().find(|(known, _)| *known == word).map(|(_, told)| *told)
+        let mapped = rule.value_outcomes.and_then(|(path, outcomes)| {
+            let text = scalar_text(find(value, path)?)?;
+            outcomes.iter().find(|(known, _)| *known == text).map(|(_, outcome)| *outcome)
         });
-        match said.unwrap_or(rule.outcome) {
+        match mapped.unwrap_or(rule.outcome) {
             // A failure persists until the next answer of the model.
             ReportedOutcome::Retried => self.retryable = true,
             ReportedOutcome::Failed => {
@@ -163,9 +163,9 @@ impl OutcomeTracker {
                 self.code = first(value, rule.code).or_else(|| self.code.take());
                 self.retryable |= rule.retryable;
             }
-            told => {
+            outcome => {
                 let is_stopped = self.is_stopped;
-                *self = OutcomeTracker { reported: Some(told), is_stopped, ..OutcomeTracker::default() };
+                *self = OutcomeTracker { reported: Some(outcome), is_stopped, ..OutcomeTracker::default() };
             }
         }
     }

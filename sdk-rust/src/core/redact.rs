@@ -170,7 +170,7 @@ fn unescaped(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns the string with its keys replaced, or `None` if it contains no keys.
-fn without_keys(text: &str, reading: SearchOptions) -> Option<String> {
+fn without_keys(text: &str, options: SearchOptions) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out = String::new();
     let (mut copied, mut at) = (0, 0);
@@ -178,12 +178,12 @@ fn without_keys(text: &str, reading: SearchOptions) -> Option<String> {
     while let Some(&byte) = bytes.get(at) {
         if at_word
             && KEY_FIRST_BYTES[usize::from(byte)]
-            && let Some((start, end)) = key_at(bytes, at, reading.cut)
+            && let Some((start, end)) = key_at(bytes, at, options.cut)
         {
             out.push_str(&text[copied..start]);
             out.push_str(REDACTED);
             (copied, at, at_word) = (end, end, false);
-        } else if reading.escaped && byte == b'\\' {
+        } else if options.escaped && byte == b'\\' {
             at += if bytes.get(at + 1) == Some(&b'u') { 6 } else { 2 };
             at_word = true;
         } else {

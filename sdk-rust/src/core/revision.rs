@@ -6,7 +6,7 @@
 use crate::scan::{self, MemberSet, member};
 use crate::spec::{Fingerprint, Spec};
 
-/// Knowledge of an agent's revision.
+/// Detector of an agent's revision: the revisions that the received frames allow.
 #[derive(Debug, Clone)]
 pub struct RevisionDetector {
     /// All revisions of the dialect, oldest first; empty if the tables are those of one revision.
@@ -30,17 +30,17 @@ pub struct Contradiction {
 }
 
 impl RevisionDetector {
-    /// Creates the state before the first frame. `told` is the revision in the options.
-    pub fn new(client: &'static Spec, told: Option<&'static Spec>) -> Self {
+    /// Creates the state before the first frame. `named` is the revision in the options.
+    pub fn new(client: &'static Spec, named: Option<&'static Spec>) -> Self {
         let revisions = client.revisions;
-        let told = told.and_then(|told| revisions.iter().position(|spec| spec.revision == told.revision));
+        let named = named.and_then(|named| revisions.iter().position(|spec| spec.revision == named.revision));
         let youngest = revisions.len().saturating_sub(1);
-        let mut known = RevisionDetector { revisions, named: told, oldest: 0, youngest, settled: false };
+        let mut known = RevisionDetector { revisions, named, oldest: 0, youngest, settled: false };
         known.settled = !known.is_open();
         known
     }
 
-    /// Returns `true` if a frame can still distinguish the possible revisions: one after the oldest has a sign.
+    /// Returns `true` if a frame can still distinguish the possible revisions: one after the oldest has a fingerprint.
     fn is_open(&self) -> bool {
         let later = self.revisions.get(self.oldest + 1..=self.youngest).unwrap_or_default();
         later.iter().any(|spec| !spec.shows.is_empty() || !spec.excludes.is_empty())
@@ -63,8 +63,8 @@ impl RevisionDetector {
         if self.settled {
             return None;
         }
-        let signs = self.revisions.iter().flat_map(|spec| spec.shows.iter().chain(spec.excludes));
-        let asked = signs.filter_map(|sign| match sign {
+        let fingerprints = self.revisions.iter().flat_map(|spec| spec.shows.iter().chain(spec.excludes));
+        let asked = fingerprints.filter_map(|fingerprint| match fingerprint {
             Fingerprint::EventMember(name, member) | Fingerprint::EventWithout(name, member)
                 if *name == kind =>
             {
@@ -74,7 +74,7 @@ impl RevisionDetector {
         });
         let members = MemberPresence::of(body, asked);
         let has = |member| members.has(body, member);
-        self.observe(|sign| match sign {
+        self.observe(|fingerprint| match fingerprint {
             Fingerprint::Event(name) => name == kind,
             Fingerprint::EventMember(name, member) => name == kind && has(member),
             Fingerprint::EventWithout(name, member) => name == kind && !has(member),
@@ -89,7 +89,7 @@ impl RevisionDetector {
     /// Evaluates the data of a successful answer.
     pub fn answer(&mut self, command: &str, data: Option<&str>) -> Option<Contradiction> {
         let has = |member| data.is_some_and(|data| has(data, member));
-        self.observe(|sign| match sign {
+        self.observe(|fingerprint| match fingerprint {
             Fingerprint::AnswerMember(name, member) => name == command && has(member),
             Fingerprint::AnswerWithout(name, member) => name == command && !has(member),
             Fingerprint::AnswerBare(name) => name == command && data.is_none(),
@@ -102,10 +102,10 @@ impl RevisionDetector {
             return None;
         }
         for (place, spec) in self.revisions.iter().enumerate() {
-            if spec.shows.iter().any(|sign| is_seen(*sign)) {
+            if spec.shows.iter().any(|fingerprint| is_seen(*fingerprint)) {
                 self.oldest = self.oldest.max(place);
             }
-            if spec.excludes.iter().any(|sign| is_seen(*sign)) {
+            if spec.excludes.iter().any(|fingerprint| is_seen(*fingerprint)) {
                 self.youngest = self.youngest.min(place.saturating_sub(1));
             }
         }
@@ -115,7 +115,7 @@ impl RevisionDetector {
     /// Evaluates the agent's failure for an unknown command. Returns the youngest possible revision without the
     /// command, and the revisions with it. Returns `None` if the command is no evidence for the agent's revision.
     pub fn reject_unknown(&mut self, command: &str) -> Option<(String, String)> {
-        let possible = self.named.map_or(self.oldest..=self.youngest, |told| told..=told);
+        let possible = self.named.map_or(self.oldest..=self.youngest, |named| named..=named);
         let without = possible.rev().find(|place| self.revisions[*place].command(command).is_none())?;
         let having = self.revisions_with(command)?;
         if self.named.is_none() {
@@ -128,7 +128,7 @@ impl RevisionDetector {
     /// Returns the agent's youngest possible revision and the revisions with the command, if no possible revision has
     /// it and others do.
     pub fn missing_command(&self, command: &str) -> Option<(String, String)> {
-        let mut possible = self.named.map_or(self.oldest..=self.youngest, |told| told..=told);
+        let mut possible = self.named.map_or(self.oldest..=self.youngest, |named| named..=named);
         let youngest = *possible.end();
         if self.revisions.is_empty() || possible.any(|place| self.revisions[place].command(command).is_some())
         {
@@ -149,11 +149,11 @@ impl RevisionDetector {
             // Of contradictory frames, a feature that the agent has is stronger evidence than an absent one.
             self.youngest = self.oldest;
         }
-        let contradicted = self.named.filter(|told| *told < self.oldest || *told > self.youngest);
+        let contradicted = self.named.filter(|named| *named < self.oldest || *named > self.youngest);
         self.settled = !self.is_open() || contradicted.is_some();
-        let seen = contradicted.map(|told| if told < self.oldest { self.oldest } else { self.youngest });
-        let (told, seen) = contradicted.zip(seen)?;
-        Some(Contradiction { named: self.revisions[told].id(), seen: self.revisions[seen].id() })
+        let seen = contradicted.map(|named| if named < self.oldest { self.oldest } else { self.youngest });
+        let (named, seen) = contradicted.zip(seen)?;
+        Some(Contradiction { named: self.revisions[named].id(), seen: self.revisions[seen].id() })
     }
 }
 
@@ -172,8 +172,8 @@ impl EventEvidence {
     /// Returns the evidence in events of that type, in a dialect with these revisions.
     pub fn of(revisions: &[&'static Spec], kind: &str) -> Self {
         let mut members = Vec::new();
-        for sign in revisions.iter().flat_map(|spec| spec.shows.iter().chain(spec.excludes)) {
-            match sign {
+        for fingerprint in revisions.iter().flat_map(|spec| spec.shows.iter().chain(spec.excludes)) {
+            match fingerprint {
                 Fingerprint::BareEvent | Fingerprint::WrappedEvent => return EventEvidence::Always,
                 Fingerprint::Event(name) | Fingerprint::EventWithout(name, _) if *name == kind => {
                     return EventEvidence::Always;
@@ -252,8 +252,8 @@ mod tests {
     use super::*;
     use crate::pi::{CLIENT, REVISIONS};
 
-    fn new(told: Option<usize>) -> RevisionDetector {
-        RevisionDetector::new(&CLIENT, told.map(|place| REVISIONS[place]))
+    fn new(named: Option<usize>) -> RevisionDetector {
+        RevisionDetector::new(&CLIENT, named.map(|place| REVISIONS[place]))
     }
 
     #[test]
@@ -301,8 +301,8 @@ mod tests {
     #[test]
     fn a_frame_against_the_named_revision_is_reported_once() {
         let mut known = new(Some(0));
-        let told = known.event("agent_settled", r#"{"type":"agent_settled"}"#, false);
-        assert_eq!(told, Some(Contradiction { named: "pi@0.55".into(), seen: "pi@1.5".into() }));
+        let contradiction = known.event("agent_settled", r#"{"type":"agent_settled"}"#, false);
+        assert_eq!(contradiction, Some(Contradiction { named: "pi@0.55".into(), seen: "pi@1.5".into() }));
         assert_eq!(known.event("agent_settled", r#"{"type":"agent_settled"}"#, false), None);
         assert_eq!(known.revision().unwrap().revision, "0.55");
     }
@@ -310,15 +310,15 @@ mod tests {
     #[test]
     fn of_revisions_with_the_same_frames_the_oldest_is_meant_unless_one_is_named() {
         let settled = r#"{"type":"agent_settled"}"#;
-        for (told, wanted) in [(None, "1.5"), (Some(1), "1.5"), (Some(2), "1.6")] {
-            let mut known = new(told);
+        for (named, wanted) in [(None, "1.5"), (Some(1), "1.5"), (Some(2), "1.6")] {
+            let mut known = new(named);
             assert_eq!(known.event("agent_settled", settled, false), None);
             assert_eq!(known.revision().unwrap().revision, wanted);
             assert!(known.is_settled() && known.missing_command("get_tree").is_none());
         }
         let mut known = new(Some(2));
-        let told = known.answer("prompt", None);
-        assert_eq!(told, Some(Contradiction { named: "pi@1.6".into(), seen: "pi@0.55".into() }));
+        let contradiction = known.answer("prompt", None);
+        assert_eq!(contradiction, Some(Contradiction { named: "pi@1.6".into(), seen: "pi@0.55".into() }));
     }
 
     #[test]

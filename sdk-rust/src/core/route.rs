@@ -306,7 +306,7 @@ pub fn is_busy(data: &str, state: &Barrier) -> Option<bool> {
     let found = scan::scan(data, &MemberSet::new([member(state.busy)])).ok()?;
     match state.idle {
         None => found.boolean(0),
-        Some(idle) => found.string(0).map(|told| told != idle),
+        Some(idle) => found.string(0).map(|status| status != idle),
     }
 }
 

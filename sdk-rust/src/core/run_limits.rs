@@ -79,9 +79,9 @@ impl RunLimits {
     /// Returns the meter of a run of that dialect. Fails if the dialect does not report a value that a limit needs.
     pub(crate) fn meter(self, dialect: &str) -> Result<RunMeter, String> {
         let measures = MEASURES.iter().find(|measures| measures.dialect == dialect);
-        let measures = measures.ok_or_else(|| format!("agents of {dialect} do not tell what a run uses"))?;
+        let measures = measures.ok_or_else(|| format!("agents of {dialect} do not report a run's usage"))?;
         if self.max_cost.is_some() && measures.cost.is_none() {
-            return Err(format!("agents of {dialect} do not tell what a run costs: leave max_cost out"));
+            return Err(format!("agents of {dialect} do not report a run's cost: leave max_cost out"));
         }
         Ok(RunMeter {
             limits: self,
@@ -281,6 +281,6 @@ mod tests {
             }
         }
         let kept = format!("{meter:?}").len();
-        assert!(kept < 4000, "{kept} characters are kept of 8 long calls");
+        assert!(kept < 4000, "{kept} characters are stored for 8 long calls");
     }
 }

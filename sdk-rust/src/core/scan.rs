@@ -9,9 +9,9 @@
 //! bounded depth. Decoders check numbers and escapes later.
 //!
 //! ```
-//! use agentese::scan::{Wanted, inner, member, scan};
+//! use agentese::scan::{MemberSet, inner, member, scan};
 //!
-//! const WANTED: Wanted<2> = Wanted::new([member("type"), inner("delta", "text")]);
+//! const WANTED: MemberSet<2> = MemberSet::new([member("type"), inner("delta", "text")]);
 //! let found = scan(r#"{"delta":{"text":"hi","n":[1]},"type":"x"}"#, &WANTED).unwrap();
 //! assert_eq!(found[0], Some(r#""x""#));
 //! assert_eq!(found.string(1).as_deref(), Some("hi"));

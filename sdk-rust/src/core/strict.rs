@@ -26,7 +26,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use crate::scan::{self, ScanError};
 use crate::spec::{Framing, Spec};
 
-/// The members that classify a frame, in any dialect. The index of a member here is its index in `Members`.
+/// The members that classify a frame, in any dialect. The index of a member here is its index in
+/// [`ClassifyingMembers`].
 const NAMES: [&str; 7] = ["type", "method", "id", "params", "result", "error", "jsonrpc"];
 const TYPE: usize = 0;
 const METHOD: usize = 1;
@@ -186,8 +187,8 @@ fn lenient_name(raw: &str) -> Option<&'static str> {
     let name = scan::string(&format!("\"{raw}\""))?.into_owned();
     let shown = name.split('\0').next()?.chars().filter(|it| !is_invisible(*it));
     // Both directions: some letters have an ASCII partner in one direction only.
-    let folded: String = shown.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
-    NAMES.into_iter().find(|name| folded == *name)
+    let lowercase: String = shown.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
+    NAMES.into_iter().find(|name| lowercase == *name)
 }
 
 fn is_invisible(character: char) -> bool {

@@ -55,7 +55,7 @@ pub enum Diagnostic {
     /// A frame that the revision in the client's options does not send. The client continues with that revision.
     OtherRevision {
         /// The revision in the options, as `pi@0.55`.
-        told: String,
+        named: String,
         /// The revision to which the frame belongs.
         seen: String,
     },

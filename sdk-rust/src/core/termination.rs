@@ -143,7 +143,7 @@ impl fmt::Display for Termination {
         match &self.0.cause {
             Cause::Exited(exit) => write!(out, "the agent {}", ExitClause(exit))?,
             Cause::EndOfStream => out.write_str("the agent closed its output")?,
-            Cause::Closed => return out.write_str("the connection was closed by this side"),
+            Cause::Closed => return out.write_str("the client closed the connection"),
             Cause::Io { text, .. } => write!(out, "the connection failed: {}", OneLine(text))?,
             Cause::Internal(text) => write!(out, "the client failed: {}", OneLine(text))?,
         }
@@ -276,7 +276,7 @@ mod tests {
         check(Cause::Exited(killed), "", "the agent was killed by SIGKILL");
         check(Cause::Exited(Exit::default()), "", "the agent ended");
         check(Cause::EndOfStream, "bye", "the agent closed its output, last on stderr: bye");
-        check(Cause::Closed, "noise", "the connection was closed by this side");
+        check(Cause::Closed, "noise", "the client closed the connection");
         check(Cause::from(&io::Error::other("broken\npipe")), "", "the connection failed: broken pipe");
         check(Cause::Internal("two\nlines".into()), "", "the client failed: two lines");
     }

@@ -1,8 +1,8 @@
 //! Foundation of the generated types: records that keep unknown members, unions that dispatch on their tag without
 //! buffering, open sets.
 //!
-//! Decoding loses no data: undeclared members stay in [`ExtraMembers`], undeclared variants stay in [`UnknownVariant`]. A declared
-//! member of the wrong type causes an error with the name of the member.
+//! Decoding loses no data: undeclared members stay in [`ExtraMembers`], undeclared variants stay in
+//! [`UnknownVariant`]. A declared member of the wrong type causes an error with the name of the member.
 
 mod choice;
 mod extra;
@@ -70,7 +70,7 @@ impl Default for NoParams {
 }
 
 /// Text in the rejection of a value outside a closed set, between the value and the set.
-pub(crate) const NONE_OF: &str = " is none of ";
+pub(crate) const NONE_OF: &str = " is not one of ";
 
 /// Decodes a value from JSON text. Lone surrogates in escapes are read as the replacement character, and numbers beyond
 /// every double as the largest one.

@@ -3,7 +3,7 @@
 
 use crate::run_limits::{CallEvent, CallResultEvent, Measures};
 
-/// Those of each dialect.
+/// The events of each dialect.
 pub const MEASURES: &[Measures] = &[
     Measures {
         dialect: "pi",

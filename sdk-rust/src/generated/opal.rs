@@ -274,51 +274,51 @@ named! {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Reply {
-    /// Of `session/start`.
+    /// The data for `session/start`.
     SessionStart(SessionStartResult),
-    /// Of `agent/prompt`.
+    /// The data for `agent/prompt`.
     AgentPrompt(QueuedPrompt),
-    /// Of `agent/abort`.
+    /// The data for `agent/abort`.
     AgentAbort,
-    /// Of `agent/state`.
+    /// The data for `agent/state`.
     AgentState(AgentState),
-    /// Of `session/list`.
+    /// The data for `session/list`.
     SessionList(SessionList),
-    /// Of `session/branch`.
+    /// The data for `session/branch`.
     SessionBranch,
-    /// Of `session/compact`.
+    /// The data for `session/compact`.
     SessionCompact,
-    /// Of `session/history`.
+    /// The data for `session/history`.
     SessionHistory(SessionHistory),
-    /// Of `session/delete`.
+    /// The data for `session/delete`.
     SessionDelete(OpalDone),
-    /// Of `models/list`.
+    /// The data for `models/list`.
     ModelsList(OpalModels),
-    /// Of `model/set`.
+    /// The data for `model/set`.
     ModelSet(ModelSelection),
-    /// Of `thinking/set`.
+    /// The data for `thinking/set`.
     ThinkingSet(ThinkingSelection),
-    /// Of `auth/status`.
+    /// The data for `auth/status`.
     AuthStatus(AuthStatusResult),
-    /// Of `auth/login`.
+    /// The data for `auth/login`.
     AuthLogin(DeviceCode),
-    /// Of `auth/poll`.
+    /// The data for `auth/poll`.
     AuthPoll(AuthPollResult),
-    /// Of `auth/set_key`.
+    /// The data for `auth/set_key`.
     AuthSetKey(OpalDone),
-    /// Of `tasks/list`.
+    /// The data for `tasks/list`.
     TasksList(OpalTasks),
-    /// Of `settings/get`.
+    /// The data for `settings/get`.
     SettingsGet(OpalSettings),
-    /// Of `settings/save`.
+    /// The data for `settings/save`.
     SettingsSave(OpalSettings),
-    /// Of `opal/config/get`.
+    /// The data for `opal/config/get`.
     OpalConfigGet(OpalConfig),
-    /// Of `opal/config/set`.
+    /// The data for `opal/config/set`.
     OpalConfigSet(OpalConfig),
-    /// Of `opal/ping`.
+    /// The data for `opal/ping`.
     OpalPing,
-    /// Of `opal/version`.
+    /// The data for `opal/version`.
     OpalVersion(OpalVersion),
 }
 
@@ -427,54 +427,54 @@ named! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Failure {
-    /// There is no such message.
+    /// No message has that id.
     BranchFailed,
-    /// The model gave no summary.
+    /// The model returned no summary.
     CompactionFailed,
-    /// Its file could not be removed.
+    /// The file of the session could not be deleted.
     DeleteFailed,
     /// The method failed.
     InternalError,
     /// A feature is not a boolean.
     InvalidFeatureValue,
-    /// `features` is no object.
+    /// `features` is not an object.
     InvalidFeatures,
     /// The line is not JSON; the id is null.
     InvalidLine,
-    /// `model` is wrong.
+    /// `model` is invalid.
     InvalidModel,
-    /// A parameter has another type, or a value that it cannot have.
+    /// A parameter has the wrong type or an invalid value.
     InvalidParameters,
     /// The line is JSON but not a request; the id is null.
     InvalidRequest,
-    /// `tools` is wrong.
+    /// `tools` is invalid.
     InvalidTools,
     /// The login server cannot be reached.
     LoginFailed,
-    /// The code expired or the user refused.
+    /// The code expired or the user declined.
     LoginPollingFailed,
-    /// A parameter is missing; or a parameter is missing or empty; or `settings` is missing or no object; or the one parameter that is needed is missing.
+    /// A parameter is missing; or a parameter is missing or empty; or `settings` is missing or not an object; or the only required parameter is missing.
     MissingParameters,
-    /// The session is not kept.
+    /// The session is not stored.
     NotKept,
     /// No session has that id.
     SessionNotFound,
-    /// Anything else.
+    /// Any other failure.
     SessionStartFailed,
     /// No method has that name.
     UnknownCommand,
-    /// `features` has a key that is not known.
+    /// `features` has an unknown key.
     UnknownFeature,
     /// No provider has that name.
     UnknownProvider,
-    /// A provider is not known.
+    /// A provider is unknown.
     UnknownProviderInList,
-    /// A tool is not known.
+    /// A tool is unknown.
     UnknownTool,
 }
 
 impl Failure {
-    /// The documented failure behind an error; `None` for any other error.
+    /// Returns the documented failure of an error; `None` for any other error.
     pub fn of(error: &crate::Error) -> Option<Self> {
         match error.refused()?.failure? {
             "branch_failed" => Some(Failure::BranchFailed),
@@ -503,7 +503,7 @@ impl Failure {
         }
     }
 
-    /// Its name in the tables of the dialect.
+    /// Returns its name in the tables of the dialect.
     pub fn kind(self) -> &'static str {
         match self {
             Failure::BranchFailed => "branch_failed",
@@ -531,7 +531,7 @@ impl Failure {
         }
     }
 
-    /// The answer of a server that means it, with the document's text and code. `values` stand in place of `{name}` in
+    /// Returns the failure as the answer of a server, with the document's text and code. `values` replace `{name}` in
     /// the text.
     pub fn command_error(self, values: &[(&str, &str)]) -> crate::serve::CommandError {
         crate::serve::CommandError::declared(&SPEC, self.kind(), values)
@@ -543,14 +543,14 @@ impl crate::RpcClient<Opal> {
     /// Starts a session (or loads a stored one) and subscribes to its events.
     ///
     /// # Errors
-    /// `model must be {provider, id} with non-empty strings` (-32602): `model` is wrong.
-    /// `Unknown feature keys` (-32602): `features` has a key that is not known.
+    /// `model must be {provider, id} with non-empty strings` (-32602): `model` is invalid.
+    /// `Unknown feature keys` (-32602): `features` has an unknown key.
     /// `Invalid feature value` (-32602): a feature is not a boolean.
-    /// `features must be an object` (-32602): `features` is no object.
-    /// `tools must be an array of strings` (-32602): `tools` is wrong.
-    /// `Unknown tools in tools list` (-32602): a tool is not known.
+    /// `features must be an object` (-32602): `features` is not an object.
+    /// `tools must be an array of strings` (-32602): `tools` is invalid.
+    /// `Unknown tools in tools list` (-32602): a tool is unknown.
     /// `Unknown provider` (-32602): no provider has that name.
-    /// `Failed to start session` (-32603): anything else.
+    /// `Failed to start session` (-32603): any other failure.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn session_start(&self) -> Result<SessionStartResult, crate::Error> {
         self.session_start_with(SessionStartParams::new()).await
@@ -559,14 +559,14 @@ impl crate::RpcClient<Opal> {
     /// As [`Self::session_start`], with all parameters.
     ///
     /// # Errors
-    /// `model must be {provider, id} with non-empty strings` (-32602): `model` is wrong.
-    /// `Unknown feature keys` (-32602): `features` has a key that is not known.
+    /// `model must be {provider, id} with non-empty strings` (-32602): `model` is invalid.
+    /// `Unknown feature keys` (-32602): `features` has an unknown key.
     /// `Invalid feature value` (-32602): a feature is not a boolean.
-    /// `features must be an object` (-32602): `features` is no object.
-    /// `tools must be an array of strings` (-32602): `tools` is wrong.
-    /// `Unknown tools in tools list` (-32602): a tool is not known.
+    /// `features must be an object` (-32602): `features` is not an object.
+    /// `tools must be an array of strings` (-32602): `tools` is invalid.
+    /// `Unknown tools in tools list` (-32602): a tool is unknown.
     /// `Unknown provider` (-32602): no provider has that name.
-    /// `Failed to start session` (-32603): anything else.
+    /// `Failed to start session` (-32603): any other failure.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn session_start_with(&self, params: SessionStartParams) -> Result<SessionStartResult, crate::Error> {
         self.call("session/start", &params).await
@@ -613,8 +613,8 @@ impl crate::RpcClient<Opal> {
     /// Moves the current position of a session back to one of its messages.
     ///
     /// # Errors
-    /// `Branch failed` (-32603): there is no such message.
-    /// `Session not found` (-32602): no kept session has that id.
+    /// `Branch failed` (-32603): no message has that id.
+    /// `Session not found` (-32602): no stored session has that id.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn session_branch(&self, session_id: impl Into<String>, entry_id: impl Into<String>) -> Result<(), crate::Error> {
         self.call_empty("session/branch", &SessionBranchParams::new(session_id, entry_id)).await
@@ -623,8 +623,8 @@ impl crate::RpcClient<Opal> {
     /// Compacts a session now: a summary replaces its older messages.
     ///
     /// # Errors
-    /// `Session persistence not enabled — cannot compact` (-32603): the session is not kept.
-    /// `Compaction failed` (-32603): the model gave no summary.
+    /// `Session persistence not enabled — cannot compact` (-32603): the session is not stored.
+    /// `Compaction failed` (-32603): the model returned no summary.
     /// `Session not found` (-32602): no session has that id.
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn session_compact(&self, session_id: impl Into<String>) -> Result<(), crate::Error> {
@@ -634,8 +634,8 @@ impl crate::RpcClient<Opal> {
     /// As [`Self::session_compact`], with all parameters.
     ///
     /// # Errors
-    /// `Session persistence not enabled — cannot compact` (-32603): the session is not kept.
-    /// `Compaction failed` (-32603): the model gave no summary.
+    /// `Session persistence not enabled — cannot compact` (-32603): the session is not stored.
+    /// `Compaction failed` (-32603): the model returned no summary.
     /// `Session not found` (-32602): no session has that id.
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn session_compact_with(&self, params: SessionCompactParams) -> Result<(), crate::Error> {
@@ -654,8 +654,8 @@ impl crate::RpcClient<Opal> {
     /// Deletes a stored session.
     ///
     /// # Errors
-    /// `Session not found` (-32602): no kept session has that id.
-    /// `Delete failed` (-32603): its file could not be removed.
+    /// `Session not found` (-32602): no stored session has that id.
+    /// `Delete failed` (-32603): the file of the session could not be deleted.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn session_delete(&self, session_id: impl Into<String>) -> Result<OpalDone, crate::Error> {
         self.call("session/delete", &SessionDeleteParams::new(session_id)).await
@@ -664,7 +664,7 @@ impl crate::RpcClient<Opal> {
     /// Lists the available models.
     ///
     /// # Errors
-    /// `Unknown provider in providers list` (-32602): a provider is not known.
+    /// `Unknown provider in providers list` (-32602): a provider is unknown.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn models_list(&self) -> Result<OpalModels, crate::Error> {
         self.models_list_with(ModelsListParams::new()).await
@@ -673,7 +673,7 @@ impl crate::RpcClient<Opal> {
     /// As [`Self::models_list`], with all parameters.
     ///
     /// # Errors
-    /// `Unknown provider in providers list` (-32602): a provider is not known.
+    /// `Unknown provider in providers list` (-32602): a provider is unknown.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn models_list_with(&self, params: ModelsListParams) -> Result<OpalModels, crate::Error> {
         self.call("models/list", &params).await
@@ -728,7 +728,7 @@ impl crate::RpcClient<Opal> {
     /// Waits until the user has logged in.
     ///
     /// # Errors
-    /// `Auth polling failed` (-32603): the code expired or the user refused.
+    /// `Auth polling failed` (-32603): the code expired or the user declined.
     /// `Missing required params: device_code, interval` (-32602): a parameter is missing.
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn auth_poll(&self, device_code: impl Into<String>, interval: u64) -> Result<AuthPollResult, crate::Error> {
@@ -764,7 +764,7 @@ impl crate::RpcClient<Opal> {
     /// Merges settings into the user's and returns all of them.
     ///
     /// # Errors
-    /// `Missing required param: settings` (-32602): `settings` is missing or no object.
+    /// `Missing required param: settings` (-32602): `settings` is missing or not an object.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn settings_save(&self, settings: serde_json::Map<String, serde_json::Value>) -> Result<OpalSettings, crate::Error> {
         self.call("settings/save", &SettingsSaveParams::new(settings)).await
@@ -782,11 +782,11 @@ impl crate::RpcClient<Opal> {
     /// Changes the configuration of a session.
     ///
     /// # Errors
-    /// `Unknown tools in tools list` (-32602): a tool is not known.
-    /// `Unknown feature keys` (-32602): `features` has a key that is not known.
+    /// `Unknown tools in tools list` (-32602): a tool is unknown.
+    /// `Unknown feature keys` (-32602): `features` has an unknown key.
     /// `Invalid feature value` (-32602): a feature is not a boolean.
-    /// `features must be an object` (-32602): `features` is no object.
-    /// `tools must be an array of strings` (-32602): `tools` is wrong.
+    /// `features must be an object` (-32602): `features` is not an object.
+    /// `tools must be an array of strings` (-32602): `tools` is invalid.
     /// `Session not found` (-32602): no session has that id.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn opal_config_set(&self, session_id: impl Into<String>) -> Result<OpalConfig, crate::Error> {
@@ -796,11 +796,11 @@ impl crate::RpcClient<Opal> {
     /// As [`Self::opal_config_set`], with all parameters.
     ///
     /// # Errors
-    /// `Unknown tools in tools list` (-32602): a tool is not known.
-    /// `Unknown feature keys` (-32602): `features` has a key that is not known.
+    /// `Unknown tools in tools list` (-32602): a tool is unknown.
+    /// `Unknown feature keys` (-32602): `features` has an unknown key.
     /// `Invalid feature value` (-32602): a feature is not a boolean.
-    /// `features must be an object` (-32602): `features` is no object.
-    /// `tools must be an array of strings` (-32602): `tools` is wrong.
+    /// `features must be an object` (-32602): `features` is not an object.
+    /// `tools must be an array of strings` (-32602): `tools` is invalid.
     /// `Session not found` (-32602): no session has that id.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn opal_config_set_with(&self, params: OpalConfigSetParams) -> Result<OpalConfig, crate::Error> {

@@ -485,37 +485,37 @@ named! {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Reply {
-    /// Of `prompt`.
+    /// The data for `prompt`.
     Prompt,
-    /// Of `compact`.
+    /// The data for `compact`.
     Compact,
-    /// Of `abort`.
+    /// The data for `abort`.
     Abort,
-    /// Of `new_session`.
+    /// The data for `new_session`.
     NewSession(Option<OperatorSwitchResult>),
-    /// Of `fork`.
+    /// The data for `fork`.
     Fork(Option<OperatorForkResult>),
-    /// Of `switch_session`.
+    /// The data for `switch_session`.
     SwitchSession(Option<OperatorSwitchResult>),
-    /// Of `get_state`.
+    /// The data for `get_state`.
     GetState(OperatorState),
-    /// Of `steer`.
+    /// The data for `steer`.
     Steer,
-    /// Of `follow_up`.
+    /// The data for `follow_up`.
     FollowUp,
-    /// Of `get_messages`.
+    /// The data for `get_messages`.
     GetMessages(OperatorMessages),
-    /// Of `get_last_assistant_text`.
+    /// The data for `get_last_assistant_text`.
     GetLastAssistantText(OperatorLastText),
-    /// Of `get_session_stats`.
+    /// The data for `get_session_stats`.
     GetSessionStats(OperatorSessionStats),
-    /// Of `set_session_name`.
+    /// The data for `set_session_name`.
     SetSessionName,
-    /// Of `set_model`.
+    /// The data for `set_model`.
     SetModel(OperatorModelSelection),
-    /// Of `set_thinking_level`.
+    /// The data for `set_thinking_level`.
     SetThinkingLevel(OperatorThinkingSelection),
-    /// Of `set_auto_compaction`.
+    /// The data for `set_auto_compaction`.
     SetAutoCompaction(OperatorAutoCompaction),
 }
 
@@ -608,26 +608,26 @@ named! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Failure {
-    /// A turn is going on.
+    /// A turn is in progress.
     AgentBusy,
-    /// There is no such entry.
+    /// No entry has that id.
     EntryNotFound,
     /// The line is not JSON; sent as `parse` without id.
     InvalidLine,
-    /// The prompt is missing or empty; or the entry is missing or empty; or the file is missing or empty; or the words are missing or empty, or there is no session; or the name is missing or blank; or the model is missing or empty; or the level is missing, or there is no session; or it is missing.
+    /// The prompt is missing or empty; or the entry is missing or empty; or the file is missing or empty; or the message is missing or empty, or there is no session; or the name is missing or blank; or the model is missing or empty; or the level is missing, or there is no session; or `enabled` is missing.
     MissingParameters,
     /// There is no session.
     NoSession,
-    /// There is no such file.
+    /// The file does not exist.
     SessionFileNotFound,
     /// No command has that name.
     UnknownCommand,
-    /// There is no such level.
+    /// No thinking level has that name.
     UnknownThinkingLevel,
 }
 
 impl Failure {
-    /// The documented failure behind an error; `None` for any other error.
+    /// Returns the documented failure of an error; `None` for any other error.
     pub fn of(error: &crate::Error) -> Option<Self> {
         match error.refused()?.failure? {
             "agent_busy" => Some(Failure::AgentBusy),
@@ -642,7 +642,7 @@ impl Failure {
         }
     }
 
-    /// Its name in the tables of the dialect.
+    /// Returns its name in the tables of the dialect.
     pub fn kind(self) -> &'static str {
         match self {
             Failure::AgentBusy => "agent_busy",
@@ -656,7 +656,7 @@ impl Failure {
         }
     }
 
-    /// The answer of a server that means it, with the document's text and code. `values` stand in place of `{name}` in
+    /// Returns the failure as the answer of a server, with the document's text and code. `values` replace `{name}` in
     /// the text.
     pub fn command_error(self, values: &[(&str, &str)]) -> crate::serve::CommandError {
         crate::serve::CommandError::declared(&SPEC, self.kind(), values)
@@ -672,7 +672,7 @@ impl crate::RpcClient<Operator> {
     /// Returns at once with the run; its result says how the command ended.
     ///
     /// # Errors
-    /// `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
+    /// `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is in progress.
     /// `'message' is required`: the prompt is missing or empty.
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn prompt(&self, text: impl Into<String>) -> Result<Run, crate::Error> {
@@ -682,7 +682,7 @@ impl crate::RpcClient<Operator> {
     /// As [`Self::prompt`], with all parameters.
     ///
     /// # Errors
-    /// `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
+    /// `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is in progress.
     /// `'message' is required`: the prompt is missing or empty.
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn prompt_with(&self, params: OperatorPromptParams) -> Result<Run, crate::Error> {
@@ -693,7 +693,7 @@ impl crate::RpcClient<Operator> {
     /// the next turn.
     ///
     /// # Errors
-    /// `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
+    /// `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is in progress.
     /// `No active session`: there is no session.
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn compact(&self) -> Result<(), crate::Error> {
@@ -703,7 +703,7 @@ impl crate::RpcClient<Operator> {
     /// As [`Self::compact`], with all parameters.
     ///
     /// # Errors
-    /// `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
+    /// `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is in progress.
     /// `No active session`: there is no session.
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn compact_with(&self, params: OperatorCompactParams) -> Result<(), crate::Error> {
@@ -729,7 +729,7 @@ impl crate::RpcClient<Operator> {
     /// Forks the session from one of its entries. Answered with data since operator@live.
     ///
     /// # Errors
-    /// `"Entry '{entry_id}' not found in session."`: there is no such entry.
+    /// `"Entry '{entry_id}' not found in session."`: no entry has that id.
     /// `'entry_id' is required`: the entry is missing or empty.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn fork(&self, entry_id: impl Into<String>) -> Result<Option<OperatorForkResult>, crate::Error> {
@@ -740,7 +740,7 @@ impl crate::RpcClient<Operator> {
     /// of sessions; both look like success. Answered with data since operator@live.
     ///
     /// # Errors
-    /// `session file not found: {session_file}`: there is no such file.
+    /// `session file not found: {session_file}`: the file does not exist.
     /// `'session_path' is required`: the file is missing or empty.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn switch_session(&self, session_file: impl Into<String>) -> Result<Option<OperatorSwitchResult>, crate::Error> {
@@ -759,7 +759,7 @@ impl crate::RpcClient<Operator> {
     /// the next one. Since operator@live.
     ///
     /// # Errors
-    /// `'message' required and session must be active`: the words are missing or empty, or there is no session.
+    /// `'message' required and session must be active`: the message is missing or empty, or there is no session.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn steer(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.call_empty("steer", &OperatorQueuedInput::new(message)).await
@@ -769,7 +769,7 @@ impl crate::RpcClient<Operator> {
     /// input waits for the next one. Since operator@live.
     ///
     /// # Errors
-    /// `'message' required and session must be active`: the words are missing or empty, or there is no session.
+    /// `'message' required and session must be active`: the message is missing or empty, or there is no session.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn follow_up(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.call_empty("follow_up", &OperatorQueuedInput::new(message)).await
@@ -830,7 +830,7 @@ impl crate::RpcClient<Operator> {
     ///
     /// # Errors
     /// `'level' required and session must be active`: the level is missing, or there is no session.
-    /// `Unknown thinking level: {level}`: there is no such level.
+    /// `Unknown thinking level: {level}`: no thinking level has that name.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_thinking_level(&self, level: OperatorThinkingLevel) -> Result<OperatorThinkingSelection, crate::Error> {
         self.call("set_thinking_level", &OperatorThinkingParams::new(level)).await
@@ -839,7 +839,7 @@ impl crate::RpcClient<Operator> {
     /// Switches automatic compaction on or off. Since operator@live.
     ///
     /// # Errors
-    /// `'enabled' required`: it is missing.
+    /// `'enabled' required`: `enabled` is missing.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_auto_compaction(&self, enabled: bool) -> Result<OperatorAutoCompaction, crate::Error> {
         self.call("set_auto_compaction", &OperatorAutoCompactionParams::new(enabled)).await
@@ -860,7 +860,7 @@ impl crate::Run<Operator> {
     /// the next one. Since operator@live.
     ///
     /// # Errors
-    /// `'message' required and session must be active`: the words are missing or empty, or there is no session.
+    /// `'message' required and session must be active`: the message is missing or empty, or there is no session.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn steer(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.client().steer(message.into()).await
@@ -870,7 +870,7 @@ impl crate::Run<Operator> {
     /// input waits for the next one. Since operator@live.
     ///
     /// # Errors
-    /// `'message' required and session must be active`: the words are missing or empty, or there is no session.
+    /// `'message' required and session must be active`: the message is missing or empty, or there is no session.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn follow_up(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.client().follow_up(message.into()).await

@@ -319,63 +319,63 @@ named! {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Reply {
-    /// Of `prompt`.
+    /// The data for `prompt`.
     Prompt,
-    /// Of `steer`.
+    /// The data for `steer`.
     Steer,
-    /// Of `follow_up`.
+    /// The data for `follow_up`.
     FollowUp,
-    /// Of `abort`.
+    /// The data for `abort`.
     Abort,
-    /// Of `new_session`.
+    /// The data for `new_session`.
     NewSession(Cancellation),
-    /// Of `get_state`.
+    /// The data for `get_state`.
     GetState(OmpSessionState),
-    /// Of `get_messages`.
+    /// The data for `get_messages`.
     GetMessages(Messages),
-    /// Of `set_model`.
+    /// The data for `set_model`.
     SetModel(Model),
-    /// Of `cycle_model`.
+    /// The data for `cycle_model`.
     CycleModel(Option<CycledModel>),
-    /// Of `get_available_models`.
+    /// The data for `get_available_models`.
     GetAvailableModels(AvailableModels),
-    /// Of `set_thinking_level`.
+    /// The data for `set_thinking_level`.
     SetThinkingLevel,
-    /// Of `cycle_thinking_level`.
+    /// The data for `cycle_thinking_level`.
     CycleThinkingLevel(Option<CycledThinkingLevel>),
-    /// Of `set_steering_mode`.
+    /// The data for `set_steering_mode`.
     SetSteeringMode,
-    /// Of `set_follow_up_mode`.
+    /// The data for `set_follow_up_mode`.
     SetFollowUpMode,
-    /// Of `compact`.
+    /// The data for `compact`.
     Compact(CompactionResult),
-    /// Of `set_auto_compaction`.
+    /// The data for `set_auto_compaction`.
     SetAutoCompaction,
-    /// Of `set_auto_retry`.
+    /// The data for `set_auto_retry`.
     SetAutoRetry,
-    /// Of `abort_retry`.
+    /// The data for `abort_retry`.
     AbortRetry,
-    /// Of `bash`.
+    /// The data for `bash`.
     Bash(BashResult),
-    /// Of `abort_bash`.
+    /// The data for `abort_bash`.
     AbortBash,
-    /// Of `get_session_stats`.
+    /// The data for `get_session_stats`.
     GetSessionStats(SessionStats),
-    /// Of `export_html`.
+    /// The data for `export_html`.
     ExportHtml(WrittenFile),
-    /// Of `switch_session`.
+    /// The data for `switch_session`.
     SwitchSession(Cancellation),
-    /// Of `get_last_assistant_text`.
+    /// The data for `get_last_assistant_text`.
     GetLastAssistantText(LastAssistantText),
-    /// Of `set_session_name`.
+    /// The data for `set_session_name`.
     SetSessionName,
-    /// Of `abort_and_prompt`.
+    /// The data for `abort_and_prompt`.
     AbortAndPrompt,
-    /// Of `set_interrupt_mode`.
+    /// The data for `set_interrupt_mode`.
     SetInterruptMode,
-    /// Of `branch`.
+    /// The data for `branch`.
     Branch(ForkResult),
-    /// Of `get_branch_messages`.
+    /// The data for `get_branch_messages`.
     GetBranchMessages(ForkPoints),
 }
 
@@ -517,15 +517,15 @@ named! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Failure {
-    /// The agent is working and `streamingBehavior` is missing.
+    /// The agent is busy and `streamingBehavior` is missing.
     AgentBusy,
-    /// Nothing was said since the last compaction.
+    /// The conversation has no new messages since the last compaction.
     AlreadyCompacted,
     /// The line cannot be read, or a handler failed; sent as `parse` without the id.
     CommandFailed,
-    /// Nothing is left of the name.
+    /// The name is empty after trimming.
     EmptySessionName,
-    /// There is no such message of the user.
+    /// No message of the user has that id.
     EntryNotFound,
     /// The message is an extension command.
     ExtensionCommand,
@@ -533,14 +533,14 @@ pub enum Failure {
     ModelNotFound,
     /// There is nothing to summarise.
     NothingToCompact,
-    /// The session is not kept in a file.
+    /// The session is not stored in a file.
     SessionNotInFile,
     /// No command has that name; sent without the id.
     UnknownCommand,
 }
 
 impl Failure {
-    /// The documented failure behind an error; `None` for any other error.
+    /// Returns the documented failure of an error; `None` for any other error.
     pub fn of(error: &crate::Error) -> Option<Self> {
         match error.refused()?.failure? {
             "agent_busy" => Some(Failure::AgentBusy),
@@ -557,7 +557,7 @@ impl Failure {
         }
     }
 
-    /// Its name in the tables of the dialect.
+    /// Returns its name in the tables of the dialect.
     pub fn kind(self) -> &'static str {
         match self {
             Failure::AgentBusy => "agent_busy",
@@ -573,7 +573,7 @@ impl Failure {
         }
     }
 
-    /// The answer of a server that means it, with the document's text and code. `values` stand in place of `{name}` in
+    /// Returns the failure as the answer of a server, with the document's text and code. `values` replace `{name}` in
     /// the text.
     pub fn command_error(self, values: &[(&str, &str)]) -> crate::serve::CommandError {
         crate::serve::CommandError::declared(&SPEC, self.kind(), values)
@@ -588,7 +588,7 @@ impl crate::RpcClient<Pisces> {
     /// Returns when the agent has acknowledged the command; a later failure is the run's error.
     ///
     /// # Errors
-    /// `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
+    /// `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is busy and `streamingBehavior` is missing.
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn prompt(&self, message: impl Into<String>) -> Result<Run, crate::Error> {
         self.prompt_with(PromptParams::new(message)).await
@@ -597,7 +597,7 @@ impl crate::RpcClient<Pisces> {
     /// As [`Self::prompt`], with all parameters.
     ///
     /// # Errors
-    /// `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
+    /// `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is busy and `streamingBehavior` is missing.
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn prompt_with(&self, params: PromptParams) -> Result<Run, crate::Error> {
         self.start("prompt", &params).await
@@ -742,7 +742,7 @@ impl crate::RpcClient<Pisces> {
     /// Compacts the conversation now: a summary replaces its older part.
     ///
     /// # Errors
-    /// `Failed to parse command: Already compacted`: nothing was said since the last compaction.
+    /// `Failed to parse command: Already compacted`: the conversation has no new messages since the last compaction.
     /// `Failed to parse command: Nothing to compact (session too small)`: there is nothing to summarise.
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn compact(&self) -> Result<CompactionResult, crate::Error> {
@@ -752,7 +752,7 @@ impl crate::RpcClient<Pisces> {
     /// As [`Self::compact`], with all parameters.
     ///
     /// # Errors
-    /// `Failed to parse command: Already compacted`: nothing was said since the last compaction.
+    /// `Failed to parse command: Already compacted`: the conversation has no new messages since the last compaction.
     /// `Failed to parse command: Nothing to compact (session too small)`: there is nothing to summarise.
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn compact_with(&self, params: CompactParams) -> Result<CompactionResult, crate::Error> {
@@ -819,7 +819,7 @@ impl crate::RpcClient<Pisces> {
     /// Exports the session as an HTML page.
     ///
     /// # Errors
-    /// `Failed to parse command: Cannot export in-memory session to HTML`: the session is not kept in a file.
+    /// `Failed to parse command: Cannot export in-memory session to HTML`: the session is not stored in a file.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn export_html(&self) -> Result<WrittenFile, crate::Error> {
         self.export_html_with(ExportHtmlParams::new()).await
@@ -828,7 +828,7 @@ impl crate::RpcClient<Pisces> {
     /// As [`Self::export_html`], with all parameters.
     ///
     /// # Errors
-    /// `Failed to parse command: Cannot export in-memory session to HTML`: the session is not kept in a file.
+    /// `Failed to parse command: Cannot export in-memory session to HTML`: the session is not stored in a file.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn export_html_with(&self, params: ExportHtmlParams) -> Result<WrittenFile, crate::Error> {
         self.call("export_html", &params).await
@@ -853,7 +853,7 @@ impl crate::RpcClient<Pisces> {
     /// Sets the name of the session. White space around the name is removed.
     ///
     /// # Errors
-    /// `Session name cannot be empty`: nothing is left of the name.
+    /// `Session name cannot be empty`: the name is empty after trimming.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_session_name(&self, name: impl Into<String>) -> Result<(), crate::Error> {
         self.call_empty("set_session_name", &SetSessionNameParams::new(name)).await
@@ -889,7 +889,7 @@ impl crate::RpcClient<Pisces> {
     /// Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
     ///
     /// # Errors
-    /// `Failed to parse command: Invalid entry ID for branching`: there is no such message of the user.
+    /// `Failed to parse command: Invalid entry ID for branching`: no message of the user has that id.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn branch(&self, entry_id: impl Into<String>) -> Result<ForkResult, crate::Error> {
         self.call("branch", &BranchParams::new(entry_id)).await

@@ -45,7 +45,7 @@ pub const SCHEMAS: &[(&str, &str, &str, &str)] = &[
     ("opal", "0.1", "client", include_str!("../../schema/opal@0.1/client.json")),
 ];
 
-/// The same of the protocols that are served and are no dialects.
+/// The schemas of the served protocols that are not dialects, in the same form.
 pub const PROTOCOLS: &[(&str, &str, &str, &str)] = &[
     #[cfg(feature = "acp")]
     ("acp", "1", "server", include_str!("../../schema/acp@1/server.json")),
@@ -63,7 +63,7 @@ pub const OPENRPC: &[(&str, &str, &str)] = &[
     ("opal", "0.1", include_str!("../../schema/opal@0.1/openrpc.json")),
 ];
 
-/// What changes between two revisions of a dialect, as JSON: `(older, later, text)`.
+/// The changes between two revisions of a dialect, as JSON: `(older, later, text)`.
 pub const CHANGES: &[(&str, &str, &str)] = &[
     #[cfg(feature = "pi")]
     ("pi@0.55", "pi@1.5", include_str!("../../schema/changes/pi@0.55..pi@1.5.json")),

@@ -1,4 +1,4 @@
-//! Refusals: answers to rejected and failed commands.
+//! Errors of commands: the answers to rejected and failed commands.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ pub struct CommandError {
 }
 
 impl CommandError {
-    /// Creates a refusal with a text.
+    /// Creates an error with a text.
     pub fn new(message: impl Into<String>) -> Self {
         CommandError { message: message.into(), code: None, data: None, invalid_params: false }
     }
@@ -31,12 +31,12 @@ impl CommandError {
         CommandError { invalid_params: true, ..self }
     }
 
-    /// Creates a refusal with a text and a JSON-RPC code.
+    /// Creates an error with a text and a JSON-RPC code.
     pub fn with_code(message: impl Into<String>, code: i64) -> Self {
         CommandError { code: Some(code), ..CommandError::new(message) }
     }
 
-    /// Creates a failure from the dialect's tables, with its text and code; `values` replace `{name}` in the text. Of
+    /// Creates an error from the dialect's tables, with its text and code; `values` replace `{name}` in the text. Of
     /// several texts of one kind, the text with a place for each value applies.
     pub fn declared(spec: &Spec, kind: &str, values: &[(&str, &str)]) -> Self {
         let fits = |text: &str| {
@@ -70,7 +70,7 @@ impl CommandError {
         CommandError { data: Some(data.into()), ..self }
     }
 
-    /// Creates the refusal of a declared command that this server does not support.
+    /// Creates the error for a declared command that this server does not support.
     pub fn not_available(command: &str) -> Self {
         CommandError::new(format!("`{command}` is not available in this server"))
     }

@@ -233,8 +233,8 @@ impl<D: Dialect> Emitter<D> {
         self.question(dialog)?.answer(timeout).await
     }
 
-    /// Sends a notice or a question at once. [`Question::answer`] waits for the answer. Returns `None` for a notice,
-    /// and if no answer can arrive any more, as after the end of stdin.
+    /// Sends a notice or a question at once. [`PendingQuestion::answer`] waits for the answer. Returns `None` for a
+    /// notice, and if no answer can arrive any more, as after the end of stdin.
     pub fn question(&self, dialog: &D::Dialog) -> Option<PendingQuestion> {
         let answered = self.spec.dialog(dialog.name()).is_some_and(|spec| spec.answered);
         let id = uuid::Uuid::new_v4().to_string();
@@ -260,7 +260,7 @@ impl<D: Dialect> Emitter<D> {
         // An answer without an open question (late, second, forged) is ignored, as the documents require.
         match self.questions.take(id) {
             Some(open) => drop(open.answer.send(members)),
-            None => tracing::debug!(id, "an answer to no question is ignored"),
+            None => tracing::debug!(id, "an unexpected answer is ignored"),
         }
     }
 
@@ -333,7 +333,7 @@ struct QuestionGuard {
 
 impl std::fmt::Debug for QuestionGuard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Asked").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("QuestionGuard").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
@@ -398,10 +398,10 @@ impl<D: Dialect> Call<D, D::Reply> {
         match result {
             Ok(_) if matches!(self.spec.answer, AnswerTiming::Acknowledged | AnswerTiming::Never) => {}
             Ok(reply) => self.answer(reply),
-            Err(refusal) if self.answered.swap(true, Ordering::AcqRel) => {
-                tracing::warn!(command = self.spec.wire, %refusal, "failed after it was answered");
+            Err(command_error) if self.answered.swap(true, Ordering::AcqRel) => {
+                tracing::warn!(command = self.spec.wire, %command_error, "failed after it was answered");
             }
-            Err(refusal) => self.failure(&refusal),
+            Err(command_error) => self.failure(&command_error),
         }
     }
 }
@@ -441,7 +441,7 @@ impl<D: Dialect, R> Call<D, R> {
             tracing::error!(
                 command = self.spec.wire,
                 reply = reply.command(),
-                "the answer of another command"
+                "the handler returned the answer of another command"
             );
             return self
                 .failure(&CommandError::new(format!("`{}` failed inside the server", self.spec.wire)));
@@ -480,12 +480,12 @@ impl<D: Dialect, R> Call<D, R> {
         self.emitter.release(line, Some(self.spec.wire));
     }
 
-    pub(super) fn failure(&self, refusal: &CommandError) {
+    pub(super) fn failure(&self, command_error: &CommandError) {
         let line = lines::rejection(
             self.emitter.spec,
             self.id.as_deref(),
             self.spec.wire,
-            refusal,
+            command_error,
             lines::FailedPart::Handler,
         );
         self.emitter.release(line.into(), None);

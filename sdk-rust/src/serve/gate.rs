@@ -12,11 +12,11 @@ use crate::spec::CommandSpec;
 pub struct Gate(Arc<dyn Fn(&'static CommandSpec) -> Result<(), CommandError> + Send + Sync>);
 
 impl Gate {
-    /// Creates a gate that rejects a command if `lets` returns an error. `lets` must not block.
+    /// Creates a gate that rejects a command if `check` returns an error. `check` must not block.
     pub fn new(
-        lets: impl Fn(&'static CommandSpec) -> Result<(), CommandError> + Send + Sync + 'static,
+        check: impl Fn(&'static CommandSpec) -> Result<(), CommandError> + Send + Sync + 'static,
     ) -> Self {
-        Gate(Arc::new(lets))
+        Gate(Arc::new(check))
     }
 
     pub(super) fn check(&self, command: &'static CommandSpec) -> Result<(), CommandError> {

@@ -98,10 +98,10 @@ pub(super) fn rejection(
 }
 
 /// Returns a failure in the form of JSON-RPC.
-fn rpc_error(spec: &Spec, id: Option<&str>, refusal: &CommandError) -> String {
-    let code = refusal.code.or_else(|| CommandError::declared(spec, INTERNAL_ERROR, &[]).code);
-    let mut error = json!({"code": code, "message": refusal.message});
-    if let Some(data) = &refusal.data {
+fn rpc_error(spec: &Spec, id: Option<&str>, command_error: &CommandError) -> String {
+    let code = command_error.code.or_else(|| CommandError::declared(spec, INTERNAL_ERROR, &[]).code);
+    let mut error = json!({"code": code, "message": command_error.message});
+    if let Some(data) = &command_error.data {
         error["data"] = data.clone();
     }
     failure_line(spec, id, None, &error)
@@ -198,7 +198,7 @@ pub(super) fn read<D: Dialect>(spec: &'static Spec, text: &str) -> InterpretedLi
         }
         Some(Err(error)) => {
             let reason = without_position(&error.to_string());
-            let refusal = match spec.framing_is_flat() {
+            let command_error = match spec.framing_is_flat() {
                 true => declared_failure(spec, command_spec, found.params).unwrap_or_else(|| {
                     CommandError::new(format!("Invalid parameters of `{name}`: {reason}"))
                 }),
@@ -206,7 +206,7 @@ pub(super) fn read<D: Dialect>(spec: &'static Spec, text: &str) -> InterpretedLi
             };
             let fault =
                 if reason.contains(NONE_OF) { FailedPart::OutsideSet } else { FailedPart::Parameters };
-            InterpretedLine::Answer(rejection(spec, id, &name, &refusal, fault))
+            InterpretedLine::Answer(rejection(spec, id, &name, &command_error, fault))
         }
         None => InterpretedLine::Answer(unknown(spec, id, &name)),
     }

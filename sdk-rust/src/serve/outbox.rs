@@ -209,9 +209,9 @@ impl Outbox {
         let before = state.bytes;
         state.bytes -= bytes;
         let passed = |mark: usize| before >= mark && state.bytes < mark;
-        let tells = passed(self.cap.div_ceil(2)) || passed(self.cap.saturating_mul(2));
+        let notifies = passed(self.cap.div_ceil(2)) || passed(self.cap.saturating_mul(2));
         drop(state);
-        if tells {
+        if notifies {
             self.emptied.notify_waiters();
         }
     }

@@ -75,8 +75,8 @@ impl Scheduler {
         lane.replaced.clone()
     }
 
-    /// Adds a registered command. It starts with [`Scheduler::begin`], unless it is held: because answers have no room, or
-    /// behind other held commands.
+    /// Adds a registered command. It starts with [`Scheduler::poll_ready`], unless it is held: because answers have no
+    /// room, or behind other held commands.
     pub fn add(&mut self, waiting: QueuedCommand, room: bool) {
         self.bytes += waiting.bytes;
         self.in_progress += 1;

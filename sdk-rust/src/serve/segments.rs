@@ -1,4 +1,4 @@
-//! The text of a frame in pieces, some of which are shared with other frames.
+//! The text of a frame in segments, some of which are shared with other frames.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ use crate::framing::FrameText;
 /// any other text with [`Segments::push_str`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Segments {
-    /// Text before all other pieces, kept apart so that the rest need not be moved.
+    /// Text before all other segments, kept apart so that the rest need not be moved.
     before: Cow<'static, str>,
     own: String,
     /// Shared texts, each with its position in `own`.
@@ -26,7 +26,7 @@ impl Segments {
     /// Minimum length of a shared text, in bytes. Shorter texts are copied, which costs less than sharing.
     pub const MIN_SHARED: usize = 2048;
 
-    /// Minimum number of pieces for a write in parts.
+    /// Minimum number of segments for a write in parts.
     const MIN_SEGMENTS: usize = 64;
 
     /// Minimum length of copied text that is kept in one piece until the write, in bytes.
@@ -75,7 +75,7 @@ impl Segments {
         self
     }
 
-    /// Returns `true` if the text is so long and has so many pieces that it is copied during the write.
+    /// Returns `true` if the text is so long and has so many segments that it is copied during the write.
     pub(super) fn is_deferred(&self) -> bool {
         self.shared.len() >= Self::MIN_SEGMENTS && self.len() >= 2 * DeferredText::LENGTH
     }
@@ -90,7 +90,7 @@ impl Segments {
         }
     }
 
-    /// Passes the pieces to `take` in order. Text that was copied into a long piece is not copied again.
+    /// Passes the segments to `take` in order. Text that was copied into a long segment is not copied again.
     pub(super) fn each(self, mut take: impl FnMut(Segment<'_>)) {
         take(Segment::Own(&self.before));
         let mut from = 0;
@@ -132,8 +132,8 @@ impl DeferredText {
     /// Size of one part, in bytes.
     pub const LENGTH: usize = 128 << 10;
 
-    /// Appends about [`Parts::LENGTH`] more bytes to `out`, or a long piece with the text before it. `memory`
-    /// is the buffer for short pieces; it is reused after they are dropped. Returns `true` if text is left.
+    /// Appends about [`DeferredText::LENGTH`] more bytes to `out`, or a long segment with the text before it. `memory`
+    /// is the buffer for short segments; it is reused after they are dropped. Returns `true` if text is left.
     pub fn next(&mut self, memory: &mut BytesMut, out: &mut VecDeque<Bytes>) -> bool {
         memory.reserve(Self::LENGTH);
         memory.extend_from_slice(std::mem::take(&mut self.before).as_bytes());
@@ -159,7 +159,7 @@ impl DeferredText {
     }
 }
 
-/// One piece of a text.
+/// One segment of a text.
 pub(super) enum Segment<'a> {
     /// Text to be copied; may be empty.
     Own(&'a str),

@@ -164,9 +164,9 @@ impl FrameFold {
     }
 }
 
-/// Applies an act to the conversation.
-fn apply(act: Reducer, conversation: &mut Conversation, slots: Slots, about: &ReducerContext<'_>) {
-    match act {
+/// Applies a reducer to the conversation.
+fn apply(reducer: Reducer, conversation: &mut Conversation, slots: Slots, about: &ReducerContext<'_>) {
+    match reducer {
         Reducer::Work => run::work(conversation, &slots),
         Reducer::Outcome => run::outcome(conversation, &slots),
         Reducer::Abort => run::abort(conversation, &slots),

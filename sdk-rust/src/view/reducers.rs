@@ -1,4 +1,4 @@
-//! Changes to a conversation: a function for each act of the tables.
+//! Changes to a conversation: a function for each reducer of the tables.
 
 pub(super) mod history;
 pub(super) mod messages;

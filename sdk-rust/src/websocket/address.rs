@@ -16,7 +16,7 @@ pub(super) struct Address {
 impl Address {
     pub fn parse(text: &str) -> Result<Self, ConnectError> {
         let wrong = |reason: &str| ConnectError::Address(reason.to_owned());
-        let uri: Uri = text.parse().map_err(|_| wrong("it cannot be read"))?;
+        let uri: Uri = text.parse().map_err(|_| wrong("it is not a valid URI"))?;
         let is_secure = match uri.scheme_str() {
             Some("ws") => false,
             Some("wss") => true,

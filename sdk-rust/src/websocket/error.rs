@@ -31,7 +31,7 @@ pub enum ConnectError {
         after: Duration,
     },
     /// The server responded without a WebSocket.
-    #[error("{host} gives no WebSocket: {reason}")]
+    #[error("{host} does not accept a WebSocket: {reason}")]
     Refused {
         /// Host and port.
         host: String,

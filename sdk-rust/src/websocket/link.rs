@@ -154,11 +154,11 @@ impl Link {
 
     /// Transfers lines and messages until the end of the connection. Returns the reason of a failure.
     async fn run(&mut self, mut socket: Socket) -> Option<&'static str> {
-        let mut is_back = false;
+        let mut is_resumed = false;
         loop {
-            match self.run_socket(socket, is_back).await {
+            match self.run_socket(socket, is_resumed).await {
                 SocketEnd::Closed => return None,
-                SocketEnd::Reload => return Some("reload: the server no longer has what was missed"),
+                SocketEnd::Reload => return Some("reload: the server no longer has the missed messages"),
                 SocketEnd::Lost if self.state().received.is_none() => return None,
                 SocketEnd::Lost => {}
             }
@@ -169,7 +169,7 @@ impl Link {
                 },
                 () = self.client_closed.cancelled() => return None,
             };
-            is_back = true;
+            is_resumed = true;
         }
     }
 
@@ -190,18 +190,18 @@ impl Link {
 
     /// Uses a socket until it is lost or the connection ends. `is_resumed` is true for every socket except the
     /// first.
-    async fn run_socket(&mut self, socket: Socket, is_back: bool) -> SocketEnd {
+    async fn run_socket(&mut self, socket: Socket, is_resumed: bool) -> SocketEnd {
         let (mut sink, mut stream) = socket.split();
-        let Self { state: book, lines, frames, client_closed: gone, .. } = self;
-        let book = &*book;
-        let book = || book.lock().unwrap_or_else(PoisonError::into_inner);
+        let Self { state: resume_state, lines, frames, client_closed: gone, .. } = self;
+        let resume_state = &*resume_state;
+        let resume_state = || resume_state.lock().unwrap_or_else(PoisonError::into_inner);
         // No line is sent before the lost lines have been repeated.
         let (greeted, over) = (CancellationToken::new(), CancellationToken::new());
-        if !is_back {
+        if !is_resumed {
             greeted.cancel();
         }
         let receive = async {
-            let ended = receive(&mut stream, frames, book, &greeted, &over).await;
+            let ended = receive(&mut stream, frames, resume_state, &greeted, &over).await;
             // The lines that the client wrote before it closed its side are still sent.
             if ended == SocketEnd::Closed && gone.is_cancelled() {
                 let _ = timeout(CLOSE_TIMEOUT, over.cancelled()).await;
@@ -212,13 +212,13 @@ impl Link {
         let send = async {
             let sending = async {
                 greeted.cancelled().await;
-                if is_back {
-                    let again = book().unsettled();
+                if is_resumed {
+                    let again = resume_state().unsettled();
                     for line in again {
                         sink.send(Message::text(line)).await?;
                     }
                 }
-                send(&mut sink, lines, book).await
+                send(&mut sink, lines, resume_state).await
             };
             let ended = tokio::select! {
                 sent = sending => match sent {
@@ -245,7 +245,7 @@ impl Link {
 async fn receive<'a>(
     stream: &mut SplitStream<Socket>,
     frames: &mut DuplexStream,
-    book: impl Fn() -> MutexGuard<'a, ResumeState>,
+    resume_state: impl Fn() -> MutexGuard<'a, ResumeState>,
     greeted: &CancellationToken,
     end: &CancellationToken,
 ) -> SocketEnd {
@@ -260,15 +260,15 @@ async fn receive<'a>(
             Some(Ok(Message::Close(_)) | Err(_)) | None => return SocketEnd::Lost,
             Some(Ok(_)) => continue,
         };
-        let heard = book().receive(text.as_str(), std::mem::take(&mut first));
-        let news = match heard {
-            MessageEffect::Frames(news) => news,
+        let effect = resume_state().receive(text.as_str(), std::mem::take(&mut first));
+        let new_frames = match effect {
+            MessageEffect::Frames(new_frames) => new_frames,
             MessageEffect::Resumed => Vec::new(),
             MessageEffect::Reload => return SocketEnd::Reload,
             MessageEffect::Ended => return SocketEnd::Closed,
         };
         greeted.cancel();
-        for mut line in news {
+        for mut line in new_frames {
             line.push('\n');
             if frames.write_all(line.as_bytes()).await.is_err() {
                 return SocketEnd::Closed;
@@ -281,10 +281,10 @@ async fn receive<'a>(
 async fn send<'a>(
     sink: &mut SplitSink<Socket, Message>,
     lines: &mut OutgoingLines,
-    book: impl Fn() -> MutexGuard<'a, ResumeState>,
+    resume_state: impl Fn() -> MutexGuard<'a, ResumeState>,
 ) -> Result<(), tungstenite::Error> {
     while let Some(line) = lines.next().await {
-        book().record_sent(line.as_str());
+        resume_state().record_sent(line.as_str());
         sink.send(Message::text(line.as_str())).await?;
     }
     Ok(())

@@ -35,8 +35,8 @@ impl Default for Options {
 impl Options {
     /// Sets the time for attempts to resume a lost connection; 60 s by default. Zero disables resumption.
     #[must_use]
-    pub fn reconnect_timeout(mut self, patience: Duration) -> Self {
-        self.reconnect_timeout = patience;
+    pub fn reconnect_timeout(mut self, timeout: Duration) -> Self {
+        self.reconnect_timeout = timeout;
         self
     }
 
@@ -67,11 +67,11 @@ impl Options {
 
 impl fmt::Debug for Options {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { reconnect_timeout: patience, timeout, has_custom_dial: dials, .. } = self;
+        let Self { reconnect_timeout, timeout, has_custom_dial, .. } = self;
         out.debug_struct("Options")
-            .field("patience", patience)
+            .field("reconnect_timeout", reconnect_timeout)
             .field("timeout", timeout)
-            .field("dials", dials)
+            .field("has_custom_dial", has_custom_dial)
             .finish_non_exhaustive()
     }
 }

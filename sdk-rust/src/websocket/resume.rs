@@ -191,16 +191,16 @@ mod tests {
 
     #[test]
     fn the_hello_carries_the_current_run_and_is_not_counted() {
-        let mut book = ResumeState::default();
-        assert_eq!(book.receive(HELLO, true), frames(&[r#"{"type":"x"}"#, r#"{"type":"ask","id":"q"}"#]));
-        assert_eq!(book.received, Some(0));
-        assert_eq!(book.receive(r#"{"agentese":"sent","line":"{}"}"#, false), frames(&[]));
-        assert_eq!(book.receive(r#"{"type":"x"}"#, false), frames(&[r#"{"type":"x"}"#]));
-        assert_eq!(book.received, Some(2), "words count");
-        assert_eq!(book.receive(r#"{"agentese":"reload"}"#, false), MessageEffect::Reload);
-        assert_eq!(book.receive(r#"{"agentese":"ended"}"#, false), MessageEffect::Ended);
-        assert_eq!(book.receive(r#"{"agentese":"hello","back":true}"#, true), MessageEffect::Resumed);
-        assert_eq!(book.receive(r#"{"agentese":"hello","lost":true}"#, true), MessageEffect::Reload);
+        let mut state = ResumeState::default();
+        assert_eq!(state.receive(HELLO, true), frames(&[r#"{"type":"x"}"#, r#"{"type":"ask","id":"q"}"#]));
+        assert_eq!(state.received, Some(0));
+        assert_eq!(state.receive(r#"{"agentese":"sent","line":"{}"}"#, false), frames(&[]));
+        assert_eq!(state.receive(r#"{"type":"x"}"#, false), frames(&[r#"{"type":"x"}"#]));
+        assert_eq!(state.received, Some(2), "control messages are counted");
+        assert_eq!(state.receive(r#"{"agentese":"reload"}"#, false), MessageEffect::Reload);
+        assert_eq!(state.receive(r#"{"agentese":"ended"}"#, false), MessageEffect::Ended);
+        assert_eq!(state.receive(r#"{"agentese":"hello","back":true}"#, true), MessageEffect::Resumed);
+        assert_eq!(state.receive(r#"{"agentese":"hello","lost":true}"#, true), MessageEffect::Reload);
     }
 
     #[test]
@@ -213,71 +213,71 @@ mod tests {
             r#"{"agentese":"sent","back":true}"#,
             r#"{"type":"x"}"#,
         ] {
-            let mut book = ResumeState { received: Some(3), ..ResumeState::default() };
-            assert_eq!(book.receive(first, true), MessageEffect::Reload, "{first}");
+            let mut state = ResumeState { received: Some(3), ..ResumeState::default() };
+            assert_eq!(state.receive(first, true), MessageEffect::Reload, "{first}");
         }
-        let mut book = ResumeState::default();
+        let mut state = ResumeState::default();
         let unreadable = r#"{"agentese":"hello","#;
-        assert_eq!(book.receive(unreadable, true), frames(&[unreadable]));
-        assert_eq!(book.received, None, "nobody said that it can be taken up again");
+        assert_eq!(state.receive(unreadable, true), frames(&[unreadable]));
+        assert_eq!(state.received, None, "the server did not announce that it can resume");
     }
 
     #[test]
     fn a_server_without_a_hello_sends_only_frames() {
-        let mut book = ResumeState::default();
-        assert_eq!(book.receive(r#"{"type":"x"}"#, true), frames(&[r#"{"type":"x"}"#]));
-        let word = r#"{"agentese":"ended"}"#;
-        assert_eq!(book.receive(word, false), frames(&[word]), "it is no word there");
-        assert_eq!(book.received, None);
+        let mut state = ResumeState::default();
+        assert_eq!(state.receive(r#"{"type":"x"}"#, true), frames(&[r#"{"type":"x"}"#]));
+        let message = r#"{"agentese":"ended"}"#;
+        assert_eq!(state.receive(message, false), frames(&[message]), "it is no control message there");
+        assert_eq!(state.received, None);
     }
 
     #[test]
     fn unanswered_lines_are_sent_again_in_order() {
-        let mut book = ResumeState::default();
+        let mut state = ResumeState::default();
         let (ask, one, two) =
             (r#"{"type":"yes","id":"q"}"#, r#"{"id":"1","type":"a"}"#, r#"{"id":"2","type":"b"}"#);
-        book.receive(HELLO, true);
+        state.receive(HELLO, true);
         for line in [one, ask, two, r#"{"type":"no_id"}"#] {
-            book.record_sent(line);
+            state.record_sent(line);
         }
-        assert_eq!(book.unsettled(), [one, ask, two]);
-        book.receive(r#"{"id":"1","type":"response"}"#, false);
-        assert_eq!(book.unsettled(), [ask, two], "the answer came before it arrived, perhaps");
-        book.receive(r#"{"id":"2","type":"response"}"#, false);
-        assert!(book.unsettled().is_empty());
+        assert_eq!(state.unsettled(), [one, ask, two]);
+        state.receive(r#"{"id":"1","type":"response"}"#, false);
+        assert_eq!(state.unsettled(), [ask, two], "the answer came before it arrived, perhaps");
+        state.receive(r#"{"id":"2","type":"response"}"#, false);
+        assert!(state.unsettled().is_empty());
     }
 
     #[test]
     fn of_one_question_the_newest_line_is_kept_and_of_answers_the_newest_ones() {
-        let mut book = ResumeState::default();
-        book.receive(HELLO, true);
+        let mut state = ResumeState::default();
+        state.receive(HELLO, true);
         let (progress, answer) = (r#"{"type":"update","id":"q"}"#, r#"{"type":"yes","id":"q"}"#);
-        book.record_sent(progress);
-        book.record_sent(answer);
-        assert_eq!(book.unsettled(), [answer]);
+        state.record_sent(progress);
+        state.record_sent(answer);
+        assert_eq!(state.unsettled(), [answer]);
         let asked = |number: usize| format!(r#"{{"type":"ask","id":"q{number}"}}"#);
         let answered = |number: usize| format!(r#"{{"type":"yes","id":"q{number}"}}"#);
         for number in 0..MAX_QUESTIONS {
-            book.receive(&asked(number), false);
-            book.record_sent(&answered(number));
+            state.receive(&asked(number), false);
+            state.record_sent(&answered(number));
         }
-        assert_eq!(book.unsettled(), (0..MAX_QUESTIONS).map(answered).collect::<Vec<_>>());
-        book.record_sent(r#"{"id":"1","type":"a"}"#);
-        book.receive(r#"{"id":"1","type":"response"}"#, false);
-        assert!(book.unsettled().is_empty());
+        assert_eq!(state.unsettled(), (0..MAX_QUESTIONS).map(answered).collect::<Vec<_>>());
+        state.record_sent(r#"{"id":"1","type":"a"}"#);
+        state.receive(r#"{"id":"1","type":"response"}"#, false);
+        assert!(state.unsettled().is_empty());
     }
 
     /// Both sides count their ids from one.
     #[test]
     fn a_question_of_json_rpc_settles_no_command_with_the_same_id() {
-        let mut book = ResumeState::default();
+        let mut state = ResumeState::default();
         let command = r#"{"jsonrpc":"2.0","id":1,"method":"a","params":{}}"#;
         let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
-        book.record_sent(command);
-        book.receive(r#"{"jsonrpc":"2.0","id":1,"method":"ask"}"#, false);
-        book.record_sent(answer);
-        assert_eq!(book.unsettled(), [command, answer]);
-        book.receive(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, false);
-        assert_eq!(book.unsettled(), [answer]);
+        state.record_sent(command);
+        state.receive(r#"{"jsonrpc":"2.0","id":1,"method":"ask"}"#, false);
+        state.record_sent(answer);
+        assert_eq!(state.unsettled(), [command, answer]);
+        state.receive(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, false);
+        assert_eq!(state.unsettled(), [answer]);
     }
 }

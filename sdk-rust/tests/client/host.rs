@@ -104,8 +104,8 @@ async fn fm_f25_a_frame_in_pieces_is_one_frame_and_a_broken_one_is_reported() {
     assert_eq!(text.text.into_option().as_deref(), Some("whole"));
     let count = broken.len();
     for told in [
-        format!("1 of {count} pieces of a came, then piece 2 of a"),
-        format!("1 of {count} pieces of a came, then another frame"),
+        format!("received 1 of {count} pieces of a, then piece 2 of a"),
+        format!("received 1 of {count} pieces of a, then another frame"),
     ] {
         assert!(seen.has(|d| matches!(d, Diagnostic::Chunks { reason } if *reason == told)), "{told}");
     }

@@ -96,5 +96,5 @@ async fn a_limit_that_the_dialect_cannot_measure_is_rejected() {
     let (client, _peer, _) = pair(Builder::<agentese::opal::Opal>::default());
     let cost = RunLimits { max_cost: Some(1.0), ..RunLimits::default() };
     let error = within("the refusal", client.with_limits(cost).agent_prompt("s", "go")).await.unwrap_err();
-    assert!(error.to_string().contains("do not tell what a run costs: leave max_cost out"), "{error}");
+    assert!(error.to_string().contains("do not report a run's cost: leave max_cost out"), "{error}");
 }

@@ -1,6 +1,6 @@
 //! Tests of the client against good, faulty and mute agents.
 
-#![allow(clippy::print_stdout, reason = "what was measured is shown with --nocapture")]
+#![allow(clippy::print_stdout, reason = "the measurements are shown with --nocapture")]
 
 mod calls;
 mod dialogs;

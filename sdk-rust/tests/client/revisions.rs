@@ -106,7 +106,7 @@ async fn a_frame_against_the_named_revision_is_reported_once() {
         within("an event", events.next()).await.unwrap().unwrap();
     }
     let told: Vec<_> = seen.diagnostics.lock().unwrap().clone();
-    assert_eq!(told, [Diagnostic::OtherRevision { told: "pi@0.55".into(), seen: "pi@1.5".into() }]);
+    assert_eq!(told, [Diagnostic::OtherRevision { named: "pi@0.55".into(), seen: "pi@1.5".into() }]);
     assert_eq!(revision(&client), Some("0.55"));
 }
 

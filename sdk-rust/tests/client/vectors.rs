@@ -269,7 +269,7 @@ impl CaseRunner {
     }
 
     async fn event(&mut self) -> Event {
-        let events = self.events.as_mut().expect("somebody listens");
+        let events = self.events.as_mut().expect("the case subscribes to events");
         within("an event", next(events)).await.expect("an event and not the end")
     }
 
@@ -431,7 +431,7 @@ impl CaseRunner {
             }
             "unheard" => {
                 self.round_trip().await;
-                assert!(self.received.is_empty(), "the client said {:?}", self.received);
+                assert!(self.received.is_empty(), "the client sent {:?}", self.received);
             }
             "asked" => self.handler.wait_for_questions(number(given)).await,
             "withdrawn" => self.handler.withdrawn(number(given)).await,
@@ -583,7 +583,7 @@ async fn the_shared_vectors_pass() {
             Err(_) => writeln!(failures, "{name}").unwrap(),
         }
     }
-    assert!(failures.is_empty(), "these failed, as said above:\n{failures}");
+    assert!(failures.is_empty(), "these failed, see above:\n{failures}");
 }
 
 /// Returns the number of cycles; `AGENTESE_CYCLES` overrides the value in the case.

@@ -181,7 +181,7 @@ async fn fm_f21_unknown_commands_are_answered() {
     );
     let mut omp = start::<Omp, SmallOmpService>(Arc::default(), Options::default());
     let answer = omp.request(r#"{"id":"u1","type":"do_magic"}"#).await;
-    assert!(answer.get("id").is_none(), "omp drops the id, as its document says: {answer}");
+    assert!(answer.get("id").is_none(), "omp drops the id, as in its document: {answer}");
 }
 
 #[tokio::test]
@@ -255,7 +255,7 @@ async fn omp_failures_have_the_form_of_the_dialect() {
         "a value outside its set keeps the id"
     );
     let answer = omp.request(r#"{"id":4,"type":"bash"}"#).await;
-    assert_eq!((answer.get("id"), &answer["command"]), (None, &json!("parse")), "a missing member does not");
+    assert_eq!((answer.get("id"), &answer["command"]), (None, &json!("parse")), "a missing member drops it");
 }
 
 /// F55: a handler that panics causes a response with its id, and the server continues.

@@ -260,7 +260,7 @@ async fn fm_f58_pipelined_commands_with_large_answers_wait_for_the_client() {
     })
     .await;
     let made = small.large.load(Ordering::SeqCst);
-    assert!(made <= 8, "{made} answers of 128 KiB were made for nobody");
+    assert!(made <= 8, "{made} answers of 128 KiB were created without a reader");
     // All responses arrive in order, except for those that may overtake.
     let (mut next, mut others) = (0, Vec::new());
     while others.len() < 5 {

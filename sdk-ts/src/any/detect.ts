@@ -90,12 +90,12 @@ export async function detect(transport: Transport, specs: readonly Spec[], withi
     const shown = received[0] === undefined ? undefined : redact(JSON.stringify(received[0])).slice(0, 80);
     throw new NotRecognisedError(
       shown !== undefined
-        ? `it says \`${shown}\``
+        ? `unknown output \`${shown}\``
         : hasBroken
           ? "reading from it failed"
           : hasEnded
-            ? `it ended before it said anything${exit === undefined ? "" : ` (${describeExit(exit)})${lastStderrLine(exit)}`}`
-            : `it said nothing within ${within} ms`,
+            ? `it ended without output${exit === undefined ? "" : ` (${describeExit(exit)})${lastStderrLine(exit)}`}`
+            : `it sent no output within ${within} ms`,
     );
   }
   const again = encoder.encode(others.map((text) => `${text}\n`).join(""));

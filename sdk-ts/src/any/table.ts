@@ -52,7 +52,7 @@ export class IntentTable {
 
   constructor(dialect: string) {
     const mappings = row(TABLES, dialect);
-    if (mappings === undefined) throw new RangeError(`unknown dialect "${dialect}"`);
+    if (mappings === undefined) throw new RangeError(`unknown dialect "${dialect}"; known: ${Object.keys(TABLES).join(", ")}`);
     const meaning = meaningOf(dialect);
     this.mappings = mappings;
     this.meaning = { ...meaning, readers: { ...meaning.readers, ...mappings.readers } };

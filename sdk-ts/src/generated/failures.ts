@@ -8,7 +8,7 @@ export interface FailureText {
   readonly text: string;
 }
 
-/** How answers to lines that cannot be read begin: their texts are looked for without it first. */
+/** Prefix of the answers to unreadable lines: a text is first looked up without this prefix. */
 export const parsePrefixes = {
   pi: "Failed to parse command: ",
   omp: "Failed to parse command: ",
@@ -19,22 +19,22 @@ export const parsePrefixes = {
 
 /** The documented failures of pi. */
 export const pi = [
-  { kind: "agent_busy", text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." }, // the agent is working and `streamingBehavior` is missing
+  { kind: "agent_busy", text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." }, // the agent is busy and `streamingBehavior` is missing
   { kind: "no_api_key", text: "No API key found for {provider}.{remedy}" }, // the model's provider has no key
   { kind: "extension_command", text: "Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming." }, // the message is an extension command
   { kind: "model_not_found", text: "Model not found: {provider}/{modelId}" }, // no such model is configured
-  { kind: "already_compacted", text: "Already compacted" }, // nothing was said since the last compaction
+  { kind: "already_compacted", text: "Already compacted" }, // the conversation has no new messages since the last compaction
   { kind: "nothing_to_compact", text: "Nothing to compact (session too small)" }, // there is nothing to summarise
-  { kind: "compaction_cancelled", text: "Compaction cancelled" }, // an extension or an abort stopped it
-  { kind: "summarization_failed", text: "Summarization failed: {reason}" }, // the model refused or failed
+  { kind: "compaction_cancelled", text: "Compaction cancelled" }, // an extension or an abort stopped the compaction
+  { kind: "summarization_failed", text: "Summarization failed: {reason}" }, // the model refused to answer or failed
   { kind: "nothing_to_export", text: "Nothing to export yet - start a conversation first" }, // the session has no messages
-  { kind: "session_not_in_file", text: "Cannot export in-memory session to HTML" }, // the session is not kept in a file
-  { kind: "entry_not_found", text: "Invalid entry ID for forking" }, // there is no such message of the user
-  { kind: "nothing_said", text: "This session has not been saved yet. Send a message before cloning or forking it." }, // nothing was said in the session
+  { kind: "session_not_in_file", text: "Cannot export in-memory session to HTML" }, // the session is not stored in a file
+  { kind: "entry_not_found", text: "Invalid entry ID for forking" }, // no message of the user has that id
+  { kind: "nothing_said", text: "This session has not been saved yet. Send a message before cloning or forking it." }, // the session has no messages
   { kind: "entry_not_found", text: "Entry not found: {since}" }, // no entry has that id
-  { kind: "empty_session_name", text: "Session name cannot be empty" }, // nothing is left of the name
+  { kind: "empty_session_name", text: "Session name cannot be empty" }, // the name is empty after trimming
   { kind: "unknown_command", text: "Unknown command: {command}" }, // no command has that name
-  { kind: "invalid_line", text: "Failed to parse command: {reason}" }, // the line is not a JSON object, or a member is missing or wrong
+  { kind: "invalid_line", text: "Failed to parse command: {reason}" }, // the line is not a JSON object, or a member is missing or invalid
 ] as const satisfies readonly FailureText[];
 
 /** The kinds of pi's documented failures. */
@@ -42,24 +42,24 @@ export type PiFailure = (typeof pi)[number]["kind"];
 
 /** The documented failures of omp. */
 export const omp = [
-  { kind: "agent_busy", text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." }, // the agent is working and `streamingBehavior` is missing
+  { kind: "agent_busy", text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." }, // the agent is busy and `streamingBehavior` is missing
   { kind: "extension_command", text: "Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming." }, // the message is an extension command
   { kind: "model_not_found", text: "Model not found: {provider}/{modelId}" }, // no such model is configured
-  { kind: "already_compacted", text: "Failed to parse command: Already compacted" }, // nothing was said since the last compaction
+  { kind: "already_compacted", text: "Failed to parse command: Already compacted" }, // the conversation has no new messages since the last compaction
   { kind: "nothing_to_compact", text: "Failed to parse command: Nothing to compact (session too small)" }, // there is nothing to summarise
-  { kind: "already_compacted", text: "Already compacted" }, // nothing was said since the last compaction
+  { kind: "already_compacted", text: "Already compacted" }, // the conversation has no new messages since the last compaction
   { kind: "nothing_to_compact", text: "Nothing to compact (session too small)" }, // there is nothing to summarise
-  { kind: "session_not_in_file", text: "Failed to parse command: Cannot export in-memory session to HTML" }, // the session is not kept in a file
-  { kind: "session_not_in_file", text: "Cannot export in-memory session to HTML" }, // the session is not kept in a file
-  { kind: "empty_session_name", text: "Session name cannot be empty" }, // nothing is left of the name
-  { kind: "entry_not_found", text: "Failed to parse command: Invalid entry ID for branching" }, // there is no such message of the user
-  { kind: "entry_not_found", text: "Invalid entry ID for branching" }, // there is no such message of the user
-  { kind: "unsupported_protocol", text: "Unsupported RPC protocol version: {version}" }, // the agent does not have that version
-  { kind: "host_tool_refused", text: "Host tool \"{name}\" {reason}" }, // a tool has no name or no description, or takes the name of another one
-  { kind: "host_scheme_refused", text: "Host URI scheme {reason}" }, // a scheme is empty, has characters that none may have, or is the agent's own
-  { kind: "fast_mode_unavailable", text: "Fast mode is unavailable for the current model." }, // the model has no such mode
-  { kind: "session_changing", text: "Cannot page messages while the session is changing" }, // a run is going on
-  { kind: "stale_cursor", text: "RPC message cursor is stale" }, // the conversation is another one since the part before
+  { kind: "session_not_in_file", text: "Failed to parse command: Cannot export in-memory session to HTML" }, // the session is not stored in a file
+  { kind: "session_not_in_file", text: "Cannot export in-memory session to HTML" }, // the session is not stored in a file
+  { kind: "empty_session_name", text: "Session name cannot be empty" }, // the name is empty after trimming
+  { kind: "entry_not_found", text: "Failed to parse command: Invalid entry ID for branching" }, // no message of the user has that id
+  { kind: "entry_not_found", text: "Invalid entry ID for branching" }, // no message of the user has that id
+  { kind: "unsupported_protocol", text: "Unsupported RPC protocol version: {version}" }, // the agent does not support that version
+  { kind: "host_tool_refused", text: "Host tool \"{name}\" {reason}" }, // a tool has no name or description, or has the name of another tool
+  { kind: "host_scheme_refused", text: "Host URI scheme {reason}" }, // a scheme is empty, contains invalid characters, or belongs to the agent
+  { kind: "fast_mode_unavailable", text: "Fast mode is unavailable for the current model." }, // the model does not support fast mode
+  { kind: "session_changing", text: "Cannot page messages while the session is changing" }, // a run is in progress
+  { kind: "stale_cursor", text: "RPC message cursor is stale" }, // the conversation has changed since the previous part
   { kind: "unknown_command", text: "Unknown command: {command}" }, // no command has that name; sent without the id
   { kind: "command_failed", text: "Failed to parse command: {reason}" }, // the line cannot be read, or a handler failed; sent as `parse` without the id
 ] as const satisfies readonly FailureText[];
@@ -69,14 +69,14 @@ export type OmpFailure = (typeof omp)[number]["kind"];
 
 /** The documented failures of pisces. */
 export const pisces = [
-  { kind: "agent_busy", text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." }, // the agent is working and `streamingBehavior` is missing
+  { kind: "agent_busy", text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." }, // the agent is busy and `streamingBehavior` is missing
   { kind: "extension_command", text: "Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming." }, // the message is an extension command
   { kind: "model_not_found", text: "Model not found: {provider}/{modelId}" }, // no such model is configured
-  { kind: "already_compacted", text: "Failed to parse command: Already compacted" }, // nothing was said since the last compaction
+  { kind: "already_compacted", text: "Failed to parse command: Already compacted" }, // the conversation has no new messages since the last compaction
   { kind: "nothing_to_compact", text: "Failed to parse command: Nothing to compact (session too small)" }, // there is nothing to summarise
-  { kind: "session_not_in_file", text: "Failed to parse command: Cannot export in-memory session to HTML" }, // the session is not kept in a file
-  { kind: "empty_session_name", text: "Session name cannot be empty" }, // nothing is left of the name
-  { kind: "entry_not_found", text: "Failed to parse command: Invalid entry ID for branching" }, // there is no such message of the user
+  { kind: "session_not_in_file", text: "Failed to parse command: Cannot export in-memory session to HTML" }, // the session is not stored in a file
+  { kind: "empty_session_name", text: "Session name cannot be empty" }, // the name is empty after trimming
+  { kind: "entry_not_found", text: "Failed to parse command: Invalid entry ID for branching" }, // no message of the user has that id
   { kind: "unknown_command", text: "Unknown command: {command}" }, // no command has that name; sent without the id
   { kind: "command_failed", text: "Failed to parse command: {reason}" }, // the line cannot be read, or a handler failed; sent as `parse` without the id
 ] as const satisfies readonly FailureText[];
@@ -86,19 +86,19 @@ export type PiscesFailure = (typeof pisces)[number]["kind"];
 
 /** The documented failures of operator. */
 export const operator = [
-  { kind: "agent_busy", text: "Agent is busy (phase='{phase}'). Wait for the current operation to finish." }, // a turn is going on
+  { kind: "agent_busy", text: "Agent is busy (phase='{phase}'). Wait for the current operation to finish." }, // a turn is in progress
   { kind: "missing_parameters", text: "'message' is required" }, // the prompt is missing or empty
   { kind: "no_session", text: "No active session" }, // there is no session
-  { kind: "entry_not_found", text: "\"Entry '{entry_id}' not found in session.\"" }, // there is no such entry
+  { kind: "entry_not_found", text: "\"Entry '{entry_id}' not found in session.\"" }, // no entry has that id
   { kind: "missing_parameters", text: "'entry_id' is required" }, // the entry is missing or empty
-  { kind: "session_file_not_found", text: "session file not found: {session_file}" }, // there is no such file
+  { kind: "session_file_not_found", text: "session file not found: {session_file}" }, // the file does not exist
   { kind: "missing_parameters", text: "'session_path' is required" }, // the file is missing or empty
-  { kind: "missing_parameters", text: "'message' required and session must be active" }, // the words are missing or empty, or there is no session
+  { kind: "missing_parameters", text: "'message' required and session must be active" }, // the message is missing or empty, or there is no session
   { kind: "missing_parameters", text: "'name' is required" }, // the name is missing or blank
   { kind: "missing_parameters", text: "'model_id' is required" }, // the model is missing or empty
   { kind: "missing_parameters", text: "'level' required and session must be active" }, // the level is missing, or there is no session
-  { kind: "unknown_thinking_level", text: "Unknown thinking level: {level}" }, // there is no such level
-  { kind: "missing_parameters", text: "'enabled' required" }, // it is missing
+  { kind: "unknown_thinking_level", text: "Unknown thinking level: {level}" }, // no thinking level has that name
+  { kind: "missing_parameters", text: "'enabled' required" }, // `enabled` is missing
   { kind: "unknown_command", text: "Unknown command: '{command}'" }, // no command has that name
   { kind: "invalid_line", text: "{reason}" }, // the line is not JSON; sent as `parse` without id
 ] as const satisfies readonly FailureText[];
@@ -108,32 +108,32 @@ export type OperatorFailure = (typeof operator)[number]["kind"];
 
 /** The documented failures of opal. */
 export const opal = [
-  { kind: "invalid_model", code: -32602, text: "model must be {provider, id} with non-empty strings" }, // `model` is wrong
-  { kind: "unknown_feature", code: -32602, text: "Unknown feature keys" }, // `features` has a key that is not known
+  { kind: "invalid_model", code: -32602, text: "model must be {provider, id} with non-empty strings" }, // `model` is invalid
+  { kind: "unknown_feature", code: -32602, text: "Unknown feature keys" }, // `features` has an unknown key
   { kind: "invalid_feature_value", code: -32602, text: "Invalid feature value" }, // a feature is not a boolean
-  { kind: "invalid_features", code: -32602, text: "features must be an object" }, // `features` is no object
-  { kind: "invalid_tools", code: -32602, text: "tools must be an array of strings" }, // `tools` is wrong
-  { kind: "unknown_tool", code: -32602, text: "Unknown tools in tools list" }, // a tool is not known
+  { kind: "invalid_features", code: -32602, text: "features must be an object" }, // `features` is not an object
+  { kind: "invalid_tools", code: -32602, text: "tools must be an array of strings" }, // `tools` is invalid
+  { kind: "unknown_tool", code: -32602, text: "Unknown tools in tools list" }, // a tool is unknown
   { kind: "unknown_provider", code: -32602, text: "Unknown provider" }, // no provider has that name
-  { kind: "session_start_failed", code: -32603, text: "Failed to start session" }, // anything else
+  { kind: "session_start_failed", code: -32603, text: "Failed to start session" }, // any other failure
   { kind: "missing_parameters", code: -32602, text: "Missing required params: session_id, text" }, // a parameter is missing
   { kind: "session_not_found", code: -32602, text: "Session not found" }, // no session has that id
-  { kind: "branch_failed", code: -32603, text: "Branch failed" }, // there is no such message
-  { kind: "not_kept", code: -32603, text: "Session persistence not enabled — cannot compact" }, // the session is not kept
-  { kind: "compaction_failed", code: -32603, text: "Compaction failed" }, // the model gave no summary
-  { kind: "delete_failed", code: -32603, text: "Delete failed" }, // its file could not be removed
-  { kind: "unknown_provider_in_list", code: -32602, text: "Unknown provider in providers list" }, // a provider is not known
+  { kind: "branch_failed", code: -32603, text: "Branch failed" }, // no message has that id
+  { kind: "not_kept", code: -32603, text: "Session persistence not enabled — cannot compact" }, // the session is not stored
+  { kind: "compaction_failed", code: -32603, text: "Compaction failed" }, // the model returned no summary
+  { kind: "delete_failed", code: -32603, text: "Delete failed" }, // the file of the session could not be deleted
+  { kind: "unknown_provider_in_list", code: -32602, text: "Unknown provider in providers list" }, // a provider is unknown
   { kind: "login_failed", code: -32603, text: "Login flow failed" }, // the login server cannot be reached
-  { kind: "login_polling_failed", code: -32603, text: "Auth polling failed" }, // the code expired or the user refused
+  { kind: "login_polling_failed", code: -32603, text: "Auth polling failed" }, // the code expired or the user declined
   { kind: "missing_parameters", code: -32602, text: "Missing required params: device_code, interval" }, // a parameter is missing
   { kind: "missing_parameters", code: -32602, text: "Missing required params: provider, api_key" }, // a parameter is missing or empty
-  { kind: "missing_parameters", code: -32602, text: "Missing required param: settings" }, // `settings` is missing or no object
+  { kind: "missing_parameters", code: -32602, text: "Missing required param: settings" }, // `settings` is missing or not an object
   { kind: "invalid_line", code: -32700, text: "Parse error" }, // the line is not JSON; the id is null
   { kind: "invalid_request", code: -32600, text: "Invalid request" }, // the line is JSON but not a request; the id is null
   { kind: "unknown_command", code: -32601, text: "Method not found: {method}" }, // no method has that name
   { kind: "missing_parameters", code: -32602, text: "Missing required params: {params}" }, // a parameter is missing
-  { kind: "missing_parameters", code: -32602, text: "Missing required param: {param}" }, // the one parameter that is needed is missing
-  { kind: "invalid_parameters", code: -32602, text: "Invalid params of {method}: {reason}" }, // a parameter has another type, or a value that it cannot have
+  { kind: "missing_parameters", code: -32602, text: "Missing required param: {param}" }, // the only required parameter is missing
+  { kind: "invalid_parameters", code: -32602, text: "Invalid params of {method}: {reason}" }, // a parameter has the wrong type or an invalid value
   { kind: "internal_error", code: -32603, text: "Internal error" }, // the method failed
 ] as const satisfies readonly FailureText[];
 

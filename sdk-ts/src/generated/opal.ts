@@ -320,7 +320,7 @@ export type ServerFrame = SuccessResponse | FailureResponse | EventNotification 
 export type ClientFrame = Command | DialogResult | FailureResponse;
 
 /**
- * Handlers of the agent's questions. A question is dismissed where its handler is missing, throws or gives
+ * Handlers of the agent's questions. A question is dismissed if its handler is missing, throws or returns
  * `undefined`. The signal of a question is aborted when the agent withdraws it, when its time limit has passed,
  * and when the connection ends: an answer after that is not sent.
  */
@@ -432,14 +432,14 @@ export class Client extends RpcClient<Types> {
   /**
    * Starts a session (or loads a stored one) and subscribes to its events.
    *
-   * @throws RefusedError `invalid_model` (-32602): `model` is wrong.
-   * @throws RefusedError `unknown_feature` (-32602): `features` has a key that is not known.
+   * @throws RefusedError `invalid_model` (-32602): `model` is invalid.
+   * @throws RefusedError `unknown_feature` (-32602): `features` has an unknown key.
    * @throws RefusedError `invalid_feature_value` (-32602): a feature is not a boolean.
-   * @throws RefusedError `invalid_features` (-32602): `features` is no object.
-   * @throws RefusedError `invalid_tools` (-32602): `tools` is wrong.
-   * @throws RefusedError `unknown_tool` (-32602): a tool is not known.
+   * @throws RefusedError `invalid_features` (-32602): `features` is not an object.
+   * @throws RefusedError `invalid_tools` (-32602): `tools` is invalid.
+   * @throws RefusedError `unknown_tool` (-32602): a tool is unknown.
    * @throws RefusedError `unknown_provider` (-32602): no provider has that name.
-   * @throws RefusedError `session_start_failed` (-32603): anything else.
+   * @throws RefusedError `session_start_failed` (-32603): any other failure.
    * @throws TimedOutError No answer within 30 s.
    */
   sessionStart(params: SessionStartParams = {}, options?: CallOptions): Promise<SessionStartResult> {
@@ -491,8 +491,8 @@ export class Client extends RpcClient<Types> {
   /**
    * Moves the current position of a session back to one of its messages.
    *
-   * @throws RefusedError `branch_failed` (-32603): there is no such message.
-   * @throws RefusedError `session_not_found` (-32602): no kept session has that id.
+   * @throws RefusedError `branch_failed` (-32603): no message has that id.
+   * @throws RefusedError `session_not_found` (-32602): no stored session has that id.
    * @throws TimedOutError No answer within 30 s.
    */
   sessionBranch(params: SessionBranchParams, options?: CallOptions): Promise<void> {
@@ -503,8 +503,8 @@ export class Client extends RpcClient<Types> {
    * Compacts a session now: a summary replaces its older messages.
    *
    * No timeout by default.
-   * @throws RefusedError `not_kept` (-32603): the session is not kept.
-   * @throws RefusedError `compaction_failed` (-32603): the model gave no summary.
+   * @throws RefusedError `not_kept` (-32603): the session is not stored.
+   * @throws RefusedError `compaction_failed` (-32603): the model returned no summary.
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
    */
   sessionCompact(params: SessionCompactParams, options?: CallOptions): Promise<void> {
@@ -524,8 +524,8 @@ export class Client extends RpcClient<Types> {
   /**
    * Deletes a stored session.
    *
-   * @throws RefusedError `session_not_found` (-32602): no kept session has that id.
-   * @throws RefusedError `delete_failed` (-32603): its file could not be removed.
+   * @throws RefusedError `session_not_found` (-32602): no stored session has that id.
+   * @throws RefusedError `delete_failed` (-32603): the file of the session could not be deleted.
    * @throws TimedOutError No answer within 30 s.
    */
   sessionDelete(params: SessionDeleteParams, options?: CallOptions): Promise<OpalDone> {
@@ -535,7 +535,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Lists the available models.
    *
-   * @throws RefusedError `unknown_provider_in_list` (-32602): a provider is not known.
+   * @throws RefusedError `unknown_provider_in_list` (-32602): a provider is unknown.
    * @throws TimedOutError No answer within 30 s.
    */
   modelsList(params: ModelsListParams = {}, options?: CallOptions): Promise<OpalModels> {
@@ -586,7 +586,7 @@ export class Client extends RpcClient<Types> {
    * Waits until the user has logged in.
    *
    * No timeout by default.
-   * @throws RefusedError `login_polling_failed` (-32603): the code expired or the user refused.
+   * @throws RefusedError `login_polling_failed` (-32603): the code expired or the user declined.
    * @throws RefusedError `missing_parameters` (-32602): a parameter is missing.
    */
   authPoll(params: AuthPollParams, options?: CallOptions): Promise<AuthPollResult> {
@@ -625,7 +625,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Merges settings into the user's and returns all of them.
    *
-   * @throws RefusedError `missing_parameters` (-32602): `settings` is missing or no object.
+   * @throws RefusedError `missing_parameters` (-32602): `settings` is missing or not an object.
    * @throws TimedOutError No answer within 30 s.
    */
   settingsSave(params: SettingsSaveParams, options?: CallOptions): Promise<OpalSettings> {
@@ -645,11 +645,11 @@ export class Client extends RpcClient<Types> {
   /**
    * Changes the configuration of a session.
    *
-   * @throws RefusedError `unknown_tool` (-32602): a tool is not known.
-   * @throws RefusedError `unknown_feature` (-32602): `features` has a key that is not known.
+   * @throws RefusedError `unknown_tool` (-32602): a tool is unknown.
+   * @throws RefusedError `unknown_feature` (-32602): `features` has an unknown key.
    * @throws RefusedError `invalid_feature_value` (-32602): a feature is not a boolean.
-   * @throws RefusedError `invalid_features` (-32602): `features` is no object.
-   * @throws RefusedError `invalid_tools` (-32602): `tools` is wrong.
+   * @throws RefusedError `invalid_features` (-32602): `features` is not an object.
+   * @throws RefusedError `invalid_tools` (-32602): `tools` is invalid.
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
    */

@@ -322,7 +322,7 @@ export type DialogMap = {
   notify: { params: OperatorNotice; answer: undefined };
 };
 
-/** A command as it stands on the wire. */
+/** A command in its wire form. */
 export type Command = {
   [K in keyof CommandMap]: { id?: unknown; type: K } & CommandMap[K]["params"];
 }[keyof CommandMap];
@@ -355,7 +355,7 @@ export interface EventFrame {
   event: Event;
 }
 
-/** A question or notice as it stands on the wire. */
+/** A question or notice in its wire form. */
 export type DialogRequest = {
   [K in keyof DialogMap]: { type: "extension_ui_request"; id: string; method: K } & DialogMap[K]["params"];
 }[keyof DialogMap];
@@ -367,7 +367,7 @@ export type ServerFrame = Response | EventFrame | Event | DialogRequest;
 export type ClientFrame = Command | OperatorDialogAnswer;
 
 /**
- * Handlers of the agent's questions. A question is dismissed where its handler is missing, throws or gives
+ * Handlers of the agent's questions. A question is dismissed if its handler is missing, throws or returns
  * `undefined`. The signal of a question is aborted when the agent withdraws it, when its time limit has passed,
  * and when the connection ends: an answer after that is not sent.
  */
@@ -506,7 +506,7 @@ export class Run extends AnyRun<Types> {
    * Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
    * the next one. Since operator@live.
    *
-   * @throws RefusedError `missing_parameters`: the words are missing or empty, or there is no session.
+   * @throws RefusedError `missing_parameters`: the message is missing or empty, or there is no session.
    * @throws TimedOutError No answer within 30 s.
    */
   steer(params: OperatorQueuedInput, options?: CallOptions): Promise<void> {
@@ -517,7 +517,7 @@ export class Run extends AnyRun<Types> {
    * Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
    * input waits for the next one. Since operator@live.
    *
-   * @throws RefusedError `missing_parameters`: the words are missing or empty, or there is no session.
+   * @throws RefusedError `missing_parameters`: the message is missing or empty, or there is no session.
    * @throws TimedOutError No answer within 30 s.
    */
   followUp(params: OperatorQueuedInput, options?: CallOptions): Promise<void> {
@@ -539,7 +539,7 @@ export class Client extends RpcClient<Types> {
    * Resolves at once with the run; the run fails where the command is rejected.
    *
    * No timeout by default.
-   * @throws RefusedError `agent_busy`: a turn is going on.
+   * @throws RefusedError `agent_busy`: a turn is in progress.
    * @throws RefusedError `missing_parameters`: the prompt is missing or empty.
    */
   prompt(params: OperatorPromptParams, options?: RunOptions): Promise<Run> {
@@ -551,7 +551,7 @@ export class Client extends RpcClient<Types> {
    * the next turn.
    *
    * No timeout by default.
-   * @throws RefusedError `agent_busy`: a turn is going on.
+   * @throws RefusedError `agent_busy`: a turn is in progress.
    * @throws RefusedError `no_session`: there is no session.
    */
   compact(params: OperatorCompactParams = {}, options?: CallOptions): Promise<void> {
@@ -579,7 +579,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Forks the session from one of its entries. Answered with data since operator@live.
    *
-   * @throws RefusedError `entry_not_found`: there is no such entry.
+   * @throws RefusedError `entry_not_found`: no entry has that id.
    * @throws RefusedError `missing_parameters`: the entry is missing or empty.
    * @throws TimedOutError No answer within 30 s.
    */
@@ -591,7 +591,7 @@ export class Client extends RpcClient<Types> {
    * Opens another session file. The published sources create a missing file, and ignore a file outside the directory
    * of sessions; both look like success. Answered with data since operator@live.
    *
-   * @throws RefusedError `session_file_not_found`: there is no such file.
+   * @throws RefusedError `session_file_not_found`: the file does not exist.
    * @throws RefusedError `missing_parameters`: the file is missing or empty.
    * @throws TimedOutError No answer within 30 s.
    */
@@ -612,7 +612,7 @@ export class Client extends RpcClient<Types> {
    * Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
    * the next one. Since operator@live.
    *
-   * @throws RefusedError `missing_parameters`: the words are missing or empty, or there is no session.
+   * @throws RefusedError `missing_parameters`: the message is missing or empty, or there is no session.
    * @throws TimedOutError No answer within 30 s.
    */
   steer(params: OperatorQueuedInput, options?: CallOptions): Promise<void> {
@@ -623,7 +623,7 @@ export class Client extends RpcClient<Types> {
    * Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
    * input waits for the next one. Since operator@live.
    *
-   * @throws RefusedError `missing_parameters`: the words are missing or empty, or there is no session.
+   * @throws RefusedError `missing_parameters`: the message is missing or empty, or there is no session.
    * @throws TimedOutError No answer within 30 s.
    */
   followUp(params: OperatorQueuedInput, options?: CallOptions): Promise<void> {
@@ -681,7 +681,7 @@ export class Client extends RpcClient<Types> {
    * Sets the thinking level. Since operator@live.
    *
    * @throws RefusedError `missing_parameters`: the level is missing, or there is no session.
-   * @throws RefusedError `unknown_thinking_level`: there is no such level.
+   * @throws RefusedError `unknown_thinking_level`: no thinking level has that name.
    * @throws TimedOutError No answer within 30 s.
    */
   setThinkingLevel(params: OperatorThinkingParams, options?: CallOptions): Promise<OperatorThinkingSelection> {
@@ -691,7 +691,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Switches automatic compaction on or off. Since operator@live.
    *
-   * @throws RefusedError `missing_parameters`: it is missing.
+   * @throws RefusedError `missing_parameters`: `enabled` is missing.
    * @throws TimedOutError No answer within 30 s.
    */
   setAutoCompaction(params: OperatorAutoCompactionParams, options?: CallOptions): Promise<OperatorAutoCompaction> {

@@ -407,7 +407,7 @@ export type DialogMap = {
   cancel: { params: CancelNotice; answer: undefined };
 };
 
-/** A command as it stands on the wire. */
+/** A command in its wire form. */
 export type Command = {
   [K in keyof CommandMap]: { id?: unknown; type: K } & CommandMap[K]["params"];
 }[keyof CommandMap];
@@ -434,7 +434,7 @@ export interface FailureResponse {
 /** The answer to a command. */
 export type Response = SuccessResponse | FailureResponse;
 
-/** A question or notice as it stands on the wire. */
+/** A question or notice in its wire form. */
 export type DialogRequest = {
   [K in keyof DialogMap]: { type: "extension_ui_request"; id: string; method: K } & DialogMap[K]["params"];
 }[keyof DialogMap];
@@ -446,7 +446,7 @@ export type ServerFrame = Response | Event | DialogRequest;
 export type ClientFrame = Command | DialogAnswer;
 
 /**
- * Handlers of the agent's questions. A question is dismissed where its handler is missing, throws or gives
+ * Handlers of the agent's questions. A question is dismissed if its handler is missing, throws or returns
  * `undefined`. The signal of a question is aborted when the agent withdraws it, when its time limit has passed,
  * and when the connection ends: an answer after that is not sent.
  */
@@ -613,7 +613,7 @@ export class Client extends RpcClient<Types> {
    * Resolves with the run when the agent has acknowledged the command; a later failure fails the run.
    *
    * No timeout by default.
-   * @throws RefusedError `agent_busy`: the agent is working and `streamingBehavior` is missing.
+   * @throws RefusedError `agent_busy`: the agent is busy and `streamingBehavior` is missing.
    */
   prompt(params: PromptParams, options?: RunOptions): Promise<Run> {
     return this.start(Run, "prompt", params, options);
@@ -746,7 +746,7 @@ export class Client extends RpcClient<Types> {
    * Compacts the conversation now: a summary replaces its older part.
    *
    * No timeout by default.
-   * @throws RefusedError `already_compacted`: nothing was said since the last compaction.
+   * @throws RefusedError `already_compacted`: the conversation has no new messages since the last compaction.
    * @throws RefusedError `nothing_to_compact`: there is nothing to summarise.
    */
   compact(params: CompactParams = {}, options?: CallOptions): Promise<CompactionResult> {
@@ -811,7 +811,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Exports the session as an HTML page.
    *
-   * @throws RefusedError `session_not_in_file`: the session is not kept in a file.
+   * @throws RefusedError `session_not_in_file`: the session is not stored in a file.
    * @throws TimedOutError No answer within 30 s.
    */
   exportHtml(params: ExportHtmlParams = {}, options?: CallOptions): Promise<WrittenFile> {
@@ -839,7 +839,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Sets the name of the session. White space around the name is removed.
    *
-   * @throws RefusedError `empty_session_name`: nothing is left of the name.
+   * @throws RefusedError `empty_session_name`: the name is empty after trimming.
    * @throws TimedOutError No answer within 30 s.
    */
   setSessionName(params: SetSessionNameParams, options?: CallOptions): Promise<void> {
@@ -870,7 +870,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
    *
-   * @throws RefusedError `entry_not_found`: there is no such message of the user.
+   * @throws RefusedError `entry_not_found`: no message of the user has that id.
    * @throws TimedOutError No answer within 30 s.
    */
   branch(params: BranchParams, options?: CallOptions): Promise<ForkResult> {

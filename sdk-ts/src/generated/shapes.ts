@@ -446,7 +446,7 @@ export const shapes: Shapes = {
   WrittenFile: { members: { path: { type: "string" } } },
 };
 
-/** The declared types of what an agent of each dialect sends. */
+/** The declared types of the frames that agents of each dialect send. */
 export const frames: Readonly<Record<string, FrameTypes>> = {
   pi: {
     answers: {

@@ -9,15 +9,15 @@ export interface JsonObject {
   [member: string]: JsonValue;
 }
 
-/** Parameters of a command that has none. */
+/** Parameters of a command without parameters. */
 export type NoParams = Record<string, never>;
 
-/** A tag that no declared tag equals. At run time it is a string. */
+/** An undeclared tag. At run time it is a string. */
 declare enum UnknownTag {
   Unknown = "(unknown)",
 }
 
-/** A value whose tag the declaration does not name: younger than it, or foreign. */
+/** A value with an undeclared tag: newer than the declaration, or foreign. */
 export type UnknownVariant<Tag extends string = "type"> = { readonly [K in Tag]: UnknownTag } & {
   readonly [member: string]: JsonValue;
 };
@@ -1601,14 +1601,14 @@ export interface OmpThinkingLevelChanged {
 /** The run was aborted; the agent is idle. */
 export interface OpalAgentAbort {
   type: "agent_abort";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
 }
 
 /** The agent has completed its work and is idle. */
 export interface OpalAgentEnd {
   type: "agent_end";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
   /** Tokens used in the session. */
   usage?: OpalUsage | undefined;
@@ -1617,14 +1617,14 @@ export interface OpalAgentEnd {
 /** The agent crashed and restarted; its current run is lost. */
 export interface OpalAgentRecovered {
   type: "agent_recovered";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
 }
 
 /** The agent starts to work on a prompt. */
 export interface OpalAgentStart {
   type: "agent_start";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
 }
 
@@ -1712,7 +1712,7 @@ export interface OpalConfirm {
 /** The server found context files of the project. */
 export interface OpalContextDiscovered {
   type: "context_discovered";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
   /** Paths of the files. */
   files: string[];
@@ -1791,7 +1791,7 @@ export interface OpalInput {
 /** A queued prompt has entered the conversation. */
 export interface OpalMessageApplied {
   type: "message_applied";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
   /** Text of the prompt. */
   text: string;
@@ -1800,7 +1800,7 @@ export interface OpalMessageApplied {
 /** A piece of text. */
 export interface OpalMessageDelta {
   type: "message_delta";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
   /** The new piece of text. */
   delta: string;
@@ -1809,7 +1809,7 @@ export interface OpalMessageDelta {
 /** The agent is busy and queued a prompt. */
 export interface OpalMessageQueued {
   type: "message_queued";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
   /** Text of the queued prompt. */
   text: string;
@@ -1818,7 +1818,7 @@ export interface OpalMessageQueued {
 /** The model starts a message. */
 export interface OpalMessageStart {
   type: "message_start";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
 }
 
@@ -1863,7 +1863,7 @@ export interface OpalModels {
 /** The run failed; the agent is idle. */
 export interface OpalRunError {
   type: "error";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
   /** Error message of the run. */
   reason: string;
@@ -1888,7 +1888,7 @@ export interface OpalSettings {
 /** A skill was activated. */
 export interface OpalSkillLoaded {
   type: "skill_loaded";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
   /** Name of the skill. */
   name: string;
@@ -1902,7 +1902,7 @@ export type OpalStatus = "idle" | "running" | "streaming" | "executing_tools" | 
 /** A short description of the agent's current activity. */
 export interface OpalStatusUpdate {
   type: "status_update";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
   /** Text of the description. */
   message: string;
@@ -1911,7 +1911,7 @@ export interface OpalStatusUpdate {
 /** An event of a child agent. */
 export interface OpalSubAgentEvent {
   type: "sub_agent_event";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
   /** Id of the tool call that started the child agent. */
   parent_call_id: string;
@@ -1954,7 +1954,7 @@ export interface OpalTasks {
 /** A piece of reasoning. */
 export interface OpalThinkingDelta {
   type: "thinking_delta";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
   /** The new piece of reasoning. */
   delta: string;
@@ -1963,14 +1963,14 @@ export interface OpalThinkingDelta {
 /** The model starts to reason. */
 export interface OpalThinkingStart {
   type: "thinking_start";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
 }
 
 /** A tool ends. */
 export interface OpalToolExecutionEnd {
   type: "tool_execution_end";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
   /** Name of the tool. */
   tool: string;
@@ -1983,7 +1983,7 @@ export interface OpalToolExecutionEnd {
 /** A tool starts to run. */
 export interface OpalToolExecutionStart {
   type: "tool_execution_start";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
   /** Name of the tool. */
   tool: string;
@@ -2027,7 +2027,7 @@ export interface OpalTools {
 /** A message of the model is complete and another request follows, after its tool calls. */
 export interface OpalTurnEnd {
   type: "turn_end";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
   /** Text of the complete message. */
   message: string;
@@ -2036,7 +2036,7 @@ export interface OpalTurnEnd {
 /** An internal event of the server without a form of its own. Clients ignore it. */
 export interface OpalUnknown {
   type: "unknown";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
   /** Text form of the event. */
   raw: string;
@@ -2059,7 +2059,7 @@ export interface OpalUsage {
 /** Tokens used so far. */
 export interface OpalUsageUpdate {
   type: "usage_update";
-  /** The session that the event belongs to. */
+  /** Id of the session of the event. */
   session_id: string;
   /** Token counts of the session. */
   usage: OpalUsage;

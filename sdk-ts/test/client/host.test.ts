@@ -66,7 +66,7 @@ test("F25: a chunked frame is assembled and a broken one is reported", async () 
   for (const line of [first, third, first, { type: "agent_start" }]) await agent.send(line);
   for (const piece of pieces("b", answer("whöle"), 40)) await agent.send(piece);
   assert.equal((await soon(text)).text, "whöle");
-  const told = `1 of ${rest.length + 3} pieces of a came, then`;
+  const told = `received 1 of ${rest.length + 3} pieces of a, then`;
   const wanted = [`${told} piece 2 of a`, `${told} another frame`].map((message) => ({ kind: "chunks", message }));
   assert.deepEqual(odd, wanted);
   await client.close();
@@ -126,19 +126,19 @@ test("F25: missing, repeated, oversized and invalid chunks are reported and the 
     assert.deepEqual(steps.flatMap(({ completed }) => completed ?? []), [JSON.stringify(frame)]);
     return steps.flatMap(({ error }) => error ?? []);
   };
-  assert.deepEqual(play([one, three]), ["1 of 3 pieces of a came, then piece 2 of a"]);
-  assert.deepEqual(play([one, two, two]), ["2 of 3 pieces of a came, then piece 1 of a"]);
-  assert.deepEqual(play([two]), ["piece 1 of a came without those before it"]);
-  assert.deepEqual(play([one, two]), ["2 of 3 pieces of a came, then piece 0 of b"]);
+  assert.deepEqual(play([one, three]), ["received 1 of 3 pieces of a, then piece 2 of a"]);
+  assert.deepEqual(play([one, two, two]), ["received 2 of 3 pieces of a, then piece 1 of a"]);
+  assert.deepEqual(play([two]), ["piece 1 of a came without earlier pieces"]);
+  assert.deepEqual(play([one, two]), ["received 2 of 3 pieces of a, then piece 0 of b"]);
   const most = 2 ** 40;
   const wrong = { ...pieces("c", frame, length)[0], byteLength: length + 1 };
-  assert.deepEqual(play([one, wrong]), [`1 of 3 pieces of a came, then piece 0 of c; the pieces of c have ${length} bytes and should have ${length + 1}`]);
-  assert.deepEqual(play([{ ...one, byteLength: most }]), [`a has ${most} bytes; the most is ${chunks.most}`]);
-  assert.deepEqual(play([{ ...one, count: 0 }]), [`piece 0 of 0 of a, which has ${length} bytes, is none`]);
+  assert.deepEqual(play([one, wrong]), [`received 1 of 3 pieces of a, then piece 0 of c; the pieces of c have ${length} bytes, expected ${length + 1}`]);
+  assert.deepEqual(play([{ ...one, byteLength: most }]), [`a has ${most} bytes; the limit is ${chunks.most}`]);
+  assert.deepEqual(play([{ ...one, count: 0 }]), [`invalid piece 0 of 0 of a with ${length} bytes`]);
   assert.deepEqual(play([{ ...one, data: "?" }]), ["piece 0 of a is not base64"]);
   assert.deepEqual(play([{ ...one, data: "" }]), ["piece 0 of a is empty"]);
   assert.deepEqual(play([{ ...one, index: -1 }]), ["a piece of a frame has no `index`"]);
-  assert.deepEqual(play([{ ...one, count: 1 }]), [`the pieces of a have 20 bytes and should have ${length}`]);
+  assert.deepEqual(play([{ ...one, count: 1 }]), [`the pieces of a have 20 bytes, expected ${length}`]);
 });
 
 test("a run ends where its end is the last one", async () => {

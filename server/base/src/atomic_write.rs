@@ -9,7 +9,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `beside` | the file that takes the target's name; the removal of abandoned files |
+//! | `temp_sibling` | the file that takes the target's name; the removal of abandoned files |
 //! | `attributes` | owner, mode, extended attributes |
 //! | `in_place` | writing of the target itself |
 
@@ -96,24 +96,24 @@ fn replace_by_rename(
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // The copy of an existing file is private until it gets that file's mode.
     let mode = if old.is_some() { 0o600 } else { options.exact_mode.unwrap_or(options.mode) };
-    let mut beside = match TempSibling::create(directory, mode) {
-        Ok(beside) => beside,
+    let mut sibling = match TempSibling::create(directory, mode) {
+        Ok(sibling) => sibling,
         Err(error) if old.is_some() && is_directory_read_only(&error) => return Ok(false),
         Err(error) => return Err(WriteError::system("open", target)(error)),
     };
     if let Some(old) = old
-        && !attributes::copy_attributes(target, old, beside.file())
+        && !attributes::copy_attributes(target, old, sibling.file())
     {
         return Ok(false);
     }
-    content(beside.file()).map_err(WriteError::system("write", target))?;
+    content(sibling.file()).map_err(WriteError::system("write", target))?;
     if let Some(old) = old {
         let mode = options.exact_mode.unwrap_or_else(|| attributes::mode(old));
-        attributes::set_mode(beside.file(), mode).map_err(WriteError::system("chmod", target))?;
+        attributes::set_mode(sibling.file(), mode).map_err(WriteError::system("chmod", target))?;
     }
-    beside.file().sync_all().map_err(WriteError::system("fsync", target))?;
+    sibling.file().sync_all().map_err(WriteError::system("fsync", target))?;
     still_wanted().map_err(WriteError::Unwanted)?;
-    match beside.persist(target) {
+    match sibling.persist(target) {
         Ok(()) => {
             // The rename is durable only after a sync of its directory. Some systems cannot sync a directory,
             // so the result is ignored.

@@ -3,12 +3,13 @@
 //! | file | concept |
 //! |---|---|
 //! | `agent_dir` | the directory with a user's settings, sessions and programs |
-//! | `settings` | the settings, with defaults |
+//! | `settings`, `task_settings`, `setting` | the settings, with defaults; forms of their values |
+//! | `read_settings`, `config_warning` | conversion of settings files to settings, and problems of these files |
 //! | `trust` | trust in a working directory |
-//! | `persist` | saving of changes, if enabled |
+//! | `settings_store` | saving of changes, if enabled |
 //! | `user_file` | a settings file that clients read and write as a whole |
 //! | `file_lock` | one writer of a file at a time, including other programs |
-//! | `jsonc` | JSON with comments |
+//! | `jsonc`, `yaml` | JSON with comments; YAML |
 //! | `text_file` | bounded reading of small files of users |
 
 mod agent_dir;

@@ -74,12 +74,12 @@ mod tests {
 
     #[test]
     fn written_messages_are_read_back() {
-        let said = developer_message("Go on.", 7);
+        let message = developer_message("Go on.", 7);
         assert_eq!(
-            serde_json::to_string(&said).unwrap(),
+            serde_json::to_string(&message).unwrap(),
             r#"{"role":"developer","content":[{"type":"text","text":"Go on."}],"timestamp":7}"#
         );
-        let AgentMessage::Unknown(unknown) = &said else { panic!("{said:?}") };
+        let AgentMessage::Unknown(unknown) = &message else { panic!("{message:?}") };
         assert!(matches!(content_of(unknown), Some((InputContent::Blocks(blocks), 7)) if blocks.len() == 1));
         let mentioned = file_mention_message(vec![MentionedFile::new("a.txt", "alpha")], 8);
         let AgentMessage::Unknown(unknown) = &mentioned else { panic!("{mentioned:?}") };

@@ -48,10 +48,10 @@ impl Encoding {
         }
         let mut text = String::with_capacity(bytes.len());
         let units = bytes.chunks_exact(2).map(|pair| self.unit(pair));
-        let mut place = 0;
+        let mut position = 0;
         for character in char::decode_utf16(units) {
-            let character = character.map_err(|_| place)?;
-            place += 2 * character.len_utf16();
+            let character = character.map_err(|_| position)?;
+            position += 2 * character.len_utf16();
             text.push(character);
         }
         if bytes.len() % 2 == 1 { Err(bytes.len() - 1) } else { Ok(Cow::Owned(text)) }

@@ -42,7 +42,7 @@ enum ParserState {
 }
 
 impl EscapeParser {
-    /// Passes the parts of `text` to `parts`.
+    /// Passes the parts of `text` to `handler`.
     pub fn push(&mut self, text: &str, handler: &mut impl EscapeHandler) {
         let mut rest = text;
         while let Some(character) = rest.chars().next() {

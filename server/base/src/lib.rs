@@ -1,17 +1,18 @@
-//! The base of the reference agent: parts that its other crates use, without dependencies on those crates.
+//! The base of the reference agent: modules that its other crates use, without dependencies on those crates.
 //!
 //! | module | concept |
 //! |---|---|
 //! | [`config`] | directories, settings, trust |
-//! | [`world`] | time and randomness, as traits |
+//! | [`runtime`] | time and randomness, as traits |
 //! | [`processes`] | starting programs under a guard |
 //! | [`ui`] | the user behind the client, as a trait |
-//! | [`replace`] | replacement of the content of a file |
-//! | [`encoding`], [`clean`], [`sequences`] | encodings of text files, texts of terminals |
+//! | [`atomic_write`] | replacement of the content of a file |
+//! | [`encoding`], [`clean`], [`escape_sequences`] | encodings of text files, texts of terminals |
 //! | [`os_error`] | errors of the operating system as text |
-//! | [`roles`] | messages that only some dialects have |
+//! | [`dialect_messages`] | messages that only some dialects have |
 //!
-//! Applications use the crate `agentese-server`, which re-exports what they need. Hidden items are for its other crates.
+//! Applications use the crate `agentese-server`, which re-exports the public items. Hidden items are for its other
+//! crates.
 
 pub mod atomic_write;
 pub mod clean;

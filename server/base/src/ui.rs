@@ -1,5 +1,5 @@
-//! The user behind the client, as a trait, for code with notices and questions: extensions, trust, approvals. A front
-//! implements it in its dialect.
+//! The user behind the client, as a trait, for code with notices and questions: extensions, trust, approvals. Each
+//! dialect server implements it.
 
 use agentese::types::{
     ConfirmQuestion, EditorQuestion, ExtensionEditorText, ExtensionNotice, ExtensionStatus, ExtensionTitle,

@@ -1,15 +1,15 @@
-//! A conversation in the form for fronts: an engine with its extensions and MCP servers, and the question
-//! about trust.
+//! A conversation in the form for dialect servers: an engine with its extensions and MCP servers, and the
+//! question about trust.
 //!
-//! The desk contains the behaviour that all dialects share: waiting for extensions, the question about trust,
-//! commands and hooks of extensions, preparing and starting prompts. A front converts values and calls the
-//! desk. Queries that do not involve this behaviour go to [`ConversationService::engine`].
+//! The conversation service contains the behaviour that all dialects share: waiting for extensions, the question
+//! about trust, commands and hooks of extensions, preparing and starting prompts. A dialect server converts values
+//! and calls the service. Queries that do not involve this behaviour go to [`ConversationService::engine`].
 //!
 //! | file | concept |
 //! |---|---|
-//! | `parts` | the parts of a desk |
-//! | `agents` | sessions of remote agents, one agent for each |
-//! | `caller` | the sender of a command, and the outcome of a prompt |
+//! | `components` | the components of an agent |
+//! | `remote_agents` | sessions of remote agents, one agent for each |
+//! | `request_context` | the context of a command, and the outcome of a prompt |
 //! | `prompt` | user input |
 //! | `sessions` | operations that replace the conversation |
 //! | `registry` | several conversations behind one connection |
@@ -46,7 +46,7 @@ use trust::{TrustGate, TrustTargets, TrustWaiter};
 /// The time for commands of extensions after the end of stdin.
 const FINAL_COMMANDS_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Receives the commands of a client in any dialect.
+/// Handles the commands of a client in any dialect, for one conversation.
 pub struct ConversationService {
     engine: Engine,
     host: Arc<Host>,
@@ -59,7 +59,7 @@ pub struct ConversationService {
 impl std::fmt::Debug for ConversationService {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
-            .debug_struct("Desk")
+            .debug_struct("ConversationService")
             .field("engine", &self.engine)
             .field("host", &self.host)
             .finish_non_exhaustive()
@@ -79,11 +79,10 @@ pub enum BashCommandError {
 }
 
 impl ConversationService {
-    /// Creates an agent of those parts and sends its events to `sink`; extensions receive them first. Starts
+    /// Creates an agent of those components and sends its events to `sink`; extensions receive them first. Starts
     /// nothing. An extension that ends the agent cancels `stop`.
     pub fn new(components: AgentComponents, sink: Arc<dyn EventSink>, stop: CancellationToken) -> Self {
-        let AgentComponents { mut options, session, extensions, mut mcp, pending_trust: undecided, .. } =
-            components;
+        let AgentComponents { mut options, session, extensions, mut mcp, pending_trust, .. } = components;
         mcp.clock = options.clock.clone();
         let context = &options.context;
         let (spawner, hidden) = (context.spawner.clone(), context.shell.hidden.clone());
@@ -99,7 +98,7 @@ impl ConversationService {
         let engine = Engine::with_session(options, session, Arc::new(forwarder));
         host.connect(engine.downgrade());
         mcp.connect(engine.downgrade());
-        Self { engine, host, mcp, approvals, gate: TrustGate::new(undecided), ui: OnceLock::new() }
+        Self { engine, host, mcp, approvals, gate: TrustGate::new(pending_trust), ui: OnceLock::new() }
     }
 
     /// Connects the client: starts extensions and MCP servers, whose notices and questions go to it. Needs a

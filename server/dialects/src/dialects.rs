@@ -1,7 +1,8 @@
-//! Fronts: adapters between the wire of a dialect and the desk. A front decides nothing. Behaviour of all
-//! dialects belongs to [`crate::desk`], behaviour of the agent to [`crate::engine`].
+//! Dialect servers: adapters between the wire of a dialect and the conversation service. A dialect server decides
+//! nothing. Behaviour of all dialects belongs to [`crate::conversation`], behaviour of the agent to
+//! [`crate::engine`].
 //!
-//! A new dialect is a folder here with a [`Front`], and a line in [`DIALECTS`]. Nothing else in the
+//! A new dialect is a folder here with a [`DialectServer`], and a line in [`DIALECTS`]. Nothing else in the
 //! server names a dialect.
 
 pub mod acp;

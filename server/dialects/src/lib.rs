@@ -2,9 +2,9 @@
 //!
 //! | module | concept |
 //! |---|---|
-//! | [`server`] | the server that is made of all parts |
-//! | [`fronts`] | one dialect each: from the wire to the desk and back |
-//! | [`desk`] | one conversation: the work on a command, in every dialect |
+//! | [`server`] | the server that is made of all components |
+//! | [`dialects`] | one dialect each: conversion between the wire and the conversation service |
+//! | [`conversation`] | one conversation: the work on a command, in every dialect |
 //!
 //! Applications use the crate `agentese-server`, which re-exports this one.
 

@@ -28,7 +28,7 @@ impl std::fmt::Debug for Server {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("Server")
-            .field("frontend", &self.dialect)
+            .field("dialect", &self.dialect)
             .field("options", &self.components.options)
             .finish_non_exhaustive()
     }
@@ -74,7 +74,7 @@ impl Server {
         let ended = self.dialect.serve(self.components, transport, options).await;
         background_tasks.close();
         if tokio::time::timeout(BACKGROUND_TASKS_TIMEOUT, background_tasks.wait()).await.is_err() {
-            tracing::debug!("what calls have left is being put away, or the next start goes on with it");
+            tracing::debug!("cleanup after calls has not finished; the next start resumes what is left");
         }
         ServeOutcome { ended, unsaved: unsaved.reason() }
     }

@@ -4,15 +4,19 @@
 //! | module | concept |
 //! |---|---|
 //! | `api` | requests to an engine: prompts, control, sessions, models, export, shell commands, extensions |
-//! | `run` | the run of a prompt: `agent_loop` decides about the next step without I/O, the other modules carry it out |
-//! | `policies` | decisions about the work after a run, without I/O: retry, compaction, continuation; rules and reminders |
+//! | `run` | the run of a prompt: `agent_loop` decides about the next step without I/O, the others execute it |
+//! | `policies` | decisions about the work after a run, without I/O: retry, compaction, continuation, rules |
 //! | `remote` | a remote agent that does the work of the engine |
 //! | `accounting` | usage of all agents, budgets, and the limits of a run |
 //! | `hooks` | the hooks, their chain, and approvals |
 //! | `subagents` | engines that a tool call starts |
 //! | `behavior_profile` | differences between agents |
 //! | `input_queues` | messages that wait for a run; without I/O |
-//! | `state`, `storage` | state outside a run: session, model, modes; failures to store it |
+//! | `fairness` | rounds of work, so that a large amount of work does not delay short commands |
+//! | `options`, `config_overlay` | the components of an engine, and their replacement in a trusted directory |
+//! | `shared`, `state` | the engine and its work; state outside a run: session, model, modes |
+//! | `storage`, `unsaved_state` | failures to store the session |
+//! | `event`, `error` | events of an engine, and reasons for a rejection |
 
 mod accounting;
 mod api;

@@ -5,11 +5,12 @@
 //! |---|---|
 //! | `system_prompt` | the parts and their order; no file is read, no clock |
 //! | `built_in` | the default base text, composed from the active tools |
-//! | `base` | `--system-prompt`, `SYSTEM.md` and appended texts |
-//! | `context` | AGENTS.md and CLAUDE.md |
+//! | `base_texts` | `--system-prompt`, `SYSTEM.md` and appended texts |
+//! | `context_files` | AGENTS.md and CLAUDE.md |
 //! | `rules` | rules in the system prompt |
 //! | `skill` | the description of a skill for a model |
 //! | `date` | a day |
+//! | `one_line` | paths without control characters |
 
 mod base_texts;
 mod built_in;

@@ -3,15 +3,16 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `place` | the places to search, their order, and the origin of their files |
-//! | `walk` | the files in a place |
+//! | `search_roots` | the files and folders to search, their order, and the origin of their files |
+//! | `file_search` | the files below a search root |
 //! | `front_matter` | the YAML before a text |
 //! | `skill`, `template`, `rule` | one file, read and checked |
 //! | `stream_pattern` | the search pattern of a rule, for a text in pieces |
 //! | `load` | loading of all of them, with unique names |
-//! | `arguments` | the arguments after a template's name, and their placeholders |
+//! | `template_arguments` | the arguments after a template's name, and their placeholders |
 //! | `expand` | expansion of `/name arguments` to the text for a model |
 //! | `commands` | the list for clients |
+//! | `warning` | warnings about files, for their authors |
 
 mod commands;
 mod expand;

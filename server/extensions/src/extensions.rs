@@ -5,14 +5,15 @@
 //! |---|---|
 //! | `discover`, `manifest`, `node_host` | search for extensions and their start commands |
 //! | `settings` | time limits and other limits |
-//! | `before`, `pending` | requests that can be withdrawn, because an action has not started |
-//! | `process`, `outbox`, `calls`, `flood` | one process, its queue, its pending requests, its rate limit |
-//! | `host`, `start`, `underway`, `restart` | the set of extensions, requests to them; their start and end |
-//! | `hooks`, `told` | actions and events of the engine for extensions |
+//! | `pre_hooks`, `pending_prompts` | requests that can be withdrawn, because an action has not started |
+//! | `process`, `outbox`, `calls`, `rate_limiter` | one process, its queue, its pending requests, its rate limit |
+//! | `host`, `start`, `pending_starts`, `restart` | the set of extensions, requests to them; their start and end |
+//! | `hooks`, `event_forwarder` | actions and events of the engine for extensions |
 //! | `guards` | guards of tools that are not running |
-//! | `commands`, `tool`, `flags`, `given_flag`, `resources` | contributions of extensions |
-//! | `requests`, `response`, `actions`, `dialogs`, `withdrawn` | requests of extensions |
-//! | `watch`, `watchers` | notification of subscribers about every change |
+//! | `commands`, `tool`, `flags`, `command_line_flag`, `resources` | contributions of extensions |
+//! | `dispatch`, `response`, `actions`, `dialogs`, `cancelled_dialogs` | requests of extensions |
+//! | `state_updates`, `state_subscribers` | notification of subscribers about every change |
+//! | `wire` | types of frames, and objects within them |
 
 mod actions;
 mod calls;

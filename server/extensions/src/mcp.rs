@@ -6,12 +6,14 @@
 //! | `files`, `definition`, `variables` | the definitions of servers in files |
 //! | `limits`, `secrets` | time limits, and values that are never displayed |
 //! | `stdio`, `http` | the transport to a server |
-//! | `life`, `handler`, `connection`, `fault`, `failure` | one connection: its start, its messages, its end |
+//! | `running_server`, `handler`, `connection` | one connection: its start, its messages, its requests |
+//! | `disconnect`, `error_messages` | the end of a connection, and messages for errors of the SDK |
 //! | `server`, `pool` | a server with restarts, and its use by several conversations of a process |
-//! | `servers` | the servers of one conversation |
-//! | `tool`, `result`, `prompts`, `names` | tools and prompts in their form for models and users |
+//! | `servers`, `options`, `context` | the servers of one conversation |
+//! | `tool`, `result`, `prompts`, `names`, `lenient` | tools and prompts in their form for models and users |
 //!
-//! The SDK (`rmcp`) implements the protocol. A front requests the states of servers from `Desk::mcp`.
+//! The SDK (`rmcp`) implements the protocol. A dialect server requests the states of servers from
+//! `ConversationService::mcp`.
 
 mod connection;
 mod context;

@@ -180,8 +180,8 @@ impl Assembler {
                 let index = self.message.content.len() - 1;
                 match self.message.content.last_mut()? {
                     AssistantBlock::ToolCall(call) => {
-                        let grown = self.arguments_parser.push(&delta, &mut call.arguments);
-                        Some(Update::ToolCallDelta { index, delta, json_delta: grown })
+                        let json_delta = self.arguments_parser.push(&delta, &mut call.arguments);
+                        Some(Update::ToolCallDelta { index, delta, json_delta })
                     }
                     _ => None,
                 }

@@ -116,20 +116,20 @@ impl AuthFileCache {
     }
 
     fn check(&self, path: &Path) -> io::Result<Arc<Result<Entries, AuthReadError>>> {
-        let (looking, over) = &*self.shared;
-        let mut state = lock(looking);
+        let (state_lock, completed) = &*self.shared;
+        let mut state = lock(state_lock);
         if state.requested == state.completed {
             state.requested += 1;
             self.request_check(path, state.requested)?;
-            let (number, patience) = (
+            let (number, timeout) = (
                 state.requested,
                 if state.snapshot.is_some() { self.check_timeout } else { FIRST_CHECK_TIMEOUT },
             );
-            let waited = over.wait_timeout_while(state, patience, |state| state.completed < number);
+            let waited = completed.wait_timeout_while(state, timeout, |state| state.completed < number);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        let stuck = || io::Error::new(ErrorKind::TimedOut, "the disk does not answer");
-        state.snapshot.as_ref().map(|seen| seen.entries.clone()).ok_or_else(stuck)
+        let stuck = || io::Error::new(ErrorKind::TimedOut, "the disk does not respond");
+        state.snapshot.as_ref().map(|snapshot| snapshot.entries.clone()).ok_or_else(stuck)
     }
 
     fn request_check(&self, path: &Path, number: u64) -> io::Result<()> {
@@ -140,20 +140,20 @@ impl AuthFileCache {
         let (sender, numbers) = channel::<u64>();
         let (shared, path): (_, PathBuf) = (self.shared.clone(), path.to_owned());
         std::thread::Builder::new().name("auth-file".to_owned()).spawn(move || {
-            let (looking, over) = &*shared;
+            let (state_lock, completed) = &*shared;
             while let Ok(number) = numbers.recv() {
                 let (before, written) = {
-                    let state = lock(looking);
+                    let state = lock(state_lock);
                     (state.snapshot.clone(), state.writes)
                 };
-                let seen = read_if_changed(&path, before);
-                let mut state = lock(looking);
+                let snapshot = read_if_changed(&path, before);
+                let mut state = lock(state_lock);
                 // A check that began before the write may have found the earlier content.
                 if state.writes == written {
-                    state.snapshot = Some(seen);
+                    state.snapshot = Some(snapshot);
                 }
                 state.completed = number;
-                over.notify_all();
+                completed.notify_all();
             }
         })?;
         let _ = sender.send(number);
@@ -238,8 +238,8 @@ mod tests {
 
     use super::*;
 
-    fn key(seen: &AuthFileCache, path: &Path) -> Result<Option<String>, String> {
-        match seen.stored(path, "p") {
+    fn key(cache: &AuthFileCache, path: &Path) -> Result<Option<String>, String> {
+        match cache.stored(path, "p") {
             Ok(Some(StoredCredential::Key(key))) => Ok(Some(key.expose_secret().to_owned())),
             Ok(_) => Ok(None),
             Err(AuthReadError::Io(_, error) | AuthReadError::Corrupt(error)) => Err(error),
@@ -254,24 +254,24 @@ mod tests {
     fn fm_f121_a_pipe_is_no_file_of_keys_and_holds_nothing_up() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("auth.json");
-        let seen = AuthFileCache::new();
+        let cache = AuthFileCache::new();
         write(&path, "one");
-        assert_eq!(key(&seen, &path), Ok(Some("one".to_owned())));
+        assert_eq!(key(&cache, &path), Ok(Some("one".to_owned())));
         std::fs::remove_file(&path).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-        assert_eq!(key(&seen, &path), Err("it is not a regular file".to_owned()));
+        assert_eq!(key(&cache, &path), Err("it is not a regular file".to_owned()));
         std::fs::remove_file(&path).unwrap();
-        assert_eq!(key(&seen, &path), Ok(None));
+        assert_eq!(key(&cache, &path), Ok(None));
     }
 
     #[test]
     fn each_change_is_seen_also_within_one_tick_and_with_the_same_size() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("auth.json");
-        let seen = AuthFileCache { check_timeout: Duration::from_secs(60), ..AuthFileCache::new() };
+        let cache = AuthFileCache { check_timeout: Duration::from_secs(60), ..AuthFileCache::new() };
         for number in 100..400 {
             write(&path, &number.to_string());
-            assert_eq!(key(&seen, &path), Ok(Some(number.to_string())));
+            assert_eq!(key(&cache, &path), Ok(Some(number.to_string())));
         }
     }
 
@@ -295,19 +295,19 @@ mod tests {
     #[test]
     fn fm_f121_the_last_known_content_applies_while_the_disk_is_stuck() {
         let path = Path::new("auth.json");
-        let seen = AuthFileCache::new();
+        let cache = AuthFileCache::new();
         // The thread never answers.
         let (sender, numbers) = channel();
-        *lock(&seen.requests) = Some(sender);
+        *lock(&cache.requests) = Some(sender);
         let began = Instant::now();
-        assert_eq!(key(&seen, path), Err("the disk does not answer".to_owned()));
+        assert_eq!(key(&cache, path), Err("the disk does not respond".to_owned()));
         assert!(began.elapsed() >= FIRST_CHECK_TIMEOUT);
         let entries = serde_json::json!({"p": {"type": "api_key", "key": "old"}});
         let found = entries.as_object().cloned().map(entries_of).unwrap();
-        lock(&seen.shared.0).snapshot = Some(found);
+        lock(&cache.shared.0).snapshot = Some(found);
         // No further check is requested, so no caller waits a second time.
         for _ in 0..100 {
-            assert_eq!(key(&seen, path), Ok(Some("old".to_owned())));
+            assert_eq!(key(&cache, path), Ok(Some("old".to_owned())));
         }
         assert_eq!(numbers.try_iter().count(), 1);
     }
@@ -315,14 +315,14 @@ mod tests {
     #[test]
     fn content_written_by_this_process_applies_at_once() {
         let path = Path::new("auth.json");
-        let seen = AuthFileCache::new();
+        let cache = AuthFileCache::new();
         // The thread never answers.
         let (sender, _numbers) = channel();
-        *lock(&seen.requests) = Some(sender);
+        *lock(&cache.requests) = Some(sender);
         for written in ["old", "new"] {
             let entries = serde_json::json!({"p": {"type": "api_key", "key": written}});
-            seen.record_write(entries.as_object().cloned().unwrap());
-            assert_eq!(key(&seen, path), Ok(Some(written.to_owned())));
+            cache.record_write(entries.as_object().cloned().unwrap());
+            assert_eq!(key(&cache, path), Ok(Some(written.to_owned())));
         }
     }
 

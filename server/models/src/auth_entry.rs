@@ -42,7 +42,7 @@ impl StoredCredential {
                 let expires = entry["expires"].as_i64().unwrap_or_default();
                 Ok(Self::Login { token: member("access")?, expires })
             }
-            _ => Err(format!("the entry of {provider} is of no known type")),
+            _ => Err(format!("the entry of {provider} has an unknown type")),
         }
     }
 }
@@ -59,7 +59,7 @@ impl StoredCredential {
         let read = || {
             let base_url = text("base_url").ok_or_else(|| missing("base_url"))?;
             if !is_safe(base_url) {
-                return Err("the login names a server that is not reached over https".to_owned());
+                return Err("the login names a server without https".to_owned());
             }
             Ok(Self::Device {
                 token: token.ok_or_else(|| missing("copilot_token"))?.into(),

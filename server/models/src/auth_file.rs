@@ -148,11 +148,11 @@ impl AuthFile {
     /// Locks the directory for as long as the returned file is open.
     fn lock(&self, directory: &Path) -> Result<File, AuthError> {
         let handle = File::open(directory).map_err(|error| self.io(error))?;
-        let begun = Instant::now();
+        let start = Instant::now();
         loop {
             match flock(&handle, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(handle),
-                Err(rustix::io::Errno::WOULDBLOCK) if begun.elapsed() < LOCK_LIMIT => {
+                Err(rustix::io::Errno::WOULDBLOCK) if start.elapsed() < LOCK_LIMIT => {
                     std::thread::sleep(LOCK_PAUSE);
                 }
                 Err(rustix::io::Errno::WOULDBLOCK) => {

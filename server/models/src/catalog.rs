@@ -26,7 +26,7 @@ pub struct ModelSelection {
 #[non_exhaustive]
 pub enum StoreKeyError {
     /// There is no file for keys.
-    #[error("there is no home directory to keep keys in")]
+    #[error("keys cannot be stored: there is no home directory")]
     NoFile,
     /// The file cannot be read or written.
     #[error(transparent)]

@@ -68,7 +68,7 @@ impl ConfigValue {
         };
         let printed = self.output.get_or_try_init(|| async {
             run(command, commands).await.map_err(|reason| {
-                let text = format!("The command that gives {what} in models.json {reason}.");
+                let text = format!("The command for {what} in models.json {reason}.");
                 ProviderError::new(ProviderErrorKind::Auth, text)
             })
         });
@@ -121,7 +121,7 @@ async fn run(command: &str, commands: &CommandRunner) -> Result<SecretString, St
         Some((_, Ok(Exit::Code(code)))) if code != 0 => return Err(format!("failed (exit code {code})")),
         Some((_, Ok(Exit::Signal(signal)))) => return Err(format!("failed (signal {signal})")),
         Some((_, Err(error))) => return Err(format!("was lost: {error}")),
-        Some((Err(_), _)) => return Err("printed what is no text".to_owned()),
+        Some((Err(_), _)) => return Err("printed text that is not UTF-8".to_owned()),
         _ => return Err(format!("takes longer than {} s", COMMAND_TIMEOUT.as_secs())),
     }
     let value: SecretString = printed.trim().into();

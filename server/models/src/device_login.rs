@@ -76,7 +76,7 @@ pub enum LoginError {
         reason: String,
     },
     /// The user has not entered the code in time.
-    #[error("expired_token: the code has expired, begin the login again")]
+    #[error("expired_token: the code has expired; start the login again")]
     Expired,
     /// The user rejected the login.
     #[error("access_denied: the login was refused")]
@@ -85,16 +85,16 @@ pub enum LoginError {
     #[error("the login server's answer has no {0}")]
     Unreadable(&'static str),
     /// The address in the answer is not safe for tokens.
-    #[error("the login server names a model server that is not reached over https: {0}")]
+    #[error("the login server names a model server without https: {0}")]
     Insecure(String),
     /// The token cannot be stored.
     #[error(transparent)]
     File(#[from] AuthError),
     /// There is no directory to store the token in.
-    #[error("there is no home directory to keep the login in")]
+    #[error("the login cannot be stored: there is no home directory")]
     NoHome,
     /// No user has logged in.
-    #[error("nobody is logged in: use the login of this agent, or an API key of another provider")]
+    #[error("no user is logged in: use the login of this agent, or an API key of another provider")]
     LoggedOut,
 }
 
@@ -180,12 +180,12 @@ impl DeviceLogin {
         let Some(StoredCredential::Device { token, granted, expires_at, base_url }) = stored else {
             return Err(LoginError::LoggedOut);
         };
-        let left = expires_at - self.clock.now_ms() / 1000;
-        if left > RENEW_BEFORE {
+        let remaining = expires_at - self.clock.now_ms() / 1000;
+        if remaining > RENEW_BEFORE {
             return Ok(Access { token, base_url });
         }
         match self.exchange(&granted).await {
-            Err(error) if left > 0 => {
+            Err(error) if remaining > 0 => {
                 tracing::warn!(%error, "the token of the login was not renewed");
                 Ok(Access { token, base_url })
             }
@@ -282,8 +282,8 @@ fn with_body(request: RequestBuilder, body: &Value) -> RequestBuilder {
 /// Returns the reason for a failure from a server's answer. No other part of the answer is shown, because it may
 /// contain a token.
 fn reason(answer: &Value) -> String {
-    let said = ["error_description", "error", "message"].into_iter().find_map(|name| answer[name].as_str());
-    agentese::redact(said.unwrap_or("it says nothing more")).into_owned()
+    let text = ["error_description", "error", "message"].into_iter().find_map(|name| answer[name].as_str());
+    agentese::redact(text.unwrap_or("no reason given")).into_owned()
 }
 
 #[cfg(test)]
@@ -307,7 +307,7 @@ mod tests {
     fn fm_f118_an_answer_shows_its_reason_and_nothing_else() {
         let answer = json!({"access_token": "gho_canary", "error": "bad_verification_code"});
         assert_eq!(reason(&answer), "bad_verification_code");
-        assert_eq!(reason(&json!({"token": "canary"})), "it says nothing more");
+        assert_eq!(reason(&json!({"token": "canary"})), "no reason given");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The part of a conversation that is sent to a model.
 //!
 //! The result has user, assistant and toolResult messages only, and every tool call in it has exactly one result.
-//! Providers refuse other conversations. [`for_model`] does the work that is the same for all models, [`fit`] the work
-//! that depends on the model.
+//! Providers refuse other conversations. [`for_model`] does the work that is the same for all models, and
+//! [`adapt_to_model`] the work that depends on the model.
 
 mod target;
 
@@ -79,10 +79,10 @@ impl History {
                     self.messages.push_back(message);
                 }
             }
-            AgentMessage::User(said) => {
+            AgentMessage::User(user) => {
                 self.answer_open_calls();
-                match is_blank_content(&said.content) {
-                    true => self.push_text(EMPTY_MESSAGE.to_owned(), said.timestamp),
+                match is_blank_content(&user.content) {
+                    true => self.push_text(EMPTY_MESSAGE.to_owned(), user.timestamp),
                     false => self.messages.push_back(message),
                 }
             }
@@ -148,7 +148,7 @@ fn is_blank_content(content: &InputContent) -> bool {
 
 /// Returns whether a request with these messages would be empty: no message is visible.
 pub fn is_blank_request(mut messages: impl Iterator<Item = Arc<AgentMessage>>) -> bool {
-    messages.all(|message| matches!(&*message, AgentMessage::User(said) if is_blank_content(&said.content)))
+    messages.all(|message| matches!(&*message, AgentMessage::User(user) if is_blank_content(&user.content)))
 }
 
 fn calls(answer: &AssistantMessage) -> Vec<(String, String)> {

@@ -76,7 +76,7 @@ struct ProxyConfig {
 
 impl std::fmt::Debug for ProxyConfig {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Through").field("variable", &self.variable).finish_non_exhaustive()
+        formatter.debug_struct("ProxyConfig").field("variable", &self.variable).finish_non_exhaustive()
     }
 }
 
@@ -174,15 +174,15 @@ impl Client {
             builder = builder.connect_timeout(self.connect_timeout);
         }
         let (instead, more): (Vec<_>, Vec<_>) =
-            self.certificates.iter().partition(|place| place.replaces_system);
-        let read = |place: &CertificateSource| {
+            self.certificates.iter().partition(|source| source.replaces_system);
+        let read = |source: &CertificateSource| {
             let unusable =
-                |reason| format!("The certificates that {} names cannot be used: {reason}.", place.named_by);
-            place.read().map_err(unusable)
+                |reason| format!("The certificates that {} names cannot be used: {reason}.", source.named_by);
+            source.read().map_err(unusable)
         };
         let mut found = Vec::new();
-        for place in more {
-            found.extend(read(place)?);
+        for source in more {
+            found.extend(read(source)?);
         }
         // One of the locations is enough, as for OpenSSL.
         let roots: Vec<_> = instead.into_iter().map(read).collect();
@@ -196,7 +196,7 @@ impl Client {
         } else if !found.is_empty() {
             builder = builder.tls_certs_merge(found);
         }
-        builder.build().map_err(|error| format!("No HTTP client can be made: {}.", root_cause(&error)))
+        builder.build().map_err(|error| format!("The HTTP client cannot be created: {}.", root_cause(&error)))
     }
 }
 
@@ -222,7 +222,7 @@ impl CertificateSource {
     /// Reads the certificates. Fails if the location has no certificate.
     fn read(&self) -> Result<Vec<Certificate>, String> {
         let found = if self.path.is_dir() { in_folder(&self.path)? } else { in_file(&self.path)? };
-        if found.is_empty() { Err("there is none".to_owned()) } else { Ok(found) }
+        if found.is_empty() { Err("no certificate was found".to_owned()) } else { Ok(found) }
     }
 }
 
@@ -271,18 +271,18 @@ mod tests {
         assert!(of_file.contains("NODE_EXTRA_CA_CERTS") && !of_file.contains("nowhere"), "{of_file}");
         let empty = tempfile::NamedTempFile::new().unwrap();
         let of_empty = text(&[("NODE_EXTRA_CA_CERTS", empty.path().to_str().unwrap())]);
-        assert!(of_empty.contains("there is none"), "{of_empty}");
+        assert!(of_empty.contains("no certificate was found"), "{of_empty}");
     }
 
     #[test]
     fn certificates_in_place_of_the_system_s_are_read_from_a_file_or_folders() {
         let own = rcgen::generate_simple_self_signed(["model.example".to_owned()]).unwrap().cert.pem();
         let folder = tempfile::tempdir().unwrap();
-        let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-        std::fs::create_dir_all(place("certs/within")).unwrap();
-        std::fs::create_dir(place("empty")).unwrap();
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        std::fs::create_dir_all(path("certs/within")).unwrap();
+        std::fs::create_dir(path("empty")).unwrap();
         for (name, text) in [("own.pem", &*own), ("certs/a.pem", &*own), ("certs/readme", "no certificate")] {
-            std::fs::write(place(name), text).unwrap();
+            std::fs::write(path(name), text).unwrap();
         }
         let read = |name: &str, value: &str| {
             let client = client(&[(name, value)]);
@@ -294,15 +294,15 @@ mod tests {
                 client.get().is_ok(),
             )
         };
-        assert_eq!(read("SSL_CERT_FILE", &place("own.pem")), (true, Ok(1), true));
-        assert_eq!(read("SSL_CERT_DIR", &place("certs")), (true, Ok(1), true));
-        assert_eq!(read("NODE_EXTRA_CA_CERTS", &place("own.pem")), (false, Ok(1), true));
-        let none = || Err("there is none".to_owned());
-        assert_eq!(read("SSL_CERT_DIR", &place("empty")), (true, none(), false));
-        assert_eq!(read("SSL_CERT_FILE", &place("certs/readme")), (true, none(), false));
-        let (file, folder) = (place("own.pem"), place("nowhere"));
+        assert_eq!(read("SSL_CERT_FILE", &path("own.pem")), (true, Ok(1), true));
+        assert_eq!(read("SSL_CERT_DIR", &path("certs")), (true, Ok(1), true));
+        assert_eq!(read("NODE_EXTRA_CA_CERTS", &path("own.pem")), (false, Ok(1), true));
+        let none = || Err("no certificate was found".to_owned());
+        assert_eq!(read("SSL_CERT_DIR", &path("empty")), (true, none(), false));
+        assert_eq!(read("SSL_CERT_FILE", &path("certs/readme")), (true, none(), false));
+        let (file, folder) = (path("own.pem"), path("nowhere"));
         assert!(client(&[("SSL_CERT_FILE", &file), ("SSL_CERT_DIR", &folder)]).get().is_ok());
-        let text = client(&[("SSL_CERT_DIR", &place("empty"))]).get().unwrap_err().text;
+        let text = client(&[("SSL_CERT_DIR", &path("empty"))]).get().unwrap_err().text;
         assert!(text.contains("SSL_CERT_DIR") && !text.contains("empty"), "{text}");
     }
 

@@ -35,7 +35,7 @@ impl Key {
         secret_header(&format!("{prefix}{}", self.secret.expose_secret())).ok_or_else(|| {
             ProviderError::new(
                 ProviderErrorKind::Auth,
-                "The API key has characters that no header can carry.",
+                "The API key has characters that are not allowed in a header.",
             )
         })
     }

@@ -71,7 +71,7 @@ pub enum ModelUnavailableError {
         reason: String,
     },
     /// This version does not support the wire format of the model.
-    #[error("The API \"{api}\" of {model} is not available in this version; there is {known}.")]
+    #[error("The API \"{api}\" of {model} is not available in this version; available: {known}.")]
     NoApi {
         /// Name of the wire format.
         api: String,
@@ -196,7 +196,7 @@ impl Keys {
         CommandRunner { clock: self.clock.clone(), spawner: self.spawner.clone() }
     }
 
-    /// Sets the values from `models.json`, for [`Keys::known`].
+    /// Sets the values from `models.json`, for [`Keys::secrets`].
     pub fn with_configured(mut self, configured: Vec<(String, ConfigValue)>) -> Self {
         self.configured = configured.into();
         self

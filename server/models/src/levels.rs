@@ -38,7 +38,7 @@ impl Efforts {
             match value {
                 Value::Null => Ok((level, None)),
                 Value::String(text) => Ok((level, Some(text.clone()))),
-                _ => Err((name.clone(), "is neither text nor null")),
+                _ => Err((name.clone(), "is neither a string nor null")),
             }
         };
         members.iter().map(effort).collect::<Result<_, _>>().map(Self)
@@ -148,6 +148,6 @@ mod tests {
         assert_eq!(over.members().map(|members| members.len()), Some(5));
         assert_eq!(Efforts::default().members(), None);
         assert_eq!(of(json!({"auto": "x"})), Err(("auto".to_owned(), "is not a thinking level")));
-        assert_eq!(of(json!({"low": 3})), Err(("low".to_owned(), "is neither text nor null")));
+        assert_eq!(of(json!({"low": 3})), Err(("low".to_owned(), "is neither a string nor null")));
     }
 }

@@ -5,15 +5,16 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `provider`, `request`, `messages`, `event`, `failure` | requests to providers, their events and failures |
+//! | `provider`, `request`, `messages`, `event`, `provider_error` | requests to providers, their events and failures |
 //! | `assemble`, `partial_json`, `price` | assembly of a message from events |
 //! | `history`, `blank` | the part of a conversation that is sent to a model; texts without visible characters |
 //! | `catalog`, `select`, `levels` | models by name, the initial model, thinking levels |
-//! | `keys`, `key`, `auth_file`, `auth_entry`, `auth_seen`, `value` | sources and redaction of keys |
+//! | `keys`, `key`, `key_variables`, `config_value` | sources and redaction of keys |
+//! | `auth_file`, `auth_entry`, `auth_cache` | the file with the user's stored keys |
 //! | `device_login` | login with a device code |
-//! | `declarations` | tools in the form that the API of a model accepts |
+//! | `tool_schema` | tools in the form that the API of a model accepts |
 //! | `http` | the HTTP client |
-//! | `settings` | the user's settings |
+//! | `settings`, `config_warning` | the user's settings, and faults in the user's files |
 //! | `scripted` | the embedded model |
 //!
 //! Applications use the crate `agentese-server`, which re-exports this one. Hidden items are for its other crates.

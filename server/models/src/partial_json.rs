@@ -225,7 +225,8 @@ impl PartialJsonParser {
         at + 1
     }
 
-    /// Adds a value at its place. Returns false if a member of that name exists; the rest of the text is then ignored.
+    /// Adds a value to the open value. Returns false if a member of that name exists; the rest of the text is then
+    /// ignored.
     fn add_value(
         &mut self,
         value: Value,
@@ -307,7 +308,7 @@ impl PartialJsonParser {
         }
     }
 
-    /// Returns the place of the next member of the open value.
+    /// Returns the insert point for the next member of the open value.
     fn insert_point<'a>(&'a self, object: &'a mut Map<String, Value>) -> Option<InsertPoint<'a>> {
         let (first, rest) = self.stack.split_first()?;
         let Container::Object(key, _) = first else { return None };
@@ -423,16 +424,16 @@ mod tests {
 
     /// Feeds pieces, and checks after each piece that the text is that of the object.
     fn fed<'a>(pieces: impl IntoIterator<Item = &'a str>) -> (Map<String, Value>, usize) {
-        let (mut growing, mut object) = (PartialJsonParser::default(), Map::new());
+        let (mut parser, mut object) = (PartialJsonParser::default(), Map::new());
         let (mut text, mut work) = (String::new(), 0);
         for piece in pieces {
-            let grown = growing.push(piece, &mut object);
-            text.truncate(grown.keep);
-            text.push_str(&grown.text);
-            work += grown.text.len();
+            let delta = parser.push(piece, &mut object);
+            text.truncate(delta.keep);
+            text.push_str(&delta.text);
+            work += delta.text.len();
             // A comparison of the whole text after each piece would be quadratic itself.
             if text.len() < 1000 {
-                assert_eq!(format!("{text}{}", grown.closers), to_string(&object).unwrap(), "after {piece}");
+                assert_eq!(format!("{text}{}", delta.closers), to_string(&object).unwrap(), "after {piece}");
             }
         }
         (object, work)

@@ -47,7 +47,7 @@ pub trait Provider: Send + Sync {
     }
 
     /// Sends a request to a model. The stream begins with [`StreamEvent::Start`] once the provider is at work and ends
-    /// with `FinishReason` or `Error`. The stream never panics; every failure is an `Error` event. Dropping the stream ends the
+    /// with `Done` or `Error`. The stream never panics; every failure is an `Error` event. Dropping the stream ends the
     /// request.
     fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent>;
 }

@@ -202,20 +202,20 @@ impl ProviderErrorKind {
         if is_bare_status(text) {
             return Self::Overflow;
         }
-        let spoken = Self::from_phrase(text);
+        let from_phrase = Self::from_phrase(text);
         let numbered = || {
             let found =
                 STATUSES.iter().find(|(statuses, _)| statuses.iter().any(|status| has_number(text, *status)));
             found.map(|(_, kind)| *kind)
         };
-        spoken.or_else(numbered).unwrap_or(Self::BadRequest)
+        from_phrase.or_else(numbered).unwrap_or(Self::BadRequest)
     }
 
     /// Returns the kind of a refusal with that HTTP status and that text.
     pub fn from_status(status: u16, text: &str) -> Self {
-        let spoken = Self::from_phrase(text);
+        let from_phrase = Self::from_phrase(text);
         let listed = STATUSES.iter().find(|(statuses, _)| statuses.contains(&status)).map(|(_, kind)| *kind);
-        match (status, spoken) {
+        match (status, from_phrase) {
             // Too many tokens in a minute are too many requests, not too long a prompt.
             (429, Some(Self::Quota)) => Self::Quota,
             (429, _) => Self::RateLimited,

@@ -88,7 +88,7 @@ impl ScriptedProvider {
             }
             AnswerSource::Script(playlist) => {
                 let (question, work) = plan::last_turn(request);
-                let asked = RequestProperties {
+                let properties = RequestProperties {
                     user: &question,
                     system: &request.system_prompt,
                     model: &request.model.id,
@@ -100,7 +100,7 @@ impl ScriptedProvider {
                         format!("{}\n{history}", request.system_prompt)
                     },
                 };
-                let turn = playlist.lock().unwrap_or_else(PoisonError::into_inner).next(&asked);
+                let turn = playlist.lock().unwrap_or_else(PoisonError::into_inner).next(&properties);
                 (turn.answer, turn.number)
             }
         }

@@ -55,10 +55,10 @@ const PREFERRED: &[(&str, &str)] = &[
 impl Catalog {
     /// Selects the initial model. A model or provider from the command line applies with or without a key; all others
     /// must be available. Fails for an unknown name.
-    pub fn select(&self, wanted: SelectOptions<'_>) -> Result<InitialModel, SelectError> {
+    pub fn select(&self, options: SelectOptions<'_>) -> Result<InitialModel, SelectError> {
         let chosen = |model: &Model| ModelSelection { model: model.clone(), thinking: None };
         let certain = |chosen: ModelSelection| InitialModel { selection: Some(chosen), warning: None };
-        match (wanted.provider, wanted.model) {
+        match (options.provider, options.model) {
             (None, None) => {}
             (provider, Some(pattern)) => return self.named(provider, pattern),
             (Some(provider), None) => {
@@ -68,7 +68,7 @@ impl Catalog {
                 return Ok(InitialModel { selection: first.map(chosen), warning: None });
             }
         }
-        if let (None, Some(first)) = (wanted.resumed, wanted.scope.first()) {
+        if let (None, Some(first)) = (options.resumed, options.scope.first()) {
             return Ok(certain(first.clone()));
         }
         let available = self.available();
@@ -79,10 +79,10 @@ impl Catalog {
             let mut preferred = PREFERRED.iter().copied().filter_map(get);
             preferred.next().or_else(|| available.first().copied())
         };
-        let model = wanted.resumed.and_then(get).or_else(|| wanted.default.and_then(get)).or_else(any);
-        let gone = wanted.resumed.filter(|resumed| get(*resumed).is_none());
+        let model = options.resumed.and_then(get).or_else(|| options.default.and_then(get)).or_else(any);
+        let gone = options.resumed.filter(|resumed| get(*resumed).is_none());
         let warning =
-            gone.map(|(provider, id)| format!("The session's model {provider}/{id} cannot be asked now."));
+            gone.map(|(provider, id)| format!("The session's model {provider}/{id} is not available now."));
         Ok(InitialModel { selection: model.map(chosen), warning })
     }
 

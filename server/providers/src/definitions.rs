@@ -158,8 +158,8 @@ impl ModelOverrides {
 const CONTEXT_WINDOW: u64 = 128_000;
 const MAX_TOKENS: u64 = 16_384;
 
-/// Reads `{"providers": {…}}`. Comments and trailing commas are allowed; a byte order mark is ignored. One error makes
-/// the whole text fail. `complete` requires an address and a key of each provider with models.
+/// Reads `{"providers": {…}}`. Comments and trailing commas are allowed; a byte order mark is ignored. One error
+/// makes the whole text fail. `complete` requires an address and a key of each provider with models.
 pub(super) fn read(
     text: &str,
     environment: &dyn Environment,
@@ -239,7 +239,7 @@ fn details(node: &Node<'_>, environment: &dyn Environment) -> Result<ModelDetail
         for (name, value) in node.object()? {
             let node = Node { place: node.below(name), value };
             let header = name.parse::<HeaderName>().map_err(|_| node.invalid("is not a header name"))?;
-            let value = value.as_str().ok_or_else(|| node.invalid("is not text"))?;
+            let value = value.as_str().ok_or_else(|| node.invalid("is not a string"))?;
             headers.push((header, ConfigValue::new(value, environment)));
         }
     }
@@ -448,13 +448,13 @@ mod tests {
             ),
             (
                 with(r#""models": [{"id": "m", "thinkingLevelMap": {"low": 7}}]"#),
-                "providers.p.models[0].thinkingLevelMap.low: is neither text nor null",
+                "providers.p.models[0].thinkingLevelMap.low: is neither a string nor null",
             ),
             (
                 with(r#""headers": {"no name": "canary"}"#),
                 "providers.p.headers.no name: is not a header name",
             ),
-            (with(r#""headers": {"x": 7}"#), "providers.p.headers.x: is not text"),
+            (with(r#""headers": {"x": 7}"#), "providers.p.headers.x: is not a string"),
             (with(r#""authHeader": "canary""#), "providers.p.authHeader: is neither true nor false"),
             (
                 r#"{"providers": {"p": {"baseUrl": "u", "models": [{"id": "m"}]}}}"#.to_owned(),

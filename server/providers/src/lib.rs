@@ -5,7 +5,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `load`, `definitions`, `catalog.json` | available models: the built-in table and `models.json` |
-//! | `remote`, `draft`, `apis`, `http` | providers on the network: wire formats and transport |
+//! | `remote_provider`, `draft`, `apis`, `http` | providers on the network: wire formats and transport |
 //! | `copilot` | the provider behind a login with a device code |
 //!
 //! Applications use the crate `agentese-server`, which re-exports this one.

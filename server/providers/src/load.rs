@@ -108,7 +108,7 @@ pub fn load(sources: Sources) -> (Catalog, Vec<ConfigWarning>) {
             Err(error) => warn(format!("ignored: {error}")),
         }
     }
-    for entry in providers.iter_mut().flat_map(|parts| &mut parts.models) {
+    for entry in providers.iter_mut().flat_map(|provider| &mut provider.models) {
         let efforts = std::mem::take(&mut entry.details.efforts);
         entry.details.efforts = efforts.up_to(sources.levels.strongest);
     }
@@ -130,8 +130,14 @@ pub fn load(sources: Sources) -> (Catalog, Vec<ConfigWarning>) {
     };
     let keys = Keys::new(file, sources.environment.clone(), sources.clock.clone(), sources.spawner)
         .with_configured(configured(&providers));
-    let remote = providers.into_iter().map(|parts| -> Arc<dyn Provider> {
-        Arc::new(RemoteProvider::new(parts.name, parts.models, parts.key, keys.clone(), sender.clone()))
+    let remote = providers.into_iter().map(|provider| -> Arc<dyn Provider> {
+        Arc::new(RemoteProvider::new(
+            provider.name,
+            provider.models,
+            provider.key,
+            keys.clone(),
+            sender.clone(),
+        ))
     });
     let login = sources.login.map(|login| {
         let (file, client) = (keys.file().cloned(), sender.client.clone());
@@ -202,14 +208,14 @@ fn merge(providers: &mut Vec<ProviderEntry>, definition: ProviderDefinition, war
     let ProviderDefinition { name, base_url, key, details, models, overrides } = definition;
     for entry in models.iter().filter(|entry| apis::named(&entry.model.api).is_none()) {
         let (id, api) = (&entry.model.id, &entry.model.api);
-        warn(format!("{name}/{id} cannot be asked: the API \"{api}\" is not available in this version"));
+        warn(format!("{name}/{id} cannot be used: the API \"{api}\" is not available in this version"));
     }
-    let known = providers.iter().position(|parts| parts.name == name);
+    let known = providers.iter().position(|provider| provider.name == name);
     if known.is_none() && models.is_empty() {
-        warn(format!("providers.{name}: has no models, and there are none of that name to change"));
+        warn(format!("providers.{name}: has no models, and no other provider has that name"));
         return;
     }
-    let parts = match known {
+    let provider = match known {
         Some(at) => &mut providers[at],
         None => {
             providers.push(ProviderEntry { name: name.clone(), models: Vec::new(), key: None });
@@ -217,14 +223,14 @@ fn merge(providers: &mut Vec<ProviderEntry>, definition: ProviderDefinition, war
             &mut providers[last]
         }
     };
-    for entry in &mut parts.models {
+    for entry in &mut provider.models {
         if let Some(url) = &base_url {
             entry.model.base_url.clone_from(url);
         }
         entry.details = entry.details.with(&details);
     }
     for (id, changes) in &overrides {
-        match parts.models.iter_mut().find(|entry| entry.model.id == *id) {
+        match provider.models.iter_mut().find(|entry| entry.model.id == *id) {
             Some(entry) => {
                 changes.apply(&mut entry.model);
                 entry.details = entry.details.with(&changes.details);
@@ -235,10 +241,10 @@ fn merge(providers: &mut Vec<ProviderEntry>, definition: ProviderDefinition, war
     for entry in models {
         let entry =
             ModelDefinition { details: ModelDetails::with(&details, &entry.details), model: entry.model };
-        match parts.models.iter_mut().find(|known| known.model.id == entry.model.id) {
+        match provider.models.iter_mut().find(|known| known.model.id == entry.model.id) {
             Some(known) => *known = entry,
-            None => parts.models.push(entry),
+            None => provider.models.push(entry),
         }
     }
-    parts.key = key.or(parts.key.take());
+    provider.key = key.or(provider.key.take());
 }

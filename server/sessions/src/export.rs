@@ -5,25 +5,25 @@
 //! named by their hashes. Keys are replaced before the rendering.
 //!
 //! ```
-//! use agentese_server_sessions::export::{Transcript, html};
+//! use agentese_server_sessions::export::{ExportInput, html};
 //! use serde_json::json;
 //!
 //! let header = json!({"type": "session", "version": 3, "id": "s", "cwd": "/work"});
 //! let entries = [json!({"type": "message", "id": "a1", "parentId": null,
 //!                       "message": {"role": "user", "content": "What is <b>?"}})];
-//! let page = html(&Transcript::new(&header, &entries));
+//! let page = html(&ExportInput::new(&header, &entries));
 //! assert!(page.contains("What is &lt;b&gt;?"));
 //! ```
 //!
 //! | file | concept |
 //! |---|---|
-//! | `file`, `stored` | session files and exports on disk |
+//! | `file`, `stored_entries` | session files and exports on disk |
 //! | `entries` | access to the entries, one at a time |
 //! | `page`, `sidebar` | the document |
 //! | `entry`, `kind`, `title`, `tool`, `content` | rendering of an entry, a tool call, a content block |
-//! | `markdown`, `highlight`, `format` | text, code, numbers |
-//! | `outline`, `tree`, `results`, `totals`, `fields` | data from the file: order, pairs, sums |
-//! | `redact`, `disguise` | secrets, and their encodings |
+//! | `markdown`, `highlight`, `format`, `markup` | text, code, numbers |
+//! | `outline`, `tree`, `results`, `stats`, `fields` | data from the file: order, pairs, sums |
+//! | `redact`, `secret_encodings` | secrets, and their encodings |
 
 mod content;
 mod entries;
@@ -85,10 +85,10 @@ impl<'a> ExportInput<'a> {
     }
 }
 
-/// Returns the page. Never fails: unknown content is shown as JSON. The same transcript gives the same page,
+/// Returns the page. Never fails: unknown content is shown as JSON. The same input gives the same page,
 /// except for the colours of code, which are omitted if they take too long.
 ///
-/// Takes time and memory in proportion to the transcript (about a second for ten thousand entries), so the
+/// Takes time and memory in proportion to the session (about a second for ten thousand entries), so the
 /// caller must be allowed to block.
 pub fn html(input: &ExportInput) -> String {
     let mut page = Vec::new();
@@ -97,7 +97,7 @@ pub fn html(input: &ExportInput) -> String {
     String::from_utf8(page).expect("a page is text")
 }
 
-/// Writes the page entry by entry, in small pieces. Only an outline of the transcript (a title and some
+/// Writes the page entry by entry, in small pieces. Only an outline of the session (a title and some
 /// numbers for each entry) and the current entry are in memory. Fails if writing to `out` fails.
 pub fn write_html(input: &ExportInput, out: &mut dyn Write) -> io::Result<()> {
     let secrets = &redact::Secrets::of(input.secrets);

@@ -7,18 +7,21 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `live`, `open`, `add`, `save` | the conversation: opening, additions, saving |
-//! | `entry`, `entry_id`, `body`, `content`, `line`, `header`, `members` | one line: its content and its text |
-//! | `source`, `transcript`, `messages` | decoding of messages when they are read |
-//! | `glance` | fast parse of a line with a message |
-//! | `foreign` | lenient decoding of messages of other programs |
-//! | `load`, `large`, `migrate` | parsing of a file into entries |
-//! | `tree`, `context`, `told` | links between entries, the messages that the model sees, system messages |
-//! | `text` | the text of a line, which a large file keeps |
+//! | `live_session`, `open`, `add`, `save` | the conversation: opening, additions, saving |
+//! | `entry`, `entry_id`, `body`, `content`, `header`, `members`, `time` | one line: its content and its text |
+//! | `entry_line` | a new entry as a line, without a session |
+//! | `source`, `message_snapshot`, `messages` | decoding of messages when they are read |
+//! | `fast_parse` | fast parse of a line with a message |
+//! | `lenient_decode` | lenient decoding of messages of other programs |
+//! | `load`, `load_large`, `migrate` | parsing of a file into entries |
+//! | `tree`, `context`, `system_messages` | links between entries, the messages that the model sees, system messages |
+//! | `stats` | counts, tokens and cost |
+//! | `line_text` | the text of a line, which a large file keeps |
 //! | `writer`, `file`, `appender`, `sync`, `storage`, `disk` | writing of lines to the disk |
-//! | `crew`, `claims` | threads, open files and claims that the sessions of a process share |
-//! | `store`, `record`, `names` | the directories with the files |
-//! | `fork`, `place` | forks, moves to an earlier entry, deletion |
+//! | `thread_pool`, `claims` | threads, open files and claims that the sessions of a process share |
+//! | `options` | parameters that all sessions share |
+//! | `store`, `session_summary`, `file_names` | the directories with the files |
+//! | `fork`, `delete` | forks, moves to an earlier entry, deletion |
 
 mod add;
 mod appender;
@@ -76,6 +79,6 @@ pub use live_session::{ExternalSession, Session};
 pub use load::Repairs;
 pub use message_snapshot::{MessageSnapshot, StoredMessage};
 pub use options::SessionOptions;
-pub use session_summary::Record;
+pub use session_summary::SessionSummary;
 pub use stats::Stats;
 pub use store::{IdClaim, ResolveError, Scope, Store};

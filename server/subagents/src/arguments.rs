@@ -70,9 +70,9 @@ pub fn schema(agents: &str, isolation: bool) -> Value {
 pub fn parse(arguments: &Value) -> Result<Arguments, String> {
     let text = |value: &Value, name: &str| value[name].as_str().map(str::to_owned);
     let listed = arguments["tasks"].as_array().filter(|tasks| !tasks.is_empty());
-    let listed = listed.ok_or("tasks: there has to be at least one")?;
+    let listed = listed.ok_or("tasks: at least one is required")?;
     if listed.len() > MAX_TASKS {
-        return Err(format!("tasks: there may be {MAX_TASKS} at most, not {}", listed.len()));
+        return Err(format!("tasks: at most {MAX_TASKS} are allowed, found {}", listed.len()));
     }
     let mut tasks: Vec<TaskItem> = Vec::new();
     for (index, task) in listed.iter().enumerate() {
@@ -80,11 +80,11 @@ pub fn parse(arguments: &Value) -> Result<Arguments, String> {
         let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         if id.is_empty() || id.len() > LONGEST_ID || !id.chars().all(named) {
             return Err(format!(
-                "tasks[{index}].id: 1 to {LONGEST_ID} letters, digits, - and _ were expected, not {id:?}"
+                "tasks[{index}].id: expected 1 to {LONGEST_ID} letters, digits, - and _, found {id:?}"
             ));
         }
         if tasks.iter().any(|other| other.id.eq_ignore_ascii_case(&id)) {
-            return Err(format!("tasks[{index}].id: {id} is there twice"));
+            return Err(format!("tasks[{index}].id: {id} occurs twice"));
         }
         let assignment = text(task, "assignment").or_else(|| text(task, "task"));
         let assignment = assignment.filter(|assignment| !is_blank(assignment));
@@ -115,7 +115,7 @@ mod tests {
         assert!(refused(json!([])).starts_with("tasks:"));
         assert!(refused(json!([task("../x")])).starts_with("tasks[0].id:"));
         assert!(refused(json!([task(&"x".repeat(33))])).starts_with("tasks[0].id:"));
-        assert_eq!(refused(json!([task("a"), task("A")])), "tasks[1].id: A is there twice");
+        assert_eq!(refused(json!([task("a"), task("A")])), "tasks[1].id: A occurs twice");
         assert!(refused(json!([{"id": "a"}])).starts_with("tasks[0].assignment:"));
         let many: Vec<_> = (0..33).map(|number| task(&format!("t{number}"))).collect();
         assert!(refused(json!(many)).contains("32 at most"));

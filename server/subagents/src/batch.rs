@@ -41,7 +41,7 @@ impl Batch {
         match self.policy.settings.merge {
             MergeMode::Patch => {
                 if !outcomes.iter().all(|outcome| outcome.completed_work() && outcome.patch.is_some()) {
-                    return Changes::NotApplied("not every subagent did its work".to_owned());
+                    return Changes::NotApplied("not all subagents completed their work".to_owned());
                 }
                 let patches: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.patch.clone()).collect();
                 lease.apply(&patches).await.map_or_else(Changes::NotApplied, Changes::Applied)
@@ -50,7 +50,7 @@ impl Batch {
                 let of_each = outcomes.iter_mut().filter_map(|outcome| Some((commit(outcome)?, outcome)));
                 let (mut commits, outcomes): (Vec<_>, Vec<_>) = of_each.unzip();
                 if commits.is_empty() {
-                    return Changes::NotApplied("no subagent did its work".to_owned());
+                    return Changes::NotApplied("no subagent completed its work".to_owned());
                 }
                 match lease.merge(&mut commits).await {
                     Ok(merged) => {

@@ -31,7 +31,9 @@ pub fn load(policy: &SubagentPolicy) -> Vec<AgentDefinition> {
             let read = read_text(&path, LIMIT).map_err(|error| error.to_string());
             match read.and_then(|file| parse(&file.text, source)) {
                 Ok(definition) => add(&mut all, definition),
-                Err(reason) => tracing::warn!(path = %path.display(), reason, "this file is not an agent"),
+                Err(reason) => {
+                    tracing::warn!(path = %path.display(), reason, "this file does not define an agent")
+                }
             }
         }
     }
@@ -112,8 +114,8 @@ mod tests {
 
     #[test]
     fn the_projects_agents_come_first_and_then_the_users() {
-        let place = tempfile::tempdir().unwrap();
-        let (user, project) = (place.path().join("user"), place.path().join("project"));
+        let directory = tempfile::tempdir().unwrap();
+        let (user, project) = (directory.path().join("user"), directory.path().join("project"));
         for (folder, name, description) in
             [(&user, "task", "mine"), (&user, "own", "mine"), (&project, "own", "ours")]
         {

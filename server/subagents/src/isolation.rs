@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! <worktrees>/<name>.lease    locked while its owner lives; names the repository and the branches
-//! <worktrees>/<name>/git      the git directory of the call, with its settings and the objects that are not the user's
-//! <worktrees>/<name>/         indexes and patches on the way, and the copies themselves, each with a git directory of its own
+//! <worktrees>/<name>/git      the git directory of the call, with its settings and its own objects
+//! <worktrees>/<name>/         temporary indexes and patches, and the copies, each with its own git directory
 //! ```
 //!
 //! Only a merge writes to the repository. Git directories share the objects of the repository and have its

@@ -1,20 +1,20 @@
 //! Subagents: the tool `task`, with which an agent starts other agents.
 //!
-//! A subagent is an engine of its own, with its own conversation; [`crate::tools::Agents`] starts it. This
-//! module contains its prompts, its working directory, the verification of its work, and the return of its
-//! changes. The user's files do not change before the end of a call; then all of the changes are applied, or
+//! A subagent is an engine of its own, with its own conversation; [`SubagentHost`](tools::SubagentHost)
+//! starts it. This crate contains its prompts, its working directory, the verification of its work, and the return of
+//! its changes. The user's files do not change before the end of a call; then all of the changes are applied, or
 //! nothing.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `policy` | the applicable settings and folders |
 //! | `agent`, `definition`, `bundled` | definition of an agent: a Markdown file with a name, tools and instructions |
-//! | `arguments`, `assignment` | arguments of the model, and prompts of a subagent |
+//! | `arguments`, `prompts` | arguments of the model, and prompts of a subagent |
 //! | `task`, `call`, `batch` | the tool, and the work of one call |
 //! | `worker`, `child` | the work of one subagent, from its start to the end of its verification |
 //! | `submit`, `schema` | submission of the result of a subagent |
-//! | `verify` | the commands that verify the work, and their execution |
-//! | `isolate` | copies of the repository, their changes, and their removal |
+//! | `verification` | the commands that verify the work, and their execution |
+//! | `isolation` | copies of the repository, their changes, and their removal |
 //! | `progress`, `outcome`, `report` | output during the work and at its end |
 //!
 //! Applications use the crate `agentese-server`, which re-exports this one.

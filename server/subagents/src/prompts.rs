@@ -28,7 +28,7 @@ pub fn first_prompt(arguments: &Arguments, item: &TaskItem) -> String {
 
 /// Returns the system instructions of a subagent.
 pub fn instructions(definition: &AgentDefinition, isolated: bool) -> String {
-    let place = match isolated {
+    let isolation = match isolated {
         true => {
             "\n\nYou work in a copy of the repository. Your changes are taken from it when you are done; what you do \
              outside of it is not."
@@ -36,7 +36,7 @@ pub fn instructions(definition: &AgentDefinition, isolated: bool) -> String {
         false => "",
     };
     format!(
-        "{}{place}\n\n# Your result\n\nNobody reads what you write on the way. When the work is done, and only then, call \
+        "{}{isolation}\n\n# Your result\n\nNobody reads what you write on the way. When the work is done, and only then, call \
          `{NAME}` once, with the result in `result.data`. Where it cannot be done, call it with the reason in \
          `result.error`. Nothing comes after that call.",
         definition.instructions.trim()

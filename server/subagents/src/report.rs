@@ -29,7 +29,7 @@ pub fn output(outcomes: &[Outcome], changes: &Changes, agents_dir: &Value, took_
 
 fn text(outcomes: &[Outcome], changes: &Changes) -> String {
     let good = outcomes.iter().filter(|outcome| outcome.completed_work()).count();
-    let mut text = format!("{good} of {} subagents did their work.", outcomes.len());
+    let mut text = format!("{good} of {} subagents completed their work.", outcomes.len());
     for outcome in outcomes {
         let label = &outcome.label;
         text.push_str(&format!("\n\n## {} ({}): {}", label.id, label.agent, status(outcome)));

@@ -54,13 +54,13 @@ impl SubmitTool {
         let submitted = match (result["error"].as_str(), result.get("data")) {
             (Some(error), None) => Submission::Error(error.to_owned()),
             (None, Some(data)) => Submission::Data(data.clone()),
-            _ => return ToolOutput::error("result: either data or error (a text) was expected"),
+            _ => return ToolOutput::error("result: expected either data or error (a string)"),
         };
         if let (Some(schema), Submission::Data(data)) = (&self.schema, &submitted) {
             let problems = validation_errors(schema, data);
             if !problems.is_empty() {
                 return ToolOutput::error(format!(
-                    "The data does not have the form that was asked for:\n{}",
+                    "The data does not match the requested schema:\n{}",
                     problems.join("\n")
                 ));
             }

@@ -139,7 +139,7 @@ impl TaskTool {
         let found = known.clone().find(|agent| agent.name == name).cloned();
         found.ok_or_else(|| {
             let names: Vec<_> = known.map(|agent| agent.name.as_str()).collect();
-            format!("There is no agent \"{name}\" that may be set to work; there is {}.", names.join(", "))
+            format!("Unknown agent \"{name}\"; known: {}.", names.join(", "))
         })
     }
 
@@ -202,8 +202,8 @@ impl CallFiles {
         let failed = |folder: &Path, error: std::io::Error| format!("{}: {error}", folder.display());
         if let Some(file) = &parent.session_file {
             let folder = file.with_extension("");
-            let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-            return made
+            let created = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+            return created
                 .map(|()| Self { folder: folder.clone(), temporary: None })
                 .map_err(|error| failed(&folder, error));
         }
@@ -269,10 +269,10 @@ mod tests {
     #[test]
     fn numbers_continue_in_a_stored_session_and_restart_in_memory() {
         let task = TaskTool::new(SharedPolicy::default());
-        let place = tempfile::tempdir().unwrap();
-        std::fs::write(place.path().join("4-a.md"), "").unwrap();
-        let kept = CallFiles { folder: place.path().to_owned(), temporary: None };
-        assert_eq!((task.take_numbers(&kept, 2), task.take_numbers(&kept, 1)), (5, 7));
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("4-a.md"), "").unwrap();
+        let files = CallFiles { folder: directory.path().to_owned(), temporary: None };
+        assert_eq!((task.take_numbers(&files, 2), task.take_numbers(&files, 1)), (5, 7));
         for _ in 0..3 {
             let passing = tempfile::tempdir().unwrap();
             let files = CallFiles { folder: passing.path().to_owned(), temporary: Some(passing) };

@@ -22,7 +22,7 @@ use super::verification::{Verifier, passed, skipped};
 use crate::tools::{Child, Parent, SpawnRequest, SubagentError, SubagentEvent};
 
 /// Reason for a subagent that was not started.
-const CANCELLED: &str = "The call was stopped before this subagent began.";
+const CANCELLED: &str = "The call was stopped before this subagent started.";
 /// Reason for a stopped subagent.
 const STOPPED: &str = "The operation was aborted.";
 
@@ -45,8 +45,8 @@ impl EndEventGuard<'_> {
 
     fn emit(&mut self, exit_code: i64, verification: Option<&VerificationResult>) {
         self.emitted = true;
-        let news = SubagentEvent::Ended { exit_code, verification };
-        self.batch.agents.emit(&self.label.id, &self.label.agent, news);
+        let event = SubagentEvent::Ended { exit_code, verification };
+        self.batch.agents.emit(&self.label.id, &self.label.agent, event);
     }
 }
 
@@ -225,7 +225,7 @@ async fn repair_work(
     let child =
         start(batch, &label, parent, Some(worktree), &submit, true).await.map_err(|error| match error {
             SubagentError::Budget(_) => format!("{error}; repair skipped"),
-            error => format!("The repair did not begin: {error}"),
+            error => format!("The repair did not start: {error}"),
         })?;
     result.retries_used = 1;
     let mut repaired = run(batch, label, &prompt, child, &submit, started_ms).await;
@@ -285,7 +285,7 @@ async fn run(
     match tokio::task::spawn_blocking(move || write_private(&path, text.as_bytes())).await {
         Ok(Ok(())) => outcome.output_file = Some(file),
         failed => {
-            tracing::warn!(?failed, file = %file.display(), "the output of a subagent could not be kept")
+            tracing::warn!(?failed, file = %file.display(), "the output of a subagent could not be saved")
         }
     }
     (outcome.output, outcome.truncated) = truncated_for_model(std::mem::take(&mut outcome.output));

@@ -66,12 +66,12 @@ fn fm_f115_nothing_executes_in_a_browser_and_the_page_is_usable() {
         .stdin(Stdio::null())
         .spawn()
         .unwrap();
-    let begun = Instant::now();
+    let start = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
-        if begun.elapsed() > LONGEST {
+        if start.elapsed() > LONGEST {
             let _ = child.kill();
             let _ = child.wait();
             panic!("the browser test did not end");

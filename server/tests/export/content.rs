@@ -45,7 +45,7 @@ fn page_contains_every_message() {
         "of an extension nobody here knows",
         "спасибо, 谢谢",
         "Cut off at the output limit",
-        "Thinking that the provider keeps to itself",
+        "Thinking that the provider does not disclose",
         "2 branches",
         "anthropic/claude-sonnet-4-5",
         "openai/gpt-5-mini",
@@ -87,7 +87,7 @@ fn leaf_selects_the_branch() {
     transcript.leaf = leaf.unwrap()["id"].as_str();
     let page = html(&transcript);
     let branches = page.matches("<details class=\"branch").count();
-    assert_eq!(branches, 2, "the line that goes on, and the other question");
+    assert_eq!(branches, 2, "the line that continues, and the other question");
     // Branches appear at the point of the branching, so the former trunk comes first.
     assert!(page.find("Cut off at the output limit").unwrap() < page.rfind("disallowed-types").unwrap());
 }
@@ -95,7 +95,7 @@ fn leaf_selects_the_branch() {
 #[test]
 fn an_empty_session_is_a_page() {
     let page = page(&json!({"type": "session", "id": "s"}), &[]);
-    assert!(text_of(&page).contains("Nothing was said yet."));
+    assert!(text_of(&page).contains("No messages yet."));
 }
 
 #[test]
@@ -186,6 +186,6 @@ fn fm_f110_exports_are_private_for_any_umask() {
     let script = "umask 000; exec \"$0\" --exact content::a_file_becomes_a_file";
     let played =
         Command::new("sh").args(["-c", script]).arg(std::env::current_exe().unwrap()).output().unwrap();
-    let said = String::from_utf8_lossy(&played.stdout);
-    assert!(played.status.success() && said.contains("1 passed"), "{said}");
+    let output = String::from_utf8_lossy(&played.stdout);
+    assert!(played.status.success() && output.contains("1 passed"), "{output}");
 }

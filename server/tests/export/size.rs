@@ -89,7 +89,7 @@ fn a_page_is_written_entry_by_entry() {
     assert!(written.page == html(&ExportInput::new(&header, &entries)), "the same page");
     // Style and heading are one piece.
     assert!(written.longest < 64 << 10, "{}", written.longest);
-    let asked = made.requested.into_inner();
-    assert!(asked.iter().all(|times| (1..=3).contains(times)), "the title's entry thrice, others twice");
-    assert!(asked.iter().filter(|times| **times > 2).count() <= 1);
+    let requested = made.requested.into_inner();
+    assert!(requested.iter().all(|times| (1..=3).contains(times)), "the title's entry thrice, others twice");
+    assert!(requested.iter().filter(|times| **times > 2).count() <= 1);
 }

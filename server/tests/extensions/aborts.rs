@@ -90,7 +90,7 @@ fn fm_f49_an_abort_reaches_every_hook() {
             "session_before_switch" => assert_eq!(answer["data"], json!({"cancelled": true})),
             "session_before_fork" => assert_eq!(answer["data"]["cancelled"], true),
             "session_before_compact" => assert_eq!(answer["error"], "Compaction cancelled"),
-            "input" => assert_eq!(answer["error"], "it was aborted before it began"),
+            "input" => assert_eq!(answer["error"], "it was aborted before it started"),
             _ => assert_eq!(answer["success"], true, "{event}: {answer}"),
         }
         assert_eq!(agent.failures(), Vec::<&Value>::new(), "{event}");
@@ -124,6 +124,6 @@ fn fm_f49_abort_withdraws_a_prompt_that_waits_for_an_extension_start() {
     while agent.next_notice() != "asked session_start" {}
     agent.send(json!({"id": "abort", "type": "abort"}));
     let frames = agent.until("the answer", |frame| frame["id"] == "words");
-    assert_eq!(frames.last().unwrap()["error"], "it was aborted before it began");
+    assert_eq!(frames.last().unwrap()["error"], "it was aborted before it started");
     assert_eq!(agent.finish().0.code(), Some(0));
 }

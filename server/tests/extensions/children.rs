@@ -63,7 +63,7 @@ impl Agent {
     fn wait_for_failures(&mut self, count: usize) {
         let since = Instant::now();
         while self.failures().len() < count {
-            assert!(since.elapsed() < LONG, "the failure is not told");
+            assert!(since.elapsed() < LONG, "the failure is not reported");
             self.request(json!({"type": "get_state"}));
         }
         assert_eq!(self.failures().len(), count);
@@ -86,13 +86,13 @@ fn fm_f93_child_crash_is_an_error_of_its_call_and_the_parent_continues() {
         ("plain", None, 0),
         ("crash", Some("the child has ended: -9"), 0),
         // The whole extension, during its tool.
-        ("die", Some("The tool child is gone: its extension has ended"), 1),
+        ("die", Some("The tool child is not available: its extension has ended"), 1),
     ] {
         let place = Place::new();
         // A child that is to be killed must not finish earlier.
         let pause = if how == "crash" { 600_000 } else { 0 };
-        let said = json!({"first_ms": pause, "text": "child says so"});
-        let script = child(&place, json!({"responses": [], "default": said}));
+        let answer = json!({"first_ms": pause, "text": "child says so"});
+        let script = child(&place, json!({"responses": [], "default": answer}));
         let mut agent = Agent::start(parent(&place, calls("child", json!({"how": how, "script": script}))));
         agent.prompt("go");
         let frames = agent.until_event("agent_end");
@@ -166,10 +166,10 @@ fn fm_f94_a_result_without_end_is_a_flood_and_an_error_of_its_call() {
     let mut agent = Agent::start(parent(&place, calls("long", json!({}))));
     agent.prompt("go");
     let frames = agent.until_event("agent_end");
-    assert_eq!(call_result(&frames), (true, "The tool long is gone: its extension has ended"));
+    assert_eq!(call_result(&frames), (true, "The tool long is not available: its extension has ended"));
     agent.check_next_prompt();
     agent.wait_for_failures(1);
-    assert!(agent.failures()[0]["error"].as_str().unwrap().contains("it floods the agent"));
+    assert!(agent.failures()[0]["error"].as_str().unwrap().contains("it sent a line of more than"));
 }
 
 /// Returns the usage of all answers according to the events.

@@ -112,11 +112,11 @@ fn pi_1_5_reports_the_source_of_a_command() {
         let ours = |command: &&Value| command["sourceInfo"]["path"] == *path;
         commands.iter().find(ours).unwrap_or_else(|| panic!("{path}: {commands:#?}"))["sourceInfo"].clone()
     };
-    let told = |info: &Value| {
+    let origin = |info: &Value| {
         [&info["source"], &info["scope"]].map(|word| word.as_str().unwrap().to_owned()).join(" ")
     };
-    assert_eq!(told(&info(&own)), "auto user");
-    assert_eq!(told(&info(&project)), "auto project");
+    assert_eq!(origin(&info(&own)), "auto user");
+    assert_eq!(origin(&info(&project)), "auto project");
     let base = project.ancestors().nth(3).unwrap().to_string_lossy().into_owned();
     assert_eq!(info(&project)["baseDir"], base);
 }
@@ -128,12 +128,12 @@ fn pi_1_5_answers_a_command_after_its_end() {
     command.args(["--dialect", "pi@1.5"]);
     let mut agent = Agent::start(command);
     agent.send(json!({"id": "d1", "type": "prompt", "message": "/ask-select"}));
-    let asked = agent.until("the question", |frame| frame["method"] == "select").pop().unwrap();
+    let dialog = agent.until("the question", |frame| frame["method"] == "select").pop().unwrap();
     // Other commands continue meanwhile.
     agent.send(json!({"id": "p", "type": "prompt", "message": "go"}));
     let frames = agent.until_event("agent_settled");
     assert!(frames.iter().all(|frame| frame["id"] != "d1"), "{frames:#?}");
-    agent.send(json!({"type": "extension_ui_response", "id": asked["id"], "value": "green"}));
+    agent.send(json!({"type": "extension_ui_response", "id": dialog["id"], "value": "green"}));
     let frames = agent.until("the answer", |frame| frame["id"] == "d1");
     assert_eq!(frames[0]["method"], "notify", "{frames:#?}");
     assert_eq!(frames.last().unwrap()["data"], json!({"disposition": "handled"}));

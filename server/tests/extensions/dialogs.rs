@@ -72,12 +72,12 @@ fn user_answer_reaches_the_extension() {
     ];
     for (command, question, member, answer, notice) in cases {
         agent.prompt(command);
-        let asked = agent.next_dialog();
-        assert_eq!(without_id(asked.clone()), question);
+        let dialog = agent.next_dialog();
+        assert_eq!(without_id(dialog.clone()), question);
         // The command continues, and the prompt is accepted.
         let accepted = agent.until("the answer", |frame| frame["id"] == command).pop().unwrap();
         assert_eq!(accepted["success"], true);
-        agent.answer(&asked, member, answer);
+        agent.answer(&dialog, member, answer);
         assert_eq!(agent.next_notice(), notice);
     }
     assert_eq!(agent.finish().0.code(), Some(0));
@@ -94,8 +94,8 @@ fn dismissed_dialog_has_no_value() {
         ("/ask-editor", "editor=null"),
     ] {
         agent.prompt(command);
-        let asked = agent.next_dialog();
-        agent.answer(&asked, "cancelled", true);
+        let dialog = agent.next_dialog();
+        agent.answer(&dialog, "cancelled", true);
         assert_eq!(agent.next_notice(), notice);
     }
     // A response with `cancelled: false` is an answer.
@@ -113,11 +113,11 @@ fn fm_f57_unanswered_dialog_has_its_default_at_its_timeout() {
     agent.prompt("/ask-timeout 300");
     for (method, notice) in [("select", "select=null"), ("confirm", "confirm=false"), ("input", "input=null")]
     {
-        let asked = agent.next_dialog();
-        assert_eq!((asked["method"].as_str(), asked["timeout"].as_u64()), (Some(method), Some(300)));
+        let dialog = agent.next_dialog();
+        assert_eq!((dialog["method"].as_str(), dialog["timeout"].as_u64()), (Some(method), Some(300)));
         assert_eq!(agent.next_notice(), notice);
         // Too late, and ignored.
-        agent.answer(&asked, "value", "a");
+        agent.answer(&dialog, "value", "a");
     }
     // An answer within the time limit applies, independent of the limit's length.
     agent.prompt("/ask-timeout 600000");
@@ -126,8 +126,8 @@ fn fm_f57_unanswered_dialog_has_its_default_at_its_timeout() {
         ("confirmed", json!(true), "confirm=true"),
         ("value", json!("in time"), r#"input="in time""#),
     ] {
-        let asked = agent.next_dialog();
-        agent.answer(&asked, member, answer);
+        let dialog = agent.next_dialog();
+        agent.answer(&dialog, member, answer);
         assert_eq!(agent.next_notice(), notice);
     }
     assert_eq!(agent.failures(), Vec::<&Value>::new());
@@ -150,10 +150,10 @@ fn time_in_a_dialog_does_not_count_against_the_limit_of_a_hook() {
     let place = Place::new();
     let mut agent = limited(&place, &["guard"], runs("touch ran"), json!({"hookTimeoutMs": 2000}));
     agent.prompt("go");
-    let asked = agent.next_dialog();
+    let dialog = agent.next_dialog();
     // Longer than the time limit of the hook itself.
     std::thread::sleep(Duration::from_millis(2500));
-    agent.answer(&asked, "value", "Allow");
+    agent.answer(&dialog, "value", "Allow");
     let frames = agent.until_event("agent_end");
     assert!(frames.iter().all(|frame| frame["type"] != "extension_error"), "{frames:#?}");
     assert!(place.work().join("ran").exists());
@@ -164,13 +164,13 @@ fn fm_f127_answers_with_wrong_id_or_type_are_ignored() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
     agent.prompt("/ask-select");
-    let asked = agent.next_dialog();
+    let dialog = agent.next_dialog();
     for id in [json!("00000000-0000-4000-8000-000000000000"), json!(""), json!(7), Value::Null] {
         agent.send(json!({"type": "extension_ui_response", "id": id, "value": "blue"}));
     }
-    agent.answer(&asked, "value", "red");
+    agent.answer(&dialog, "value", "red");
     // Second answer to the same question.
-    agent.answer(&asked, "value", "green");
+    agent.answer(&dialog, "value", "green");
     assert_eq!(agent.next_notice(), r#"select="red""#);
     for (command, member, answer, notice) in [
         ("/ask-select", "value", json!("purple"), "select=null"),
@@ -182,14 +182,14 @@ fn fm_f127_answers_with_wrong_id_or_type_are_ignored() {
         ("/ask-input", "nothing", json!(true), "input=null"),
     ] {
         agent.prompt(command);
-        let asked = agent.next_dialog();
-        agent.answer(&asked, member, answer);
+        let dialog = agent.next_dialog();
+        agent.answer(&dialog, member, answer);
         assert_eq!(agent.next_notice(), notice, "{command} {member}");
     }
     let (status, _, stderr) = agent.finish();
     assert_eq!(status.code(), Some(0));
     assert!(stderr.contains("not among the options"), "{stderr}");
-    assert_eq!(stderr.matches("counts as unanswered").count(), 7, "{stderr}");
+    assert_eq!(stderr.matches("is treated as unanswered").count(), 7, "{stderr}");
 }
 
 #[test]
@@ -197,12 +197,12 @@ fn question_can_be_withdrawn() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
     agent.prompt("/ask-withdrawn");
-    let asked = agent.next_dialog();
+    let dialog = agent.next_dialog();
     agent.prompt("/withdraw");
     assert_eq!(agent.next_notice(), "select=null");
     // A withdrawn question does not appear.
     assert_eq!(agent.next_notice(), "confirm=false");
-    agent.answer(&asked, "value", "a");
+    agent.answer(&dialog, "value", "a");
     agent.request(json!({"type": "get_state"}));
     let shown: Vec<_> = agent.seen.iter().filter(|frame| frame["type"] == "extension_ui_request").collect();
     let methods: Vec<_> = shown.iter().map(|frame| &frame["method"]).collect();
@@ -215,9 +215,9 @@ fn concurrent_questions_are_matched_by_id() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
     agent.prompt("/ask-two");
-    let mut asked = [agent.next_dialog(), agent.next_dialog()];
-    asked.sort_by_key(|question| question["title"].to_string());
-    let [first, second] = asked;
+    let mut dialogs = [agent.next_dialog(), agent.next_dialog()];
+    dialogs.sort_by_key(|question| question["title"].to_string());
+    let [first, second] = dialogs;
     // The client may send commands before its answer.
     assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["isStreaming"], false);
     agent.answer(&second, "confirmed", true);
@@ -230,7 +230,7 @@ fn fm_f49_abort_does_not_wait_for_a_dialog() {
     let place = Place::new();
     let mut agent = agent(&place, &["guard"], runs("touch ran"));
     agent.prompt("go");
-    let asked = agent.next_dialog();
+    let dialog = agent.next_dialog();
     agent.send(json!({"id": "abort", "type": "abort"}));
     let frames = agent.until("abort", |frame| frame["id"] == "abort");
     assert_eq!(frames.last().unwrap()["success"], true);
@@ -241,7 +241,7 @@ fn fm_f49_abort_does_not_wait_for_a_dialog() {
         (&json!(true), &json!("Not started: the run was aborted."))
     );
     // The late answer belongs to no question.
-    agent.answer(&asked, "value", "Allow");
+    agent.answer(&dialog, "value", "Allow");
     assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["isStreaming"], false);
     assert!(!place.work().join("ran").exists());
     assert_eq!(agent.failures(), Vec::<&Value>::new());
@@ -259,15 +259,15 @@ fn a_guard_lets_through_and_blocks() {
     ], "default": {"text": "done"}});
     let mut agent = agent(&place, &["guard"], script);
     agent.prompt("go");
-    let asked = agent.next_dialog();
-    assert_eq!(asked["title"], "Allow: echo one");
-    agent.answer(&asked, "value", "Allow");
-    let asked = agent.next_dialog();
-    assert_eq!(asked["title"], "Allow: touch two");
-    agent.answer(&asked, "value", "Block");
-    let asked = agent.next_dialog();
-    assert_eq!(asked["title"], "Allow: touch three");
-    agent.answer(&asked, "cancelled", true);
+    let dialog = agent.next_dialog();
+    assert_eq!(dialog["title"], "Allow: echo one");
+    agent.answer(&dialog, "value", "Allow");
+    let dialog = agent.next_dialog();
+    assert_eq!(dialog["title"], "Allow: touch two");
+    agent.answer(&dialog, "value", "Block");
+    let dialog = agent.next_dialog();
+    assert_eq!(dialog["title"], "Allow: touch three");
+    agent.answer(&dialog, "cancelled", true);
     agent.until_event("agent_end");
     let ends: Vec<_> = agent.seen.iter().filter(|frame| frame["type"] == "tool_execution_end").collect();
     assert_eq!(
@@ -288,12 +288,12 @@ fn fm_f49_session_switch_ends_the_dialogs_of_the_previous_session() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
     agent.prompt("/ask-input");
-    let asked = agent.next_dialog();
+    let dialog = agent.next_dialog();
     agent.request(json!({"type": "new_session"}));
     assert_eq!(agent.next_notice(), "input=null");
-    agent.answer(&asked, "value", "late");
+    agent.answer(&dialog, "value", "late");
     agent.prompt("/ask-input");
-    let asked = agent.next_dialog();
-    agent.answer(&asked, "value", "in time");
+    let dialog = agent.next_dialog();
+    agent.answer(&dialog, "value", "in time");
     assert_eq!(agent.next_notice(), r#"input="in time""#);
 }

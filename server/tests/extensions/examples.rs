@@ -26,9 +26,9 @@ fn first_examples_greet_the_user() {
     {
         in_each_language("hello", &plain(), |_, agent| {
             agent.prompt("/hello");
-            let asked = agent.next_dialog();
-            assert_eq!(asked["title"], "Your name");
-            agent.answer(&asked, member, answer.clone());
+            let dialog = agent.next_dialog();
+            assert_eq!(dialog["title"], "Your name");
+            agent.answer(&dialog, member, answer.clone());
             assert_eq!(agent.next_notice(), notice);
         });
     }
@@ -44,9 +44,9 @@ fn dialog_example_shows_every_dialog() {
             ("input", "value", json!("leaf")),
             ("editor", "value", json!("edited")),
         ] {
-            let asked = agent.next_dialog();
-            assert_eq!(asked["method"], method);
-            agent.answer(&asked, member, answer);
+            let dialog = agent.next_dialog();
+            assert_eq!(dialog["method"], method);
+            agent.answer(&dialog, member, answer);
         }
         let shown: Vec<Value> = (0..7).map(|_| agent.next_dialog()).collect();
         let methods: Vec<_> = shown.iter().map(|frame| frame["method"].as_str().unwrap()).collect();
@@ -71,12 +71,12 @@ fn guard_example_permits_harmless_commands_and_confirms_others() {
         in_each_language("guard", &runs(command), |place, agent| {
             agent.prompt("go");
             if let Some(choice) = choice {
-                let asked = agent.next_dialog();
+                let dialog = agent.next_dialog();
                 assert_eq!(
-                    (&asked["options"], &asked["timeout"]),
+                    (&dialog["options"], &dialog["timeout"]),
                     (&json!(["Run", "Block"]), &json!(60_000))
                 );
-                agent.answer(&asked, "value", choice);
+                agent.answer(&dialog, "value", choice);
             }
             let frames = agent.until_event("agent_end");
             let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();

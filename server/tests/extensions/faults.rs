@@ -39,9 +39,9 @@ fn limits() -> Value {
 #[test]
 fn fm_f92_failed_start_is_one_failure() {
     for (how, part) in [
-        ("never", "it did not say within"),
+        ("never", "it did not report its contents within"),
         ("exit-at-start", "its process ended with code 3: last words"),
-        ("old", "it speaks version 0 of the protocol, the agent 1"),
+        ("old", "it uses version 0 of the protocol, the agent version 1"),
     ] {
         let place = Place::new();
         let host = json!({"startTimeoutMs": if how == "never" { 300 } else { 60_000 }});
@@ -77,9 +77,9 @@ fn fm_f92_crash_hang_or_flood_is_one_failure() {
         ("kill", "signal SIGKILL ended its process"),
         ("exit", "its process ended with code 3: last words"),
         ("hang", "no answer to input within 100 ms"),
-        ("flood", "it floods the agent"),
-        ("flood-noise", "it floods the agent"),
-        ("no-end", "it floods the agent"),
+        ("flood", "it sent more than"),
+        ("flood-noise", "it sent more than"),
+        ("no-end", "it sent a line of more than"),
     ] {
         let place = Place::new();
         // The rate limit takes effect after a moment.
@@ -163,10 +163,10 @@ fn fm_f92_extension_without_a_handshake_is_not_restarted() {
     agent.until_failures(1);
     // Another agent that starts now is ready after a while; a restart of the first extension would be ready,
     // too.
-    let elsewhere = Place::new();
-    Agent::start(zoo(&elsewhere, "", plain(), json!({}))).until_running();
+    let other_place = Place::new();
+    Agent::start(zoo(&other_place, "", plain(), json!({}))).until_running();
     agent.request(json!({"type": "get_state"}));
-    assert!(single_failure(&agent).contains("it speaks version 0"));
+    assert!(single_failure(&agent).contains("it uses version 0"));
     assert_eq!(agent.finish().0.code(), Some(0));
     assert_eq!(starts(&place), 1);
 }
@@ -184,7 +184,7 @@ fn fm_f92_reports_of_unknown_frames_are_limited() {
     agent.until_event("agent_end");
     let stderr = agent.finish().2;
     assert_eq!(stderr.matches("unknown frame type `no such frame`").count(), 1000);
-    assert_eq!(stderr.matches("more of what it should not send is not shown").count(), 1);
+    assert_eq!(stderr.matches("further warnings about its output are not shown").count(), 1);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn malformed_answers_are_reported_and_the_event_continues() {
     agent.prompt("wrong-shape");
     agent.until_event("agent_end");
     let failure = single_failure(&agent);
-    assert!(failure.contains("its answer is wrong"), "{failure}");
+    assert!(failure.contains("its answer is not valid"), "{failure}");
 }
 
 #[test]
@@ -235,16 +235,16 @@ fn fm_f92_a_hundred_failures_in_a_session_leave_no_trace_in_it() {
     let place = Place::new();
     let host = json!({"hookTimeoutMs": 100, "startTimeoutMs": 60_000, "restarts": ROUNDS});
     let mut agent = Agent::start(with_subscription(&place, "", "input", plain(), host));
-    let mut said = Vec::new();
+    let mut prompts = Vec::new();
     for round in 0..ROUNDS {
         // The previous process has been replaced.
         agent.until_running();
         let how = random.pick(&["kill", "exit", "hang", "flood", "flood-noise"]);
-        let words = format!("{how} {round}");
-        agent.prompt(&words);
+        let prompt = format!("{how} {round}");
+        agent.prompt(&prompt);
         agent.until_event("agent_end");
         agent.until_failures(round as usize + 1);
-        said.push(words);
+        prompts.push(prompt);
     }
     assert_eq!(agent.failures().len(), ROUNDS as usize);
     let messages = agent.request(json!({"type": "get_messages"}))["data"]["messages"].clone();
@@ -252,7 +252,7 @@ fn fm_f92_a_hundred_failures_in_a_session_leave_no_trace_in_it() {
         let all = messages.as_array().unwrap().iter().filter(|message| message["role"] == role);
         all.map(|message| message["content"][0]["text"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(texts("user"), said);
+    assert_eq!(texts("user"), prompts);
     assert_eq!(texts("assistant"), vec!["ok"; ROUNDS as usize]);
     assert_eq!(messages.as_array().unwrap().len(), 2 * ROUNDS as usize);
     let state = agent.request(json!({"type": "get_state"}));

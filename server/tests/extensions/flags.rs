@@ -22,10 +22,10 @@ fn flags_and_stderr(arguments: &[&str]) -> (Value, String) {
     let mut command = command(&place, &["flags"], plain());
     command.args(arguments);
     let mut agent = Agent::start(command);
-    let told = serde_json::from_str(&agent.next_notice()).unwrap();
+    let flags = serde_json::from_str(&agent.next_notice()).unwrap();
     let (status, _, stderr) = agent.finish();
     assert_eq!(status.code(), Some(0));
-    (told, stderr)
+    (flags, stderr)
 }
 
 #[test]

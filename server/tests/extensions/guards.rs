@@ -43,9 +43,9 @@ fn run_results(agent: &mut Agent) -> Vec<String> {
 /// Checks that all calls were blocked. After the first one, the reason is the failure of the extension
 /// at that path.
 #[track_caller]
-fn check_blocked(place: &Place, told: &[String], path: &str, why: &str) {
-    assert_eq!(executed_calls(place), [0; 0], "{told:#?}");
-    for text in &told[1..] {
+fn check_blocked(place: &Place, results: &[String], path: &str, why: &str) {
+    assert_eq!(executed_calls(place), [0; 0], "{results:#?}");
+    for text in &results[1..] {
         assert!(text.starts_with(&format!("Blocked: the extension {path} ")), "{text}");
         assert!(text.contains(why) && text.contains("\"extensionHost\": {\"unguarded\": true}"), "{text}");
     }
@@ -59,11 +59,11 @@ fn patient() -> Value {
 fn fm_f92_after_the_end_of_a_guard_every_call_is_blocked() {
     let path = file("zoo").display().to_string();
     for (how, why) in [
-        ("kill", "guards tools and is gone (signal SIGKILL ended its process)"),
-        ("exit", "guards tools and is gone (its process ended with code 3: last words)"),
-        ("hang", "guards tools and is gone (no answer to tool_call within 200 ms)"),
-        ("flood", "guards tools and is gone (it floods the agent"),
-        ("no-end", "guards tools and is gone (it floods the agent"),
+        ("kill", "guards tools and is not running (signal SIGKILL ended its process)"),
+        ("exit", "guards tools and is not running (its process ended with code 3: last words)"),
+        ("hang", "guards tools and is not running (no answer to tool_call within 200 ms)"),
+        ("flood", "guards tools and is not running (it sent more than"),
+        ("no-end", "guards tools and is not running (it sent a line of more than"),
     ] {
         let place = Place::new();
         let host = if how == "hang" { json!({"hookTimeoutMs": 200}) } else { patient() };
@@ -80,9 +80,12 @@ fn fm_f92_after_the_last_restart_every_call_is_blocked() {
     let place = Place::new();
     // The extension exits at each call, three times in total.
     let mut agent = Agent::start(zoo(&place, "exit", "tool_call", json!({"restarts": 2})));
-    let told = run_results(&mut agent);
-    assert_eq!(executed_calls(&place), [0; 0], "{told:#?}");
-    assert!(told[3].contains("guards tools and is gone (its process ended with code 3"), "{told:#?}");
+    let results = run_results(&mut agent);
+    assert_eq!(executed_calls(&place), [0; 0], "{results:#?}");
+    assert!(
+        results[3].contains("guards tools and is not running (its process ended with code 3"),
+        "{results:#?}"
+    );
     agent.until_failures(3);
     assert_eq!(agent.finish().0.code(), Some(0));
 }
@@ -91,15 +94,15 @@ fn fm_f92_after_the_last_restart_every_call_is_blocked() {
 fn fm_f92_guard_with_a_failed_restart_blocks() {
     let path = file("zoo").display().to_string();
     for (how, why) in [
-        ("second-hangs", "it did not say within 5000 ms what it brings"),
-        ("second-refuses", "guards tools and is gone (load failed)"),
+        ("second-hangs", "it did not report its contents within 5000 ms"),
+        ("second-refuses", "guards tools and is not running (load failed)"),
     ] {
         let place = Place::new();
         let mut agent =
             Agent::start(zoo(&place, how, "tool_call", json!({"restarts": 1, "startTimeoutMs": 5000})));
-        let told = run_results(&mut agent);
-        check_blocked(&place, &told, &path, "guards tools and is gone");
-        assert!(told[3].contains(why), "{how}: {told:#?}");
+        let results = run_results(&mut agent);
+        check_blocked(&place, &results, &path, "guards tools and is not running");
+        assert!(results[3].contains(why), "{how}: {results:#?}");
         assert_eq!(agent.finish().0.code(), Some(0), "{how}");
     }
 }
@@ -107,16 +110,16 @@ fn fm_f92_guard_with_a_failed_restart_blocks() {
 #[test]
 fn fm_f92_extension_that_never_started_counts_as_a_guard() {
     for (how, events, why) in [
-        ("never", "", "it did not say within 300 ms what it brings"),
+        ("never", "", "it did not report its contents within 300 ms"),
         ("exit-at-start", "", "its process ended with code 3: last words"),
-        ("old", "", "it speaks version 0 of the protocol, the agent 1"),
+        ("old", "", "it uses version 0 of the protocol, the agent version 1"),
     ] {
         let place = Place::new();
         let limit = if how == "never" { 300 } else { 60_000 };
         let mut agent = Agent::start(zoo(&place, how, events, json!({"startTimeoutMs": limit})));
-        let told = run_results(&mut agent);
-        check_blocked(&place, &told, &file("zoo").display().to_string(), why);
-        assert!(told[0].contains("has not started, and may guard tools"), "{told:#?}");
+        let results = run_results(&mut agent);
+        check_blocked(&place, &results, &file("zoo").display().to_string(), why);
+        assert!(results[0].contains("has not started, and may guard tools"), "{results:#?}");
         assert_eq!(agent.finish().0.code(), Some(0), "{how}");
     }
 }
@@ -181,10 +184,10 @@ fn fm_f92_the_user_can_have_tools_run_without_their_guard() {
         let limit = if how == "never" { 300 } else { 60_000 };
         let host = json!({"unguarded": true, "startTimeoutMs": limit});
         let mut agent = Agent::start(zoo(&place, how, "tool_call", host));
-        let told = run_results(&mut agent);
+        let results = run_results(&mut agent);
         // The call in progress at the failure is blocked in any case, because the guard had not permitted it.
         let expected = if how == "exit" { &[2, 3, 4][..] } else { &[1, 2, 3, 4] };
-        assert_eq!(executed_calls(&place), expected, "{told:#?}");
+        assert_eq!(executed_calls(&place), expected, "{results:#?}");
         assert_eq!(agent.finish().0.code(), Some(0));
     }
 }
@@ -216,8 +219,8 @@ fn fm_f92_manifest_declares_if_a_missing_extension_is_a_guard() {
         let manifest = json!({"runtime": "python3", "entry": file("zoo"), "guards": guards}).to_string();
         command.arg("-e").arg(place.put("installed/declared/extension.json", manifest)).env("ZOO", how);
         let mut agent = Agent::start(command);
-        let told = run_results(&mut agent);
-        assert_eq!(executed_calls(&place), expected, "{how}: {told:#?}");
+        let results = run_results(&mut agent);
+        assert_eq!(executed_calls(&place), expected, "{how}: {results:#?}");
     }
 }
 
@@ -233,8 +236,8 @@ fn fm_f92_a_session_of_33_mib_with_eight_images_leaves_its_guards_alive() {
     let mut agent = Agent::start(command);
     let answer = agent.request(json!({"type": "switch_session", "sessionPath": session}));
     assert_eq!(answer["data"], json!({"cancelled": false}), "{answer}");
-    let told = run_results(&mut agent);
-    assert_eq!(told, ["guarded"; 4]);
+    let results = run_results(&mut agent);
+    assert_eq!(results, ["guarded"; 4]);
     assert_eq!((executed_calls(&place), agent.failures()), (Vec::new(), Vec::new()));
     // The session arrived in several frames, completely.
     agent.prompt("/zoo");
@@ -296,8 +299,8 @@ fn fm_f92_extension_that_stops_reading_blocks_for_a_limited_time() {
     command.env("ZOO", "deaf").env("ZOO_EVENTS", "tool_call").env("ZOO_WATCH", "state entries");
     let mut agent = Agent::start(command);
     agent.request(json!({"type": "switch_session", "sessionPath": session}));
-    let told = run_results(&mut agent);
-    check_blocked(&place, &told, &file("zoo").display().to_string(), "guards tools and is gone");
+    let results = run_results(&mut agent);
+    check_blocked(&place, &results, &file("zoo").display().to_string(), "guards tools and is not running");
     agent.until_failures(1);
     assert_eq!(agent.failures().len(), 1);
     assert_eq!(agent.finish().0.code(), Some(0));
@@ -338,8 +341,8 @@ fn fm_f92_trust_in_the_directory_keeps_the_guards() {
         command.arg("--trust");
         Agent::start(command)
     };
-    let told = run_results(&mut agent);
-    check_blocked(&place, &told, &file("zoo").display().to_string(), "is gone");
+    let results = run_results(&mut agent);
+    check_blocked(&place, &results, &file("zoo").display().to_string(), "is not running");
 }
 
 #[test]

@@ -38,9 +38,9 @@ fn context_can_ask_after_its_handler_ended() {
     let place = Place::new();
     let mut agent = agent(&place, &["order"], plain());
     agent.prompt("remembered");
-    let asked = agent.next_dialog();
-    assert_eq!(asked["title"], "Remembered?");
-    agent.answer(&asked, "confirmed", true);
+    let dialog = agent.next_dialog();
+    assert_eq!(dialog["title"], "Remembered?");
+    agent.answer(&dialog, "confirmed", true);
     assert_eq!(agent.next_notice(), "True");
 }
 
@@ -52,17 +52,17 @@ fn switches_forks_and_compactions_can_be_stopped() {
     agent.until_event("agent_end");
     let before = agent.request(json!({"type": "get_state"}))["data"].clone();
     agent.send(json!({"id": "n", "type": "new_session"}));
-    let asked = agent.next_dialog();
-    assert_eq!((&asked["title"], &asked["message"]), (&json!("Switch (new)?"), &json!("target=None")));
-    agent.answer(&asked, "confirmed", false);
+    let dialog = agent.next_dialog();
+    assert_eq!((&dialog["title"], &dialog["message"]), (&json!("Switch (new)?"), &json!("target=None")));
+    agent.answer(&dialog, "confirmed", false);
     let answer = agent.until("the answer", |frame| frame["id"] == "n").pop().unwrap();
     assert_eq!(answer["data"], json!({"cancelled": true}));
 
     let other = place.work().join("other.jsonl");
     agent.send(json!({"id": "s", "type": "switch_session", "sessionPath": other}));
-    let asked = agent.next_dialog();
-    assert_eq!(asked["message"], json!(format!("target={}", other.display())));
-    agent.answer(&asked, "cancelled", true);
+    let dialog = agent.next_dialog();
+    assert_eq!(dialog["message"], json!(format!("target={}", other.display())));
+    agent.answer(&dialog, "cancelled", true);
     let answer = agent.until("the answer", |frame| frame["id"] == "s").pop().unwrap();
     assert_eq!(answer["data"], json!({"cancelled": true}));
 
@@ -75,8 +75,8 @@ fn switches_forks_and_compactions_can_be_stopped() {
     assert_eq!(agent.request(json!({"type": "get_state"}))["data"], before);
 
     agent.send(json!({"id": "m", "type": "new_session"}));
-    let asked = agent.next_dialog();
-    agent.answer(&asked, "confirmed", true);
+    let dialog = agent.next_dialog();
+    agent.answer(&dialog, "confirmed", true);
     let frames = agent.until("the answer", |frame| frame["id"] == "m");
     assert_eq!(frames[0]["message"], "switched new");
     assert_eq!(frames[1]["data"], json!({"cancelled": false}));
@@ -243,7 +243,7 @@ fn a_tool_is_stopped_by_an_abort() {
     }
     let (status, _, stderr) = agent.finish();
     assert_eq!(status.code(), Some(0));
-    assert!(!stderr.contains("given up"), "{stderr}");
+    assert!(!stderr.contains("is dropped"), "{stderr}");
 }
 
 #[test]

@@ -106,8 +106,8 @@ fn compile(file: &Path, folder: &Path) {
 
 /// Returns true if `node` strips types.
 fn strips_types() -> bool {
-    let said = Command::new("node").arg("--version").output().expect("these tests need Node");
-    let version = String::from_utf8(said.stdout).unwrap();
+    let output = Command::new("node").arg("--version").output().expect("these tests need Node");
+    let version = String::from_utf8(output.stdout).unwrap();
     let mut parts =
         version.trim().trim_start_matches('v').split('.').map(|part| part.parse::<u32>().unwrap());
     (parts.next().unwrap(), parts.next().unwrap()) >= (22, 6)

@@ -96,8 +96,8 @@ fn non_text_dialog_value_reaches_the_extension_unchanged() {
     );
     for (command, sent) in [("/enter line", json!(42)), ("/enter text", json!({"a": [true]}))] {
         agent.prompt(command);
-        let asked = agent.next_dialog();
-        agent.answer(&asked, "value", sent.clone());
+        let dialog = agent.next_dialog();
+        agent.answer(&dialog, "value", sent.clone());
         assert_eq!(agent.next_notice(), json!([sent]).to_string());
     }
     assert_eq!(agent.finish().0.code(), Some(0));
@@ -184,7 +184,7 @@ fn a_directory_that_is_trusted_later_is_served_by_the_same_process() {
         assert_eq!(agent.failures().len(), 1);
         let stderr = agent.finish().2;
         assert!(stderr.contains("bad.ts\": load failed"), "{stderr}");
-        assert!(stderr.contains("unknown option --plan: no extension that is loaded takes it"), "{stderr}");
+        assert!(stderr.contains("unknown option --plan: no loaded extension has it"), "{stderr}");
     }
 }
 
@@ -252,7 +252,7 @@ fn other_extensions_load_without_a_recent_node() {
     let cases: [(Path<'_>, &str); 3] = [
         (&missing, "and `node` did not start: No such file"),
         (&old, "and `node` is v18.20.4"),
-        (&strange, "and `node --version` said \"something else\""),
+        (&strange, "and `node --version` printed \"something else\""),
     ];
     for (path, reason) in cases {
         let place = Place::new();

@@ -12,9 +12,9 @@ fn question(agent: &mut Agent, before: usize, title: &str) -> Value {
     while agent.seen.iter().filter(is_one).count() <= before {
         agent.next().expect("the question comes");
     }
-    let asked = agent.seen.iter().filter(is_one).nth(before).unwrap().clone();
-    assert_eq!(asked["title"], title);
-    asked
+    let dialog = agent.seen.iter().filter(is_one).nth(before).unwrap().clone();
+    assert_eq!(dialog["title"], title);
+    dialog
 }
 
 /// Returns the frames up to the last wanted one: responses by id, notices by text.
@@ -43,18 +43,18 @@ fn fm_f49_abort_withdraws_the_question_before_a_prompt() {
     let place = Place::new();
     let mut agent = agent(&place, &["before"], plain());
     agent.prompt("words");
-    let asked = question(&mut agent, 0, "input");
+    let dialog = question(&mut agent, 0, "input");
     agent.send(json!({"id": "abort", "type": "abort"}));
     let frames = frames_until(&mut agent, &["words", "abort", "taken back input"]);
     assert_eq!(
         (&frames[0]["success"], &frames[0]["error"], &frames[1]["success"]),
-        (&json!(false), &json!("it was aborted before it began"), &json!(true))
+        (&json!(false), &json!("it was aborted before it started"), &json!(true))
     );
     // The late answer belongs to no question, and the next prompt opens a new one.
-    agent.answer(&asked, "confirmed", true);
+    agent.answer(&dialog, "confirmed", true);
     agent.prompt("more");
-    let asked = question(&mut agent, 1, "input");
-    agent.answer(&asked, "confirmed", true);
+    let dialog = question(&mut agent, 1, "input");
+    agent.answer(&dialog, "confirmed", true);
     agent.until_event("agent_end");
     assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["messageCount"], 2);
     assert_eq!((check_runs(&agent.seen), agent.failures()), (1, Vec::new()));
@@ -97,14 +97,14 @@ fn fm_f49_session_switch_withdraws_the_question_before_a_prompt() {
     // The second command does not wait for the answer, but opens its own question.
     agent.send(json!({"id": "first", "type": "new_session"}));
     let frames = frames_until(&mut agent, &["words", "taken back input"]);
-    assert_eq!(frames[0]["error"], "it was aborted before it began");
+    assert_eq!(frames[0]["error"], "it was aborted before it started");
     question(&mut agent, 1, "session_before_switch");
     // The third command does not wait either.
     agent.send(json!({"id": "second", "type": "new_session"}));
     let frames = frames_until(&mut agent, &["first", "taken back session_before_switch"]);
     assert_eq!(frames[0]["data"], json!({"cancelled": true}));
-    let asked = question(&mut agent, 2, "session_before_switch");
-    agent.answer(&asked, "confirmed", true);
+    let dialog = question(&mut agent, 2, "session_before_switch");
+    agent.answer(&dialog, "confirmed", true);
     assert_eq!(frames_until(&mut agent, &["second"])[0]["data"], json!({"cancelled": false}));
     assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["messageCount"], 0);
 }
@@ -117,8 +117,8 @@ fn session_switch_keeps_an_earlier_prompt_without_a_question() {
     agent.send(json!({"id": "new", "type": "new_session"}));
     let answer = agent.until("the answer", |frame| frame["id"] == "quick").pop().unwrap();
     assert_eq!(answer["success"], true, "{answer}");
-    let asked = question(&mut agent, 0, "session_before_switch");
-    agent.answer(&asked, "confirmed", true);
+    let dialog = question(&mut agent, 0, "session_before_switch");
+    agent.answer(&dialog, "confirmed", true);
     assert_eq!(frames_until(&mut agent, &["new"])[0]["data"], json!({"cancelled": false}));
 }
 

@@ -5,7 +5,7 @@
 //! | `ext-ui-values`, `-cancelled`, `-timeout`, `-signal`, `-two-at-once`, `ext-tool-guard` | `dialogs.rs` |
 //! | `ext-ui-fire-and-forget`, `ext-command-queue`, `ext-messages`, `get-commands` | `commands.rs`, `hooks.rs` |
 //! | `ext-errors`, `ext-cancel-switch` | `hooks.rs`, `commands.rs` |
-//! | `proto-eof-dialog` | `life.rs` |
+//! | `proto-eof-dialog` | `lifecycle.rs` |
 //! | `ext-load-error`, `ext-stdout-noise`, `ext-cancel-auto-compaction` | below |
 
 use serde_json::{Value, json};

@@ -47,12 +47,12 @@ fn extension_resources_are_listed_used_and_in_the_system_prompt() {
         expected.map(|(name, source, location)| (json!(name), json!(source), json!(location)))
     );
     assert!(agent.seen.iter().any(|frame| frame["message"] == "startup"));
-    for (prompt, said) in [("/say hello", "hello hello"), ("/skill:brings", "well")] {
+    for (prompt, expected) in [("/say hello", "hello hello"), ("/skill:brings", "well")] {
         agent.prompt(prompt);
         agent.until_event("agent_end");
         assert_eq!(
             agent.request(json!({"type": "get_last_assistant_text"}))["data"]["text"],
-            said,
+            expected,
             "{prompt}"
         );
     }

@@ -29,8 +29,8 @@ fn session_switch_is_one_event_in_pi_0_55_and_shutdown_and_start_in_pi_1_5() {
         agent.until_event("agent_end");
         agent.request(json!({"type": "abort"}));
         agent.send(json!({"type": "new_session"}));
-        for said in switch {
-            assert_eq!(agent.next_notice(), *said, "{revision}");
+        for notice in switch {
+            assert_eq!(agent.next_notice(), *notice, "{revision}");
         }
         agent.prompt("second");
         agent.until_event("agent_end");
@@ -38,8 +38,8 @@ fn session_switch_is_one_event_in_pi_0_55_and_shutdown_and_start_in_pi_1_5() {
         let points = agent.request(json!({"type": "get_fork_messages"}));
         let entry = points["data"]["messages"][0]["entryId"].clone();
         agent.send(json!({"type": "fork", "entryId": entry}));
-        for said in fork {
-            assert_eq!(agent.next_notice(), *said, "{revision}");
+        for notice in fork {
+            assert_eq!(agent.next_notice(), *notice, "{revision}");
         }
     }
 }
@@ -52,12 +52,12 @@ fn run_start_precedes_the_context_request_in_pi_1_5() {
         agent.next_notice();
         agent.prompt("first");
         let failed = |frame: &Value| frame["type"] == "extension_error";
-        let mut heard: Vec<Value> =
+        let mut events: Vec<Value> =
             (0..2).map(|_| agent.until("a failure", failed).pop().unwrap()["event"].clone()).collect();
         if revision == "pi@0.55" {
             // In this revision, the event and the request are independent, so their order varies.
-            heard.sort_by_key(Value::to_string);
+            events.sort_by_key(Value::to_string);
         }
-        assert_eq!(heard, ["agent_start", "context"], "{revision}");
+        assert_eq!(events, ["agent_start", "context"], "{revision}");
     }
 }

@@ -52,8 +52,9 @@ fn fm_f92_spinning_extension_restarts_the_shared_process() {
     let first = pid_in(&place.work().join("own"));
     agent.prompt("spin");
     agent.until_event("agent_end");
-    let error =
-        format!("no answer to input within 1500 ms, and none to anything else (it served {guard}, {faulty})");
+    let error = format!(
+        "no answer to input within 1500 ms, and no answer to other requests (it served {guard}, {faulty})"
+    );
     assert_eq!(single_failure(&agent), (faulty.as_str(), error.as_str()));
     assert_gone(first);
     // The restarted guard received the request and permitted the call.

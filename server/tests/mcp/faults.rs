@@ -30,14 +30,17 @@ fn fm_f91_server_crash_in_a_call_is_reported_and_the_server_restarted() {
     let mut agent = Agent::start(command(&place, json!({"zoo": zoo(&[])}), settings, script, &[]));
     let frames = run(&mut agent);
     let end = results(&frames)[0];
-    assert!(end["isError"] == true && result_text(end).starts_with("The MCP server zoo is gone: "), "{end}");
+    assert!(
+        end["isError"] == true && result_text(end).starts_with("The MCP server zoo has disconnected: "),
+        "{end}"
+    );
     until_prompt_is_listed(&mut agent, "feed");
     assert_eq!(texts(&run(&mut agent)), ["zoo: again"]);
-    let told: Vec<_> = failure_reports(&agent.seen).into_iter().cloned().collect();
-    assert_eq!(told.len(), 1, "{told:#?}");
-    assert_eq!(told[0]["extensionPath"], "mcp:zoo");
+    let reports: Vec<_> = failure_reports(&agent.seen).into_iter().cloned().collect();
+    assert_eq!(reports.len(), 1, "{reports:#?}");
+    assert_eq!(reports[0]["extensionPath"], "mcp:zoo");
     assert_eq!(
-        told[0]["error"],
+        reports[0]["error"],
         "its process ended with code 3: I do not feel well; it is started again in 1 ms"
     );
     let stderr = finish(agent);
@@ -84,10 +87,7 @@ fn fm_f91_a_call_without_an_answer_ends_at_its_limit_and_is_cancelled() {
     std::fs::write(done, "").unwrap();
     frames.extend(agent.until_event("agent_end"));
     let texts = texts(&frames);
-    assert!(
-        texts[0].starts_with("The MCP server zoo gave no answer and told of no progress for 3000 ms"),
-        "{texts:?}"
-    );
+    assert!(texts[0].starts_with("The MCP server zoo sent no answer or progress for 3000 ms"), "{texts:?}");
     assert_eq!(texts[1..], ["works is done", "zoo: still here"]);
     assert!(log(&notes).iter().any(|word| word == "notifications/cancelled"), "{:?}", log(&notes));
     assert!(failure_reports(&frames).is_empty());
@@ -110,7 +110,7 @@ fn fm_f91_an_abort_cancels_the_call_at_the_server() {
     wait_for(&notes, "notifications/cancelled");
     // The agent did not have to abandon the call.
     let stderr = finish(agent);
-    assert!(!stderr.contains("given up"), "{stderr}");
+    assert!(!stderr.contains("is dropped"), "{stderr}");
 }
 
 /// Waits until the server has received this message.
@@ -132,12 +132,12 @@ fn fm_f91_a_server_that_answers_nothing_any_more_is_started_again() {
     let servers = json!({"zoo": zoo(&["--pid", pids.to_str().unwrap()])});
     let mut agent = Agent::start(command(&place, servers, settings, script, &[]));
     let frames = run(&mut agent);
-    assert!(texts(&frames)[0].contains("gave no answer"), "{frames:#?}");
+    assert!(texts(&frames)[0].contains("sent no answer"), "{frames:#?}");
     if failure_reports(&agent.seen).is_empty() {
         agent.until_event("extension_error");
     }
     let error = failure_reports(&agent.seen)[0]["error"].clone();
-    assert_eq!(error, "it answers nothing; it is started again in 1 ms");
+    assert_eq!(error, "it does not answer; it is started again in 1 ms");
     until_prompt_is_listed(&mut agent, "feed");
     assert_eq!(log(&pids).len(), 2);
     finish(agent);
@@ -163,7 +163,7 @@ fn fm_f91_a_message_without_an_end_ends_the_server_and_not_the_agent() {
     let mut agent = agent(&place, json!({"zoo": zoo(&[])}), settings, &[("endless", json!({}))]);
     let frames = run(&mut agent);
     let text = texts(&frames)[0];
-    assert_eq!(text, "The MCP server zoo is gone: it sent a message of more than 16 MiB");
+    assert_eq!(text, "The MCP server zoo has disconnected: it sent a message of more than 16 MiB");
     finish(agent);
 }
 

@@ -1,4 +1,4 @@
-//! Several conversations of one process, and reports about servers to a front.
+//! Several conversations of one process, and reports about servers to a dialect server.
 
 use std::sync::{Arc, Mutex};
 
@@ -51,10 +51,10 @@ impl Ui for NullClient {
     }
 }
 
-fn conversation(parts: AgentComponents) -> ConversationService {
-    let desk = ConversationService::new(parts, Arc::new(NullClient), CancellationToken::new());
-    desk.connect(Arc::new(NullClient));
-    desk
+fn conversation(components: AgentComponents) -> ConversationService {
+    let service = ConversationService::new(components, Arc::new(NullClient), CancellationToken::new());
+    service.connect(Arc::new(NullClient));
+    service
 }
 
 #[tokio::test]
@@ -73,7 +73,7 @@ async fn conversations_share_servers_and_the_last_one_ends_them() {
         ..mcp::McpOptions::default()
     };
     let (engine, session) = Server::builder().cwd(place.work()).build_engine_options();
-    let parts = AgentComponents {
+    let components = AgentComponents {
         options: engine,
         session,
         extensions: Default::default(),
@@ -84,10 +84,11 @@ async fn conversations_share_servers_and_the_last_one_ends_them() {
         components_factory: None,
         remote_agents: None,
     };
-    let (first, second) = (conversation(parts.for_session(None)), conversation(parts.for_session(None)));
-    for desk in [&first, &second] {
-        soon("the servers", desk.mcp().ready()).await;
-        let status = desk.mcp().status();
+    let (first, second) =
+        (conversation(components.for_session(None)), conversation(components.for_session(None)));
+    for service in [&first, &second] {
+        soon("the servers", service.mcp().ready()).await;
+        let status = service.mcp().status();
         let states: Vec<_> = status.iter().map(|one| (one.name.as_str(), one.state)).collect();
         assert_eq!(states, [("zoo", ServerState::Running), ("off", ServerState::Disabled)]);
         assert!(
@@ -97,7 +98,7 @@ async fn conversations_share_servers_and_the_last_one_ends_them() {
             (status[0].prompts.as_slice(), status[0].reason.as_ref()),
             (&["feed".to_owned()][..], None)
         );
-        assert!(desk.engine().tools().get("echo").is_some());
+        assert!(service.engine().tools().get("echo").is_some());
     }
     let pid = pid_in(&pids);
     // A conversation without servers has no tools of servers, and the other conversations keep them.
@@ -116,7 +117,7 @@ async fn conversations_share_servers_and_the_last_one_ends_them() {
 }
 
 /// Returns the components of an agent with one server, and a clock.
-fn parts_with(place: &Place, server: &[&str], clock: TickingClock) -> AgentComponents {
+fn components_with(place: &Place, server: &[&str], clock: TickingClock) -> AgentComponents {
     place.put(USER_CONFIG, json!({"servers": {"zoo": zoo(server)}}).to_string());
     let agent_dir = place.work().parent().unwrap().join("home/.pi/agent");
     let places = McpPaths { cwd: &place.work(), home: None, agent_dir: Some(&agent_dir) };
@@ -141,11 +142,14 @@ fn parts_with(place: &Place, server: &[&str], clock: TickingClock) -> AgentCompo
 #[tokio::test]
 async fn endless_change_notifications_are_rate_limited() {
     let (place, clock) = (Place::new(), TickingClock::default());
-    let told = place.work().parent().unwrap().join("told");
-    let desk =
-        conversation(parts_with(&place, &["--restless", "--log", told.to_str().unwrap()], clock.clone()));
-    soon("the server", desk.mcp().ready()).await;
-    let lists = || log(&told).iter().filter(|line| *line == "tools/list").count();
+    let log_file = place.work().parent().unwrap().join("log");
+    let service = conversation(components_with(
+        &place,
+        &["--restless", "--log", log_file.to_str().unwrap()],
+        clock.clone(),
+    ));
+    soon("the server", service.mcp().ready()).await;
+    let lists = || log(&log_file).iter().filter(|line| *line == "tools/list").count();
     for pause in 1..5 {
         assert_eq!(lists(), pause);
         clock.tick();
@@ -156,51 +160,54 @@ async fn endless_change_notifications_are_rate_limited() {
         })
         .await;
         // A response of the server proves that it has read the earlier messages.
-        let _ = desk.mcp().expand("/feed cats").await;
+        let _ = service.mcp().expand("/feed cats").await;
     }
-    desk.shut_down().await;
+    service.shut_down().await;
 }
 
 #[tokio::test]
 async fn status_reports_excluded_tools() {
     let place = Place::new();
-    let desk = conversation(parts_with(&place, &["--tools", "1500"], TickingClock::default()));
-    soon("the server", desk.mcp().ready()).await;
-    let status = desk.mcp().status();
+    let service = conversation(components_with(&place, &["--tools", "1500"], TickingClock::default()));
+    soon("the server", service.mcp().ready()).await;
+    let status = service.mcp().status();
     assert_eq!(status[0].tools.len(), 1000);
     assert_eq!(status[0].left_out.as_deref(), Some("it offers 1500 tools; only the first 1000 are used"));
-    desk.shut_down().await;
+    service.shut_down().await;
 }
 
 #[tokio::test]
 async fn status_names_unsupported_tools() {
     let place = Place::new();
-    let desk = conversation(parts_with(&place, &["--odd"], TickingClock::default()));
-    soon("the server", desk.mcp().ready()).await;
-    let status = desk.mcp().status();
+    let service = conversation(components_with(&place, &["--odd"], TickingClock::default()));
+    soon("the server", service.mcp().ready()).await;
+    let status = service.mcp().status();
     assert!(status[0].tools.contains(&"echo".to_owned()) && status[0].prompts == ["feed"]);
     let left_out = status[0].left_out.as_deref().unwrap();
     assert!(left_out.contains("the tool \"missing\" is left out: it has no inputSchema"), "{left_out}");
-    desk.shut_down().await;
+    service.shut_down().await;
 }
 
 #[tokio::test]
 async fn every_conversation_receives_the_excluded_tools() {
     let place = Place::new();
-    let parts = parts_with(&place, &["--tools", "1500"], TickingClock::default());
-    let mut desks = Vec::new();
+    let components = components_with(&place, &["--tools", "1500"], TickingClock::default());
+    let mut services = Vec::new();
     for number in 0..2 {
         let failures = Arc::<FailureSink>::default();
-        let desk =
-            ConversationService::new(parts.for_session(None), failures.clone(), CancellationToken::new());
-        desk.connect(Arc::new(NullClient));
-        soon("the server", desk.mcp().ready()).await;
-        let told = failures.0.lock().unwrap().clone();
+        let service = ConversationService::new(
+            components.for_session(None),
+            failures.clone(),
+            CancellationToken::new(),
+        );
+        service.connect(Arc::new(NullClient));
+        soon("the server", service.mcp().ready()).await;
+        let reports = failures.0.lock().unwrap().clone();
         let expected = ["mcp:zoo: it offers 1500 tools; only the first 1000 are used"];
-        assert_eq!(told, expected, "conversation {number}");
-        desks.push(desk);
+        assert_eq!(reports, expected, "conversation {number}");
+        services.push(service);
     }
-    for desk in desks {
-        soon("the end", desk.shut_down()).await;
+    for service in services {
+        soon("the end", service.shut_down()).await;
     }
 }

@@ -208,11 +208,11 @@ fn fm_f91_unreachable_server_is_reported_and_reconnected() {
     let port = server.port;
     drop(server);
     let frames = run(&mut agent);
-    let said = texts(&frames)[0];
+    let text = texts(&frames)[0];
     assert!(
-        said.starts_with("The MCP server everything is gone: it cannot be reached")
-            || said == "Tool echo not found",
-        "{said}"
+        text.starts_with("The MCP server everything has disconnected: it cannot be reached")
+            || text == "Tool echo not found",
+        "{text}"
     );
     let _again = HttpServerProcess::start_at(|| port);
     until_prompt_is_listed(&mut agent, "args-prompt");

@@ -1,4 +1,4 @@
-//! Offers of servers, and their validity.
+//! Tools and prompts of servers, and their validity.
 
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ fn files_and_options_choose_among_the_tools() {
     assert_eq!(chosen(with(json!({"disabled": true})), &[]).0, [false, false, true]);
     let (there, stderr) = chosen(with(json!({})), &["--tools", "read,fail,teleport"]);
     assert_eq!(there, [false, true, true]);
-    assert!(stderr.contains("there is no tool \"teleport\"") && !stderr.contains("\"fail\""), "{stderr}");
+    assert!(stderr.contains("unknown tool \"teleport\"") && !stderr.contains("\"fail\""), "{stderr}");
     assert_eq!(chosen(with(json!({})), &["--no-tools"]).0, [false, false, false]);
 }
 
@@ -99,7 +99,7 @@ fn guards_see_the_calls_of_servers_tools() {
 
 #[test]
 fn excess_tools_and_prompts_are_reported() {
-    for (options, told) in [
+    for (options, report) in [
         (["--tools", "1500"], "it offers 1500 tools; only the first 1000 are used"),
         (["--prompts", "1001"], "it offers 1001 prompts; only the first 1000 are used"),
         (
@@ -111,11 +111,11 @@ fn excess_tools_and_prompts_are_reported() {
         let mut agent = agent(&place, json!({"zoo": zoo(&options)}), json!({}), &[("more900", json!({}))]);
         let frames = run(&mut agent);
         let event = agent.seen.iter().find(|frame| frame["type"] == "extension_error");
-        let event = event.unwrap_or_else(|| panic!("{told}: {frames:#?}"));
+        let event = event.unwrap_or_else(|| panic!("{report}: {frames:#?}"));
         assert_eq!(event["extensionPath"], "mcp:zoo");
-        assert!(event["error"].as_str().unwrap().starts_with(told), "{event}");
+        assert!(event["error"].as_str().unwrap().starts_with(report), "{event}");
         let stderr = finish(agent);
-        assert_eq!(stderr.matches(told).count(), 1, "{stderr}");
+        assert_eq!(stderr.matches(report).count(), 1, "{stderr}");
     }
 }
 
@@ -136,9 +136,9 @@ fn unsupported_tool_is_excluded_without_effect_on_others() {
     let calls = [("echo", json!({"text": "a"})), ("works", json!({"steps": 1})), ("null", json!({}))];
     let mut agent = agent(&place, json!({"zoo": zoo(&["--odd"])}), json!({}), &calls);
     let frames = run(&mut agent);
-    let told = texts(&frames);
-    assert_eq!(told[..2], ["zoo: a", "works is done"]);
-    assert!(told[2].contains("null"), "{told:?}");
+    let results = texts(&frames);
+    assert_eq!(results[..2], ["zoo: a", "works is done"]);
+    assert!(results[2].contains("null"), "{results:?}");
     let event = agent.seen.iter().find(|frame| frame["type"] == "extension_error").unwrap();
     let left_out = "the tool \"null\" is left out: its schema is null, not an object; the tool \"missing\" is left out: it \
                     has no inputSchema; the tool \"text\" is left out: its schema has the type \"string\", not \"object\"; \
@@ -156,13 +156,13 @@ fn unknown_result_content_becomes_text() {
     let ends = results(&frames);
     assert_eq!(ends[0]["isError"], false);
     let content = ends[0]["result"]["content"].as_array().unwrap();
-    let told: Vec<_> = content.iter().map(|block| block["text"].as_str().unwrap()).collect();
+    let blocks: Vec<_> = content.iter().map(|block| block["text"].as_str().unwrap()).collect();
     assert_eq!(
-        told,
+        blocks,
         [
             "before",
             "[A part of the result is left out: its type \"hologram\" is not known.]",
-            "[A part of the result is left out: it is no valid \"image\".]",
+            "[A part of the result is left out: it is not a valid \"image\".]",
         ]
     );
     finish(agent);

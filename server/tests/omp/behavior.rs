@@ -16,8 +16,8 @@ async fn commands_of_the_client_keep_directory_and_variables() {
     let (mut link, place) = scripted(json!({"responses": []}));
     std::fs::create_dir(place.path().join("below")).unwrap();
     link.data(json!({"type": "bash", "command": "cd below; export FOO=bar"})).await;
-    let said = link.data(json!({"type": "bash", "command": "basename $PWD; echo FOO=$FOO"})).await;
-    assert_eq!(said["output"], "below\nFOO=bar\n");
+    let result = link.data(json!({"type": "bash", "command": "basename $PWD; echo FOO=$FOO"})).await;
+    assert_eq!(result["output"], "below\nFOO=bar\n");
 }
 
 #[tokio::test]
@@ -28,9 +28,9 @@ async fn files_that_a_prompt_mentions_go_with_it() {
     std::fs::write(place.path().join("src/b.rs"), "").unwrap();
     link.send(json!({"type": "prompt", "message": "see @a.txt, @src and @nothing"})).await;
     let frames = link.until_event("agent_end").await;
-    let told: Vec<_> = frames.iter().filter(|frame| frame["message"]["role"] == "fileMention").collect();
-    assert_eq!(told.len(), 2);
-    let files = &told[0]["message"]["files"];
+    let mentions: Vec<_> = frames.iter().filter(|frame| frame["message"]["role"] == "fileMention").collect();
+    assert_eq!(mentions.len(), 2);
+    let files = &mentions[0]["message"]["files"];
     assert_eq!((&files[0]["path"], &files[0]["lineCount"]), (&json!("a.txt"), &json!(3)));
     assert!(files[0]["content"].as_str().unwrap().starts_with("alpha\nbeta"));
     assert_eq!((&files[1]["path"], files.as_array().unwrap().len()), (&json!("src"), 2));
@@ -41,7 +41,7 @@ async fn files_that_a_prompt_mentions_go_with_it() {
 
 #[tokio::test]
 async fn since_13_19_each_line_of_a_mentioned_file_has_a_mark() {
-    let told = async |revision: &str| {
+    let mentioned_files = async |revision: &str| {
         let (builder, place) = builder(json!({"responses": [], "default": {"text": "ok"}}));
         std::fs::write(place.path().join("a.txt"), "alpha\n").unwrap();
         std::fs::create_dir(place.path().join("src")).unwrap();
@@ -51,10 +51,10 @@ async fn since_13_19_each_line_of_a_mentioned_file_has_a_mark() {
         let mut link = Link::for_revision::<Omp>(revision, builder);
         link.send(json!({"type": "prompt", "message": "see @a.txt, @src, @long.txt and @wide.txt"})).await;
         let frames = link.until_event("agent_end").await;
-        let told = frames.iter().find(|frame| frame["message"]["role"] == "fileMention").unwrap();
-        told["message"]["files"].clone()
+        let mention = frames.iter().find(|frame| frame["message"]["role"] == "fileMention").unwrap();
+        mention["message"]["files"].clone()
     };
-    let marked = told("omp@13.19").await;
+    let marked = mentioned_files("omp@13.19").await;
     let long = marked[2]["content"].as_str().unwrap();
     let (last, behind) = long.split_once("\n\n").unwrap();
     assert!(last.rsplit('\n').next().unwrap().starts_with("2000#"), "{last}");
@@ -63,7 +63,7 @@ async fn since_13_19_each_line_of_a_mentioned_file_has_a_mark() {
     assert!(marked[3]["content"].as_str().unwrap().starts_with("[Line 1 alone has "), "{}", marked[3]);
     assert_eq!((&marked[0]["content"], &marked[0]["lineCount"]), (&json!("1#JN:alpha\n2#KM:"), &json!(2)));
     assert!(marked[1]["content"].as_str().unwrap().starts_with("b.rs"), "{marked}");
-    assert_eq!(told("omp@12.7").await[0]["content"], "alpha\n");
+    assert_eq!(mentioned_files("omp@12.7").await[0]["content"], "alpha\n");
 }
 
 #[tokio::test]

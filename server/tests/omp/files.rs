@@ -36,7 +36,7 @@ providers:
 
     let mut sources = Sources::new(Some(directory), std::sync::Arc::new(environment));
     sources.models = files.models;
-    let (catalog, complaints) = load(sources);
-    assert!(complaints.is_empty(), "{complaints:?}");
+    let (catalog, warnings) = load(sources);
+    assert!(warnings.is_empty(), "{warnings:?}");
     assert!(catalog.find("near/small").is_some(), "a provider that asks for no key can be used");
 }

@@ -30,8 +30,8 @@ fn link_with_rule(script: Value, head: &str, change: impl FnOnce(&mut Settings))
     write_rule(place.path(), "no-word", head);
     let sources =
         Sources { folders: FOLDERS, cwd: place.path().to_owned(), trusted: true, ..Sources::default() };
-    let (resources, complaints) = Resources::load(&sources).unwrap();
-    assert!(complaints.is_empty(), "{complaints:?}");
+    let (resources, warnings) = Resources::load(&sources).unwrap();
+    assert!(warnings.is_empty(), "{warnings:?}");
     let mut settings = Settings::default();
     settings.retry.enabled = false;
     change(&mut settings);

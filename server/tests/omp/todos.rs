@@ -43,9 +43,12 @@ async fn open_tasks_cause_at_most_three_reminders() {
     }
     link.until_event("agent_end").await;
     let messages = link.messages().await;
-    let told: Vec<_> = messages.iter().filter(|message| message["role"] == "developer").collect();
-    assert_eq!((messages.len(), told.len()), (10, 3));
-    assert!(told[2]["content"][0]["text"].as_str().unwrap().contains("- Work\n  - Do A\n  - Do B\n"));
+    let reminder_messages: Vec<_> =
+        messages.iter().filter(|message| message["role"] == "developer").collect();
+    assert_eq!((messages.len(), reminder_messages.len()), (10, 3));
+    assert!(
+        reminder_messages[2]["content"][0]["text"].as_str().unwrap().contains("- Work\n  - Do A\n  - Do B\n")
+    );
     // Another prompt restarts the count.
     link.send(json!({"type": "prompt", "message": "on"})).await;
     let frames = link.until_event("todo_reminder").await;

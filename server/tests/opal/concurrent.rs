@@ -56,8 +56,8 @@ async fn question_or_tool_blocks_no_other_session() {
     rpc.link.until("the question", |frame| frame["method"] == "client/ask_user").await;
     rpc.result("agent/prompt", json!({"session_id": sessions[1], "text": "sleep"})).await;
     rpc.until("tool_execution_start").await;
-    let told = rpc.run(&sessions[2], "be quick").await;
-    assert_eq!(told.last().unwrap()["type"], "agent_end");
+    let events = rpc.run(&sessions[2], "be quick").await;
+    assert_eq!(events.last().unwrap()["type"], "agent_end");
     rpc.result("agent/abort", json!({"session_id": sessions[1]})).await;
 }
 

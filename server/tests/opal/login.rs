@@ -102,11 +102,14 @@ async fn a_user_logs_in_with_a_device_code() {
     let status = rpc.result("auth/status", json!({})).await;
     assert_eq!((&status["authenticated"], &status["auth"]["provider"]), (&json!(true), &json!("copilot")));
     let file = place.path().join("auth.json");
-    let kept: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
-    assert_eq!((&kept["github_token"], &kept["copilot_token"]), (&json!("gho_canary"), &json!("tid=canary")));
+    let stored: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(
+        (&stored["github_token"], &stored["copilot_token"]),
+        (&json!("gho_canary"), &json!("tid=canary"))
+    );
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    let told = format!("{:?}", rpc.link.seen);
-    assert!(!told.contains("canary"), "a token was shown");
+    let frames = format!("{:?}", rpc.link.seen);
+    assert!(!frames.contains("canary"), "a token was shown");
 }
 
 #[tokio::test]
@@ -123,8 +126,8 @@ async fn an_answer_of_a_login_server_has_an_end() {
 #[tokio::test]
 async fn login_polls_less_often_after_slow_down() {
     let place = tempfile::tempdir().unwrap();
-    let told = ["authorization_pending", "slow_down", "authorization_pending", "slow_down"];
-    let answers = told.map(|error| json!({"error": error, "error_description": "wait"}));
+    let errors = ["authorization_pending", "slow_down", "authorization_pending", "slow_down"];
+    let answers = errors.map(|error| json!({"error": error, "error_description": "wait"}));
     let mut sources = sources(place.path(), Some(login_server(answers.to_vec(), 200).await));
     let clock = ImpatientClock::default();
     sources.clock = Arc::new(clock.clone());
@@ -146,8 +149,8 @@ async fn a_session_streams_to_its_end_while_a_login_waits() {
     let mut rpc = Rpc::serving(builder);
     let session = rpc.start(json!({"model": {"provider": "scripted", "id": "scripted"}})).await;
     let poll = rpc.send("auth/poll", json!({"device_code": "dc-1", "interval": 3600})).await;
-    let told = rpc.run(&session, "go").await;
-    assert_eq!(told.last().unwrap()["type"], "agent_end");
+    let events = rpc.run(&session, "go").await;
+    assert_eq!(events.last().unwrap()["type"], "agent_end");
     assert!(rpc.link.seen.iter().all(|frame| frame["id"] != poll));
 }
 

@@ -190,13 +190,13 @@ fn an_id_belongs_to_one_process_from_the_start_of_the_session_to_its_end() {
     let started = one.result("session/start", wanted.clone());
     // Before and after the first prompt.
     let error = other.error("session/start", wanted.clone());
-    assert!(error.contains("is open already"), "{error}");
+    assert!(error.contains("is already open"), "{error}");
     if cfg!(target_os = "linux") {
         let pid = one.agent.pid().as_raw_nonzero().to_string();
         assert!(error.contains(&format!("process {pid}")), "{error}");
     }
     one.run("one", "TEXT-A");
-    assert!(other.error("session/start", wanted.clone()).contains("is open already"));
+    assert!(other.error("session/start", wanted.clone()).contains("is already open"));
     assert!(other.error("session/delete", wanted.clone()).contains("in use"));
     other.start(json!({"session_id": "another"}));
     // Killed without a chance to clean up.
@@ -247,13 +247,13 @@ fn storage_failure_is_reported_to_the_client_on_stderr_and_by_the_exit_code() {
     std::fs::write(&directory, "").unwrap();
     let last = process.run(&lost, "Hello").pop().unwrap();
     assert_eq!(last["type"], "error", "{last}");
-    assert!(last["reason"].as_str().unwrap().starts_with("the session is not kept: "), "{last}");
+    assert!(last["reason"].as_str().unwrap().starts_with("the session is not saved: "), "{last}");
     // The messages are available, and the failure is reported once.
     assert_eq!(process.texts(&lost), ["Hello", "Hello."]);
     assert_eq!(process.run(&lost, "Hello").pop().unwrap()["type"], "agent_end");
     // A stored session does not hide the failure.
-    let elsewhere = process.start(json!({}));
-    process.run(&elsewhere, "Hello");
+    let other = process.start(json!({}));
+    process.run(&other, "Hello");
     let _ = kept;
     let (status, _, stderr) = process.agent.finish();
     assert_eq!(status.code(), Some(1), "{stderr}");

@@ -24,8 +24,8 @@ async fn question_and_result(answer: Value) -> (Value, Value) {
     // A second answer is ignored.
     rpc.link.send(reply).await;
     rpc.until_end(&session).await;
-    let told = events(&rpc.link.seen, &session);
-    let end = told.iter().find(|event| event["type"] == "tool_execution_end").unwrap();
+    let events = events(&rpc.link.seen, &session);
+    let end = events.iter().find(|event| event["type"] == "tool_execution_end").unwrap();
     question["params"].as_object_mut().unwrap().remove("session_id");
     (question["params"].clone(), end["result"].clone())
 }
@@ -73,8 +73,8 @@ async fn approval_and_result(answer: Value) -> (Value, Value) {
     reply.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
     rpc.link.send(reply).await;
     rpc.until_end(&session).await;
-    let told = events(&rpc.link.seen, &session);
-    let end = told.iter().find(|event| event["type"] == "tool_execution_end").unwrap();
+    let events = events(&rpc.link.seen, &session);
+    let end = events.iter().find(|event| event["type"] == "tool_execution_end").unwrap();
     (question["params"].clone(), end["result"].clone())
 }
 

@@ -33,8 +33,8 @@ impl Dialogs for ScriptedDialogs {
 
 #[tokio::test]
 async fn every_row_through_the_client() {
-    every_row::<Opal>(|answers, asked| {
-        Client::builder().dialogs(ScriptedDialogs { answers: answers.clone(), shown: asked })
+    every_row::<Opal>(|answers, shown_dialogs| {
+        Client::builder().dialogs(ScriptedDialogs { answers: answers.clone(), shown: shown_dialogs })
     })
     .await;
 }

@@ -14,9 +14,9 @@ async fn text_thinking_tags_and_usage_have_their_events() {
         "usage": {"input": 120, "output": 8},
     }]}));
     let session = rpc.start(json!({})).await;
-    let told = rpc.run(&session, "go").await;
+    let events = rpc.run(&session, "go").await;
     assert_eq!(
-        types(&told),
+        types(&events),
         [
             "agent_start",
             "message_start",
@@ -30,8 +30,8 @@ async fn text_thinking_tags_and_usage_have_their_events() {
             "agent_end",
         ]
     );
-    assert_eq!(told[5]["message"], "Adding");
-    let usage = &told[9]["usage"];
+    assert_eq!(events[5]["message"], "Adding");
+    let usage = &events[9]["usage"];
     assert_eq!((&usage["prompt_tokens"], &usage["completion_tokens"]), (&json!(120), &json!(8)));
     assert_eq!(usage["total_tokens"], 128);
     let history = rpc.result("session/history", json!({"session_id": session})).await;
@@ -60,8 +60,8 @@ async fn prompts_wait_while_the_agent_is_busy_and_are_applied_together() {
     let id = &question.last().unwrap()["id"];
     rpc.link.send(json!({"jsonrpc": "2.0", "id": id, "result": {"answer": "yes"}})).await;
     rpc.until_end(&session).await;
-    let told = events(&rpc.link.seen[begin..], &session);
-    let shown: Vec<&str> = types(&told).into_iter().filter(|kind| *kind != "usage_update").collect();
+    let events = events(&rpc.link.seen[begin..], &session);
+    let shown: Vec<&str> = types(&events).into_iter().filter(|kind| *kind != "usage_update").collect();
     assert_eq!(
         shown,
         [
@@ -100,8 +100,8 @@ async fn abort_is_the_only_event_and_the_run_is_not_stored() {
         let next = rpc.link.next().await.unwrap();
         assert_eq!(next["params"]["type"], "agent_abort");
     }
-    let told = rpc.run(&session, "Again").await;
-    assert_eq!(told.last().unwrap()["type"], "agent_end");
+    let events = rpc.run(&session, "Again").await;
+    assert_eq!(events.last().unwrap()["type"], "agent_end");
     let history = rpc.result("session/history", json!({"session_id": session})).await;
     let texts: Vec<_> =
         history["messages"].as_array().unwrap().iter().map(|message| &message["content"]).collect();
@@ -113,9 +113,9 @@ async fn a_failure_is_one_event_with_its_reason() {
     let (mut rpc, _place) =
         Rpc::scripted(json!({"responses": [{"error": {"status": 503, "message": "too busy"}}]}));
     let session = rpc.start(json!({})).await;
-    let told = rpc.run(&session, "go").await;
-    assert_eq!(types(&told).iter().filter(|kind| **kind == "agent_end").count(), 0);
-    assert!(told.last().unwrap()["reason"].as_str().unwrap().contains("too busy"), "{told:?}");
+    let events = rpc.run(&session, "go").await;
+    assert_eq!(types(&events).iter().filter(|kind| **kind == "agent_end").count(), 0);
+    assert!(events.last().unwrap()["reason"].as_str().unwrap().contains("too busy"), "{events:?}");
     let state = rpc.result("agent/state", json!({"session_id": session})).await;
     assert_eq!((&state["status"], &state["message_count"]), (&json!("idle"), &json!(1)));
 }
@@ -132,7 +132,7 @@ async fn a_model_without_a_key_fails_its_run_and_not_the_prompt() {
         state["model"],
         json!({"provider": "copilot", "id": "claude-sonnet-4", "thinking_level": "off"})
     );
-    let told = rpc.run(&session, "go").await;
-    assert_eq!(types(&told), ["agent_start", "error"]);
-    assert!(told[1]["reason"].as_str().unwrap().contains("copilot"), "{told:?}");
+    let events = rpc.run(&session, "go").await;
+    assert_eq!(types(&events), ["agent_start", "error"]);
+    assert!(events[1]["reason"].as_str().unwrap().contains("copilot"), "{events:?}");
 }

@@ -31,12 +31,12 @@ async fn files_are_read_and_written_under_opals_names() {
         {"blocks": [{"text": ["done"]}]},
     ]}));
     let session = rpc.start(json!({})).await;
-    let told = rpc.run(&session, "go").await;
+    let events = rpc.run(&session, "go").await;
     assert_eq!(std::fs::read_to_string(place.path().join("a.txt")).unwrap(), "alpha\n");
-    let results = results(&told);
+    let results = results(&events);
     assert!(results.iter().all(|result| result["ok"] == true), "{results:?}");
     assert!(results[1]["output"].as_str().unwrap().contains("alpha"));
-    let start = told.iter().find(|event| event["type"] == "tool_execution_start").unwrap();
+    let start = events.iter().find(|event| event["type"] == "tool_execution_start").unwrap();
     assert_eq!((&start["tool"], &start["meta"]), (&json!("write_file"), &json!("Write a.txt")));
 }
 
@@ -50,10 +50,10 @@ async fn tasks_are_kept_and_listed() {
     ]}));
     let session = rpc.start(json!({})).await;
     assert_eq!(rpc.result("tasks/list", json!({"session_id": session})).await, json!({"tasks": []}));
-    let told = rpc.run(&session, "go").await;
-    let results = results(&told);
+    let events = rpc.run(&session, "go").await;
+    let results = results(&events);
     assert_eq!(results[0]["output"]["counts"], json!({"open": 1, "in_progress": 0, "blocked": 1, "done": 0}));
-    assert_eq!(results[1], &json!({"ok": false, "error": "task 1 would wait for itself, through 2"}));
+    assert_eq!(results[1], &json!({"ok": false, "error": "task 1 would depend on itself, through 2"}));
     let listed = rpc.result("tasks/list", json!({"session_id": session})).await;
     assert_eq!(listed["tasks"][1]["blocked_by"], "1");
     assert_eq!(listed["tasks"][1]["status"], "blocked");
@@ -67,9 +67,12 @@ async fn sub_agent_events_are_wrapped_in_their_call() {
         {"blocks": [{"text": ["It is 3."]}], "usage": {"input": 20, "output": 4}},
     ]}));
     let session = rpc.start(json!({})).await;
-    let told = rpc.run(&session, "go").await;
-    let inner: Vec<&Value> =
-        told.iter().filter(|event| event["type"] == "sub_agent_event").map(|event| &event["inner"]).collect();
+    let events = rpc.run(&session, "go").await;
+    let inner: Vec<&Value> = events
+        .iter()
+        .filter(|event| event["type"] == "sub_agent_event")
+        .map(|event| &event["inner"])
+        .collect();
     let kinds: Vec<_> = inner.iter().map(|inner| inner["type"].as_str().unwrap()).collect();
     assert_eq!(
         kinds,
@@ -77,12 +80,12 @@ async fn sub_agent_events_are_wrapped_in_their_call() {
     );
     assert_eq!((&inner[0]["label"], &inner[0]["tools"]), (&json!("Count"), &json!(["read_file"])));
     assert!(inner.iter().all(|inner| inner.get("session_id").is_none()));
-    let place = |kind: &str| types(&told).iter().position(|told| *told == kind).unwrap();
-    let last = types(&told).iter().rposition(|told| *told == "sub_agent_event").unwrap();
+    let place = |kind: &str| types(&events).iter().position(|other| *other == kind).unwrap();
+    let last = types(&events).iter().rposition(|kind| *kind == "sub_agent_event").unwrap();
     assert!(place("tool_execution_start") < place("sub_agent_event") && last < place("tool_execution_end"));
-    assert_eq!(results(&told)[0], &json!({"ok": true, "output": "child says 3"}));
+    assert_eq!(results(&events)[0], &json!({"ok": true, "output": "child says 3"}));
     // The usage of a child is not part of the parent's.
-    assert_eq!(told.last().unwrap()["usage"]["prompt_tokens"], 25);
+    assert_eq!(events.last().unwrap()["usage"]["prompt_tokens"], 25);
 }
 
 /// Starts an agent with that clock and that answer of its child.
@@ -111,8 +114,8 @@ async fn inactive_sub_agent_is_stopped() {
     }));
     rpc.until_end(&session).await;
     drop(ticking);
-    let told = events(&rpc.link.seen, &session);
-    let error = results(&told)[0]["error"].as_str().unwrap();
+    let events = events(&rpc.link.seen, &session);
+    let error = results(&events)[0]["error"].as_str().unwrap();
     assert!(error.contains("has done nothing for 120 s"), "{error}");
 }
 
@@ -135,9 +138,9 @@ async fn sub_agent_with_a_running_command_is_active() {
     }
     std::fs::write(place.path().join("go"), "").unwrap();
     rpc.until_end(&session).await;
-    let told = events(&rpc.link.seen, &session);
-    let output = results(&told)[0]["output"].as_str().unwrap();
-    assert!(output.contains("child is done"), "{told:#?}");
+    let events = events(&rpc.link.seen, &session);
+    let output = results(&events)[0]["output"].as_str().unwrap();
+    assert!(output.contains("child is done"), "{events:#?}");
 }
 
 #[tokio::test]
@@ -159,11 +162,11 @@ async fn a_skill_is_loaded_once() {
     let session = started["session_id"].as_str().unwrap().to_owned();
     let found = rpc.until("context_discovered").await;
     assert_eq!((&found["files"], &found["session_id"]), (&started["context_files"], &json!(session)));
-    let told = rpc.run(&session, "go").await;
-    let loaded: Vec<_> = told.iter().filter(|event| event["type"] == "skill_loaded").collect();
+    let events = rpc.run(&session, "go").await;
+    let loaded: Vec<_> = events.iter().filter(|event| event["type"] == "skill_loaded").collect();
     assert_eq!(loaded.len(), 1);
     assert_eq!((&loaded[0]["name"], &loaded[0]["description"]), (&json!("greeter"), &json!("Greets")));
-    let results = results(&told);
+    let results = results(&events);
     assert_eq!(
         (&results[0]["ok"], &results[1]["ok"], &results[2]["ok"]),
         (&json!(true), &json!(true), &json!(false))
@@ -184,8 +187,8 @@ async fn tools_are_switched_at_the_start_and_later() {
         rpc.result("opal/config/set", json!({"session_id": session, "tools": ["debug_state", "grep"]})).await;
     assert_eq!(config["tools"]["enabled"], json!(["grep", "debug_state"]));
     assert_eq!(config["tools"]["all"].as_array().unwrap().len(), 10);
-    let told = rpc.run(&session, "go").await;
-    let results = results(&told);
+    let events = rpc.run(&session, "go").await;
+    let results = results(&events);
     assert_eq!((&results[0]["ok"], &results[1]["ok"]), (&json!(false), &json!(true)));
     assert_eq!(results[1]["output"]["session_id"], session.as_str());
     let error = rpc.error("opal/config/set", json!({"session_id": session, "tools": ["nope"]})).await;

@@ -17,7 +17,7 @@ async fn turn(link: &mut Link, text: &str) -> (Vec<Value>, Value) {
 #[tokio::test]
 async fn turn_events_have_an_envelope_and_the_response_follows_the_end() {
     let (mut link, _place) = scripted(json!({"responses": [{"blocks": [{"text": ["Hel", "lo"]}]}]}));
-    let (told, answer) = turn(&mut link, "hi").await;
+    let (events, answer) = turn(&mut link, "hi").await;
     let expected = json!({"type": "response", "command": "prompt", "id": "p", "success": true, "data": {}});
     assert_eq!(answer, expected);
     let order = [
@@ -30,15 +30,15 @@ async fn turn_events_have_an_envelope_and_the_response_follows_the_end() {
         "turn_end",
         "agent_end",
     ];
-    assert_eq!(types(&told), order);
-    let pieces: Vec<_> = told[3..5].iter().map(|event| event["message"]["contents"].clone()).collect();
+    assert_eq!(types(&events), order);
+    let pieces: Vec<_> = events[3..5].iter().map(|event| event["message"]["contents"].clone()).collect();
     let text = |text: &str| json!([{"type": "text", "content": text}]);
     assert_eq!(pieces, [text("Hel"), text("lo")], "an update carries the new piece only");
-    assert_eq!(told[2]["message"]["contents"], json!([]));
-    assert_eq!(told[5]["message"]["contents"], text("Hello"));
-    assert_eq!(told[5]["message"]["stop_reason"], "stop");
-    assert_eq!(told[7]["messages"], json!([told[5]["message"]]));
-    assert!(told[5]["message"]["timestamp"].as_f64().unwrap() > 1e9, "seconds, as a number");
+    assert_eq!(events[2]["message"]["contents"], json!([]));
+    assert_eq!(events[5]["message"]["contents"], text("Hello"));
+    assert_eq!(events[5]["message"]["stop_reason"], "stop");
+    assert_eq!(events[7]["messages"], json!([events[5]["message"]]));
+    assert!(events[5]["message"]["timestamp"].as_f64().unwrap() > 1e9, "seconds, as a number");
 }
 
 #[tokio::test]
@@ -49,10 +49,10 @@ async fn storage_failure_fails_its_prompt() {
     std::fs::write(place.path().join("sessions"), "").unwrap();
     let store = agentese_server::session::Store::at(&place.path().join("sessions"), place.path());
     let mut link = Link::for_dialect::<agentese::operator::Operator>(builder.store(store));
-    let (told, answer) = turn(&mut link, "hi").await;
-    assert_eq!(types(&told).last(), Some(&"agent_end"));
+    let (events, answer) = turn(&mut link, "hi").await;
+    assert_eq!(types(&events).last(), Some(&"agent_end"));
     assert_eq!(answer["success"], false, "{answer}");
-    assert!(answer.to_string().contains("the session is not kept: "), "{answer}");
+    assert!(answer.to_string().contains("the session is not saved: "), "{answer}");
     // The failure is reported once.
     assert_eq!(turn(&mut link, "more").await.1["success"], true);
 }
@@ -63,7 +63,7 @@ async fn the_id_of_a_message_is_that_of_its_entry() {
     let (first, _) = turn(&mut link, "a").await;
     let id = first.last().unwrap()["messages"][0]["id"].clone();
     let ids: Vec<_> = first.iter().map(|event| &event["message"]["id"]).filter(|id| !id.is_null()).collect();
-    assert!(ids.len() >= 4 && ids.iter().all(|told| **told == id), "{ids:?}");
+    assert!(ids.len() >= 4 && ids.iter().all(|other| **other == id), "{ids:?}");
     turn(&mut link, "b").await;
     assert_eq!(link.state().await["message_count"], 4);
     // A fork accepts this entry, and drops the later ones.
@@ -75,9 +75,9 @@ async fn the_id_of_a_message_is_that_of_its_entry() {
 async fn tool_events_have_calls_and_results() {
     let call = json!({"tool": {"id": "c", "name": "bash", "args": {"command": "echo found; exit 3"}}});
     let (mut link, _place) = scripted(json!({"responses": [{"blocks": [call]}, {"text": "done"}]}));
-    let (told, answer) = turn(&mut link, "go").await;
+    let (events, answer) = turn(&mut link, "go").await;
     assert_eq!(answer["success"], true);
-    let of = |kind: &str| told.iter().find(|event| event["type"] == kind).unwrap();
+    let of = |kind: &str| events.iter().find(|event| event["type"] == kind).unwrap();
     assert_eq!(
         of("tool_execution_start")["tool_call"],
         json!({"type": "tool_call", "id": "c", "name": "bash", "args": {"command": "echo found; exit 3"}})
@@ -87,7 +87,7 @@ async fn tool_events_have_calls_and_results() {
     assert!(result["content"].as_str().unwrap().contains("found"));
     assert_eq!(of("turn_end")["tool_results"], json!([result]));
     let roles: Vec<_> =
-        told.last().unwrap()["messages"].as_array().unwrap().iter().map(|m| &m["role"]).collect();
+        events.last().unwrap()["messages"].as_array().unwrap().iter().map(|m| &m["role"]).collect();
     assert_eq!(roles, ["assistant", "tool", "assistant"]);
 }
 
@@ -95,11 +95,11 @@ async fn tool_events_have_calls_and_results() {
 async fn a_turn_that_failed_is_answered_with_its_reason() {
     let (mut link, _place) =
         scripted(json!({"responses": [{"error": {"status": 400, "message": "too bad"}}]}));
-    let (told, answer) = turn(&mut link, "go").await;
+    let (events, answer) = turn(&mut link, "go").await;
     assert_eq!(answer["success"], false);
     assert!(answer["error"].as_str().unwrap().contains("too bad"), "{answer}");
-    assert_eq!(told.last().unwrap()["reason"], "error");
-    let turn_end = told.iter().find(|event| event["type"] == "turn_end").unwrap();
+    assert_eq!(events.last().unwrap()["reason"], "error");
+    let turn_end = events.iter().find(|event| event["type"] == "turn_end").unwrap();
     assert_eq!(turn_end["message"], Value::Null);
     assert_eq!(link.state().await["phase"], "idle");
 }

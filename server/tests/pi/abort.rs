@@ -180,7 +180,7 @@ async fn an_abort_ends_the_tool_and_the_calls_that_wait() {
     let group = rustix::process::Pid::from_raw(pid).unwrap();
     assert!(
         rustix::process::test_kill_process_group(group).is_err(),
-        "the group is gone when the abort is answered"
+        "the group has ended when the abort is answered"
     );
     check_history(&link.messages().await);
     assert_eq!(delivered(&link.run("again").await), ["again"]);
@@ -222,5 +222,5 @@ async fn fm_f26_an_abort_is_answered_while_the_client_does_not_read() {
     link.send(json!({"id": "a", "type": "abort"})).await;
     let frames = link.until("the answer", |frame| frame["id"] == "a").await;
     check_run(&frames);
-    assert!(frames.len() < 1000, "the run went on without a reader: {} frames", frames.len());
+    assert!(frames.len() < 1000, "the run continued without a reader: {} frames", frames.len());
 }

@@ -77,7 +77,7 @@ async fn any_answer_except_yes_rejects_the_call() {
 async fn without_an_answer_the_call_is_refused() {
     let (mut link, place) = link_with_approval(1);
     let question = next_question(&mut link).await;
-    assert_eq!(call_result(&mut link).await, "The call was not approved: nobody answered in time.");
+    assert_eq!(call_result(&mut link).await, "The call was not approved: no answer arrived in time.");
     // A late answer has no effect.
     answer(&mut link, &question, "confirmed", json!(true)).await;
     assert_eq!(link.state().await["isStreaming"], false);
@@ -90,7 +90,10 @@ async fn disconnected_client_rejects_the_call() {
     next_question(&mut link).await;
     let (rest, _) = link.finish().await;
     let end = rest.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
-    assert_eq!(end["result"]["content"][0]["text"], "The call was not approved: nobody can answer any more.");
+    assert_eq!(
+        end["result"]["content"][0]["text"],
+        "The call was not approved: the client has disconnected."
+    );
     assert!(!place.path().join("ran").exists());
 }
 

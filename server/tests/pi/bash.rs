@@ -24,8 +24,8 @@ impl RecordingProvider {
 
     /// Returns the user's texts in the last request.
     fn texts(&self) -> Vec<String> {
-        let heard = self.requests.lock().unwrap();
-        let texts = heard.last().unwrap().messages.iter().filter_map(|message| match &*message {
+        let requests = self.requests.lock().unwrap();
+        let texts = requests.last().unwrap().messages.iter().filter_map(|message| match &*message {
             AgentMessage::User(message) => match &message.content {
                 InputContent::Blocks(blocks) => match &blocks[..] {
                     [InputBlock::Text(block), ..] => Some(block.text.clone()),
@@ -42,8 +42,8 @@ impl RecordingProvider {
 impl RecordingProvider {
     /// Returns the texts of the tools' results in the last request.
     fn results(&self) -> Vec<String> {
-        let heard = self.requests.lock().unwrap();
-        let texts = heard.last().unwrap().messages.iter().filter_map(|message| match &*message {
+        let requests = self.requests.lock().unwrap();
+        let texts = requests.last().unwrap().messages.iter().filter_map(|message| match &*message {
             AgentMessage::ToolResult(result) => match &result.content[..] {
                 [InputBlock::Text(block)] => Some(block.text.clone()),
                 _ => None,
@@ -210,8 +210,8 @@ async fn fm_f46_model_history_after_an_abort_is_complete() {
     link.until("half a call", |frame| frame["assistantMessageEvent"]["type"] == "toolcall_delta").await;
     link.data(json!({"type": "abort"})).await;
     link.run("three").await;
-    let heard = model.requests.lock().unwrap();
-    let messages: Vec<Value> = heard
+    let requests = model.requests.lock().unwrap();
+    let messages: Vec<Value> = requests
         .last()
         .unwrap()
         .messages

@@ -124,59 +124,59 @@ fn engine(
     }
     let mut options = builder.tools(tools).build_engine_options().0;
     options.profile = BehaviorProfile { call_order: calls, ..BehaviorProfile::PI };
-    let diary = Arc::new(EventLog::default());
-    (Engine::new(options, diary.clone()), diary, meeting, place)
+    let log = Arc::new(EventLog::default());
+    (Engine::new(options, log.clone()), log, meeting, place)
 }
 
 #[tokio::test]
 async fn shared_calls_run_concurrently_with_results_in_order() {
     let blocks =
         vec![call("a", "meet"), call("b", "meet"), call("c", "meet"), call("d", "alone"), call("e", "alone")];
-    let (engine, diary, _, _place) = engine(CallOrder::SharedInParallel, blocks);
+    let (engine, log, _, _place) = engine(CallOrder::SharedInParallel, blocks);
     engine.accept_prompt(UserInput::text("go"), None).unwrap().start();
     soon("the run", engine.wait_until_idle()).await;
     let expected = "+a +b +c -a =a -b =b -c =c +d -d =d +e -e =e";
-    assert_eq!(diary.read().join(" "), expected);
+    assert_eq!(log.read().join(" "), expected);
 }
 
 #[tokio::test]
 async fn calls_run_concurrently_for_any_tool_with_calls_together() {
     let blocks = vec![call("a", "joins"), call("b", "meet"), call("c", "joins")];
-    let (engine, diary, _, _place) = engine(CallOrder::AllInParallel, blocks);
+    let (engine, log, _, _place) = engine(CallOrder::AllInParallel, blocks);
     engine.accept_prompt(UserInput::text("go"), None).unwrap().start();
     soon("the run", engine.wait_until_idle()).await;
-    assert_eq!(diary.read().join(" "), "+a +b +c -a =a -b =b -c =c");
+    assert_eq!(log.read().join(" "), "+a +b +c -a =a -b =b -c =c");
 }
 
 #[tokio::test]
 async fn calls_run_sequentially_with_calls_one_by_one() {
-    let (engine, diary, _, _place) =
+    let (engine, log, _, _place) =
         engine(CallOrder::Sequential, vec![call("a", "alone"), call("b", "alone")]);
     engine.accept_prompt(UserInput::text("go"), None).unwrap().start();
     soon("the run", engine.wait_until_idle()).await;
-    assert_eq!(diary.read().join(" "), "+a -a =a +b -b =b");
+    assert_eq!(log.read().join(" "), "+a -a =a +b -b =b");
 }
 
 #[tokio::test]
 async fn interrupting_steering_stops_concurrent_calls() {
     let blocks = vec![call("a", "ends"), call("b", "stays"), call("c", "alone")];
-    let (engine, diary, meeting, _place) = engine(CallOrder::SharedInParallel, blocks);
+    let (engine, log, meeting, _place) = engine(CallOrder::SharedInParallel, blocks);
     engine.accept_prompt(UserInput::text("go"), None).unwrap().start();
-    let begun = async {
-        while diary.read().len() < 2 {
-            diary.1.notified().await;
+    let started = async {
+        while log.read().len() < 2 {
+            log.1.notified().await;
         }
     };
-    soon("the calls to begin", begun).await;
+    soon("the calls to begin", started).await;
     engine.steer(UserInput::text("stop")).unwrap();
     meeting.started.notify_one();
     soon("the run", engine.wait_until_idle()).await;
-    assert_eq!(diary.read().join(" "), "+a +b -a =a -b! =b +c -c! =c");
+    assert_eq!(log.read().join(" "), "+a +b -a =a -b! =b +c -c! =c");
 }
 
 #[tokio::test]
 async fn steering_that_waits_lets_all_calls_run() {
-    let (engine, diary, meeting, _place) =
+    let (engine, log, meeting, _place) =
         engine(CallOrder::SharedInParallel, vec![call("a", "ends"), call("b", "alone")]);
     engine.set_interrupt_mode(InterruptMode::Wait);
     assert_eq!(engine.status().interrupt_mode, InterruptMode::Wait);
@@ -184,20 +184,20 @@ async fn steering_that_waits_lets_all_calls_run() {
     engine.steer(UserInput::text("later")).unwrap();
     meeting.started.notify_one();
     soon("the run", engine.wait_until_idle()).await;
-    assert_eq!(diary.read().join(" "), "+a -a =a +b -b =b");
+    assert_eq!(log.read().join(" "), "+a -a =a +b -b =b");
 }
 
 #[tokio::test]
 async fn abort_stops_all_concurrent_calls() {
-    let (engine, diary, _, _place) =
+    let (engine, log, _, _place) =
         engine(CallOrder::SharedInParallel, vec![call("a", "stays"), call("b", "stays")]);
     engine.accept_prompt(UserInput::text("go"), None).unwrap().start();
-    let begun = async {
-        while diary.read().len() < 2 {
-            diary.1.notified().await;
+    let started = async {
+        while log.read().len() < 2 {
+            log.1.notified().await;
         }
     };
-    soon("the calls to begin", begun).await;
+    soon("the calls to begin", started).await;
     soon("the abort", engine.abort()).await;
-    assert_eq!(diary.read().join(" "), "+a +b -a =a -b =b");
+    assert_eq!(log.read().join(" "), "+a +b -a =a -b =b");
 }

@@ -124,8 +124,8 @@ async fn empty_prompt_reaches_the_model_as_a_notice() {
         link.send(json!({"id": "e", "type": "prompt", "message": ""})).await;
         link.until_event("agent_end").await;
         let messages = link.messages().await;
-        let [.., said, answer] = &messages[..] else { panic!("{revision} {messages:?}") };
-        assert_eq!(said["content"], json!([{"type": "text", "text": ""}]), "{revision}");
+        let [.., message, answer] = &messages[..] else { panic!("{revision} {messages:?}") };
+        assert_eq!(message["content"], json!([{"type": "text", "text": ""}]), "{revision}");
         assert_eq!(answer["content"][0]["text"], "you said nothing", "{revision}");
     }
 }

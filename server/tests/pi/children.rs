@@ -58,12 +58,12 @@ impl Tool for DelegateTool {
                 resumes: false,
                 on_step: None,
             };
-            let said = match context.subagents.as_ref().unwrap().start(order).await {
+            let answer = match context.subagents.as_ref().unwrap().start(order).await {
                 Ok(child) => child.prompt("do it").await,
                 Err(error) => Err(error),
             };
-            self.answers.lock().unwrap().push(said.clone());
-            match said {
+            self.answers.lock().unwrap().push(answer.clone());
+            match answer {
                 Ok(answer) => ToolOutput::text(answer.text),
                 Err(error) => ToolOutput::error(error.to_string()),
             }
@@ -123,12 +123,12 @@ async fn a_child_has_its_own_conversation_and_its_use_counts() {
     let place = tempfile::tempdir().unwrap();
     tool.history = Some(place.path().join("0-First.jsonl"));
     let (options, _place) = options(script, &tool);
-    let (diary, ledger) = (Arc::new(EventLog::default()), options.usage_tracker.clone());
-    let engine = Engine::new(options, diary.clone());
+    let (log, usage_tracker) = (Arc::new(EventLog::default()), options.usage_tracker.clone());
+    let engine = Engine::new(options, log.clone());
     run(&engine).await;
-    assert_eq!(diary.read(), ["run", "0-First helper", "child", "/child", "/run"]);
-    let heard = tool.answers.lock().unwrap().clone();
-    let answer = heard[0].as_ref().unwrap();
+    assert_eq!(log.read(), ["run", "0-First helper", "child", "/child", "/run"]);
+    let answers = tool.answers.lock().unwrap().clone();
+    let answer = answers[0].as_ref().unwrap();
     assert_eq!(
         (answer.text.as_str(), answer.stop, answer.messages.len()),
         ("child's answer", StopReason::Stop, 2)
@@ -136,7 +136,7 @@ async fn a_child_has_its_own_conversation_and_its_use_counts() {
     assert_eq!(engine.messages().len(), 4, "prompt, call, result, answer");
     let history = std::fs::read_to_string(place.path().join("0-First.jsonl")).unwrap();
     assert!(history.contains("child's answer") && history.contains("do it"));
-    let spent = ledger.usage();
+    let spent = usage_tracker.usage();
     assert_eq!((spent.requests, spent.tool_calls, spent.children), (3, 1, 1));
     assert!(spent.tokens > 0);
 }
@@ -149,9 +149,9 @@ async fn fm_f93_depth_and_number_of_the_agents_own_children_are_bounded() {
     let (mut options, _place) = options(script, &tool);
     options.subagent_limits = SubagentLimits::new(1, 64);
     run(&Engine::new(options, Arc::new(EventLog::default()))).await;
-    let heard = tool.answers.lock().unwrap().clone();
-    assert_eq!(heard[0], Err(SubagentError::TooDeep(1)));
-    assert_eq!(heard[1].as_ref().unwrap().text, "ok");
+    let answers = tool.answers.lock().unwrap().clone();
+    assert_eq!(answers[0], Err(SubagentError::TooDeep(1)));
+    assert_eq!(answers[1].as_ref().unwrap().text, "ok");
 
     let tool = DelegateTool::default();
     let (mut options, _place) =
@@ -166,17 +166,17 @@ async fn fm_f45_fm_f93_an_abort_reaches_a_child() {
     let tool = DelegateTool { tools: Some(ToolSet::none()), ..DelegateTool::default() };
     let script = json!({"responses": [delegation(), {"hang_after": 0}], "default": {"text": "ok"}});
     let (options, _place) = options(script, &tool);
-    let diary = Arc::new(EventLog::default());
-    let engine = Engine::new(options, diary.clone());
+    let log = Arc::new(EventLog::default());
+    let engine = Engine::new(options, log.clone());
     engine.accept_prompt(UserInput::text("go"), None).unwrap().start();
-    let begun = async {
-        while !diary.read().contains(&"child".to_owned()) {
+    let started = async {
+        while !log.read().contains(&"child".to_owned()) {
             tokio::task::yield_now().await;
         }
     };
-    soon("the child to begin", begun).await;
+    soon("the child to begin", started).await;
     soon("the abort", engine.abort()).await;
-    assert_eq!(diary.read(), ["run", "0-First helper", "child", "/child", "/run"]);
+    assert_eq!(log.read(), ["run", "0-First helper", "child", "/child", "/run"]);
     assert_eq!(tool.answers.lock().unwrap()[0].as_ref().unwrap().stop, StopReason::Aborted);
 }
 
@@ -228,10 +228,10 @@ async fn policy_continues_runs_until_its_limit() {
     let (builder, _place) = builder(json!({"responses": [], "default": {"text": "ok"}}));
     let mut options = builder.build_engine_options().0;
     options.post_run_policies.push(Arc::new(ReminderPolicy(AtomicUsize::new(0))));
-    let diary = Arc::new(EventLog::default());
-    let engine = Engine::new(options, diary.clone());
+    let log = Arc::new(EventLog::default());
+    let engine = Engine::new(options, log.clone());
     run(&engine).await;
-    assert_eq!(diary.read(), ["run", "/run", "reminder 1", "run", "/run", "reminder 2", "run", "/run"]);
+    assert_eq!(log.read(), ["run", "/run", "reminder 1", "run", "/run", "reminder 2", "run", "/run"]);
     assert_eq!(engine.messages().len(), 6);
     assert!(engine.is_idle());
 }
@@ -252,10 +252,10 @@ async fn hook_stops_an_answer_and_policy_repeats_the_request() {
     let mut options = builder.build_engine_options().0;
     options.hooks.push(Arc::new(StopHook));
     options.post_run_policies.push(Arc::new(ReminderPolicy(AtomicUsize::new(1))));
-    let diary = Arc::new(EventLog::default());
-    let engine = Engine::new(options, diary.clone());
+    let log = Arc::new(EventLog::default());
+    let engine = Engine::new(options, log.clone());
     run(&engine).await;
-    assert_eq!(diary.read(), ["run", "/run", "reminder 2", "run", "/run"]);
+    assert_eq!(log.read(), ["run", "/run", "reminder 2", "run", "/run"]);
     let messages: Vec<Value> =
         engine.messages().iter().map(|message| serde_json::to_value(&**message).unwrap()).collect();
     let text = Value::from(messages.clone()).to_string();
@@ -284,7 +284,7 @@ async fn fm_f93_a_child_with_tools_of_its_own_is_given_none_by_hooks() {
     let (mut options, _place) = options(script, &tool);
     options.hooks.push(Arc::new(ToolHook(brought.clone())));
     run(&Engine::new(options, Arc::new(EventLog::default()))).await;
-    assert!(brought.answers.lock().unwrap().is_empty(), "the child was not told of the tool");
+    assert!(brought.answers.lock().unwrap().is_empty(), "the child did not receive the tool");
     assert_eq!(tool.answers.lock().unwrap().len(), 1);
 }
 
@@ -304,8 +304,8 @@ async fn limits_apply_to_children_of_a_tool() {
         options.usage_tracker = Arc::new(UsageTracker::with_limits(BudgetLimits::default(), limits));
         let engine = Engine::new(options, Arc::new(EventLog::default()));
         run(&engine).await;
-        let heard = tool.answers.lock().unwrap().clone();
-        let answer = heard[0].as_ref().unwrap();
+        let answers = tool.answers.lock().unwrap().clone();
+        let answer = answers[0].as_ref().unwrap();
         assert_eq!(answer.stop, StopReason::Error);
         assert!(answer.error.as_ref().unwrap().contains(reason), "{answer:?}");
         // The run that started the child continues.

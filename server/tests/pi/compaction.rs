@@ -230,14 +230,14 @@ async fn fm_f67_an_overflow_after_a_retried_529_is_compacted() {
         } else {
             link.until_event("auto_retry_end").await;
         }
-        let told: Vec<_> = outline(&link.seen[seen..])
+        let events: Vec<_> = outline(&link.seen[seen..])
             .into_iter()
             .filter(|line| line.starts_with("auto_") || line == "agent_end")
             .collect();
         let failed =
             ["agent_end", "auto_retry_start", "agent_end", "auto_compaction_start", "auto_compaction_end"];
         let rest: &[&str] = if ending { &["auto_retry_end", "agent_end"] } else { &["auto_retry_end"] };
-        assert_eq!(told, [&failed[..], rest].concat());
+        assert_eq!(events, [&failed[..], rest].concat());
         let end = link.seen.iter().rfind(|frame| frame["type"] == "auto_retry_end").unwrap();
         assert_eq!((&end["success"], &end["attempt"]), (&json!(ending), &json!(1)));
         assert_eq!(link.state().await["isStreaming"], false);
@@ -264,12 +264,12 @@ async fn a_refusal_without_a_known_reason_is_an_overflow_only_if_the_conversatio
             if compacts {
                 link.until_event("agent_end").await;
             }
-            let told = outline(&link.seen);
+            let events = outline(&link.seen);
             let started = link.seen.iter().find(|frame| frame["type"] == "auto_compaction_start");
             assert_eq!(
                 started.map(|frame| &frame["reason"]),
                 compacts.then_some(&json!("overflow")),
-                "{told:?}"
+                "{events:?}"
             );
             let messages = link.messages().await;
             let stop = &messages.last().unwrap()["stopReason"];

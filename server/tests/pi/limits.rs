@@ -67,9 +67,9 @@ fn turns(frames: &[Value]) -> usize {
 
 /// Checks that a model accepts the history, and that another prompt is answered.
 async fn check_next_prompt(link: &mut Link) {
-    let told: Vec<_> =
+    let history: Vec<_> =
         link.messages().await.into_iter().filter(|message| message["role"] != "system").collect();
-    check_history(&told);
+    check_history(&history);
     let frames = run(link, "again").await;
     let answer = messages(&frames).pop().unwrap();
     assert_eq!(answer["content"][0]["text"], "fine", "{answer}");

@@ -51,7 +51,7 @@ async fn session_of_pi_1_5_is_shown_like_in_pi() {
     assert_eq!(state["messageCount"], roles.len());
     let written = lines(&fixture());
     let summary = written.iter().find(|line| line["type"] == "compaction").unwrap();
-    assert_eq!(messages[0], summary["systemMessage"], "it is told again");
+    assert_eq!(messages[0], summary["systemMessage"], "the summary repeats it");
     // Other text replaces the removed text; the rest is unchanged.
     let mut result = written.iter().find(|line| line["id"] == "10000007").unwrap()["message"].clone();
     result["content"] = json!([{"type": "text", "text": "(a number that is nobody's business)"}]);
@@ -102,8 +102,8 @@ async fn continued_session_of_pi_1_5_keeps_every_byte() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let said: Vec<_> = added.iter().map(|line| line["message"]["role"].as_str().unwrap_or("none")).collect();
-    assert_eq!(said, ["user", "assistant"], "{added:?}");
+    let roles: Vec<_> = added.iter().map(|line| line["message"]["role"].as_str().unwrap_or("none")).collect();
+    assert_eq!(roles, ["user", "assistant"], "{added:?}");
     assert_eq!((&added[0]["parentId"], &added[1]["parentId"]), (&json!("10000018"), &added[0]["id"]));
 }
 
@@ -111,18 +111,18 @@ async fn continued_session_of_pi_1_5_keeps_every_byte() {
 /// the previous summary did not.
 #[tokio::test]
 async fn summary_repeats_the_last_system_message() {
-    for says_again in [true, false] {
+    for repeats in [true, false] {
         let (builder, place) = builder(json!({"responses": [], "default": {"text": "It is shut."}}));
         let mut link = Link::for_revision::<Pi>("pi@1.5", builder);
         let file = place.path().join("made-up.jsonl");
         let mut written = lines(&fixture());
         let summary = written.iter_mut().find(|line| line["type"] == "compaction").unwrap();
-        if !says_again {
+        if !repeats {
             summary.as_object_mut().unwrap().remove("systemMessage");
         }
-        let told =
+        let system_message =
             |sections: Value| json!({"role": "system", "content": "", "sections": sections, "timestamp": 1});
-        let patch = told(json!({"rules": "Shut the gate.", "preamble": "You look after a gate."}));
+        let patch = system_message(json!({"rules": "Shut the gate.", "preamble": "You look after a gate."}));
         written.push(json!({"type": "message", "id": "10000019", "parentId": "10000018",
             "timestamp": "2026-11-01T09:00:00.000Z", "message": patch}));
         let text: String = written.iter().map(|line| format!("{line}\n")).collect();
@@ -138,7 +138,7 @@ async fn summary_repeats_the_last_system_message() {
         let first = link.messages().await[0].clone();
         let sections =
             json!({"preamble": "You look after a gate.", "cwd": "/garden", "rules": "Shut the gate."});
-        assert_eq!((&first["sections"], &first["toolsAdded"]), (&sections, &tools), "{says_again}");
+        assert_eq!((&first["sections"], &first["toolsAdded"]), (&sections, &tools), "{repeats}");
         let (_, _) = link.finish().await;
         let last = lines(&file).pop().unwrap();
         assert_eq!((&last["type"], &last["systemMessage"]), (&json!("compaction"), &first));

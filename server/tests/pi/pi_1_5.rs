@@ -54,12 +54,12 @@ async fn summary_retry_is_reported() {
     let before = link.seen.len();
     let result = link.data(json!({"type": "compact"})).await;
     assert_eq!(result["summary"], "the summary");
-    let told = |from: usize, seen: &[Value]| -> Vec<Value> {
+    let retry_events = |from: usize, seen: &[Value]| -> Vec<Value> {
         let about = |frame: &&Value| frame["type"].as_str().unwrap().starts_with("summarization_retry");
         seen[from..].iter().filter(about).cloned().collect()
     };
     let planned = |attempt: u64| {
-        let retries = told(before, &link.seen);
+        let retries = retry_events(before, &link.seen);
         let planned = retries.iter().filter(|frame| frame["type"] == "summarization_retry_scheduled");
         planned.clone().nth(attempt as usize - 1).unwrap().clone()
     };
@@ -69,10 +69,10 @@ async fn summary_retry_is_reported() {
         assert_eq!(frame["delayMs"], 2000 << (attempt - 1), "{frame}");
         assert!(frame["errorMessage"].as_str().unwrap().contains("Internal"), "{frame}");
     }
-    let kinds: Vec<_> = told(before, &link.seen).iter().map(|frame| frame["type"].clone()).collect();
+    let kinds: Vec<_> = retry_events(before, &link.seen).iter().map(|frame| frame["type"].clone()).collect();
     let pair = ["summarization_retry_scheduled", "summarization_retry_attempt_start"];
     assert_eq!(kinds, [&pair[..], &pair[..], &["summarization_retry_finished"]].concat());
-    let again = told(before, &link.seen)[1].clone();
+    let again = retry_events(before, &link.seen)[1].clone();
     assert_eq!((&again["source"], &again["reason"]), (&json!("compaction"), &json!("manual")));
 }
 

@@ -50,8 +50,8 @@ async fn a_refusal_that_names_a_broken_connection_is_tried_again_since_pi_1_6() 
             let script = json!({"responses": [refusal(text)], "default": {"text": "after"}});
             let (mut link, _place) = link(dialect, script);
             let frames = run(&mut link, dialect).await;
-            let told = frames.iter().filter(|frame| frame["type"] == "auto_retry_start").count();
-            assert_eq!(told, retries, "{dialect}: {text}");
+            let retry_count = frames.iter().filter(|frame| frame["type"] == "auto_retry_start").count();
+            assert_eq!(retry_count, retries, "{dialect}: {text}");
         }
     }
 }

@@ -44,7 +44,7 @@ impl FakeRemoteAgent {
     }
 
     fn emit(&self, events: impl IntoIterator<Item = RemoteEvent>) {
-        events.into_iter().for_each(|deed| self.event_sender.send(deed).unwrap());
+        events.into_iter().for_each(|event| self.event_sender.send(event).unwrap());
     }
 
     fn calls(&self) -> Vec<String> {
@@ -56,7 +56,7 @@ impl RemoteAgent for FakeRemoteAgent {
     fn next_event(&self) -> BoxFuture<'_, RemoteEvent> {
         async move {
             match self.events.lock().await.recv().await {
-                Some(deed) => deed,
+                Some(event) => event,
                 None => std::future::pending().await,
             }
         }
@@ -67,18 +67,18 @@ impl RemoteAgent for FakeRemoteAgent {
         &'a self,
         text: &'a str,
         images: &'a [ImageContent],
-        manner: Delivery,
+        delivery: Delivery,
     ) -> BoxFuture<'a, Result<(), RemoteError>> {
         async move {
-            self.record(format!("{text} {manner:?} {}", images.len()));
+            self.record(format!("{text} {delivery:?} {}", images.len()));
             if let Some(reason) = self.rejection.lock().unwrap().clone() {
                 return Err(reason);
             }
-            let deeds = {
+            let events = {
                 let mut plan = self.planned_events.lock().unwrap();
                 if plan.is_empty() { Vec::new() } else { plan.remove(0) }
             };
-            self.emit(deeds);
+            self.emit(events);
             // Events that precede the client's response are sent after it.
             tokio::task::yield_now().await;
             Ok(())
@@ -89,8 +89,8 @@ impl RemoteAgent for FakeRemoteAgent {
     fn abort(&self) -> BoxFuture<'_, ()> {
         async move {
             self.record("abort");
-            let deeds = std::mem::take(&mut *self.abort_events.lock().unwrap());
-            self.emit(deeds);
+            let events = std::mem::take(&mut *self.abort_events.lock().unwrap());
+            self.emit(events);
         }
         .boxed()
     }
@@ -134,13 +134,13 @@ fn served_pair(plan: Vec<Vec<RemoteEvent>>) -> (Link, Arc<FakeRemoteAgent>, temp
 
 /// Builds an agent with the remote agent behind it.
 fn builder_with_remote(plan: Vec<Vec<RemoteEvent>>) -> (Builder, Arc<FakeRemoteAgent>, tempfile::TempDir) {
-    let (doing, deeds) = unbounded_channel();
+    let (event_sender, event_receiver) = unbounded_channel();
     let other = Arc::new(FakeRemoteAgent {
-        events: tokio::sync::Mutex::new(deeds),
+        events: tokio::sync::Mutex::new(event_receiver),
         calls: Mutex::default(),
         planned_events: Mutex::new(plan),
         abort_events: Mutex::default(),
-        event_sender: doing,
+        event_sender,
         rejection: Mutex::default(),
         history: Mutex::default(),
     });
@@ -192,7 +192,7 @@ fn call() -> ToolCall {
 }
 
 fn tool_call_events() -> Vec<RemoteEvent> {
-    let mut deeds = vec![
+    let mut events = vec![
         RemoteEvent::AnswerUpdated(StreamEvent::ToolCallStart {
             id: "c1".to_owned(),
             name: "their_tool".to_owned(),
@@ -203,8 +203,8 @@ fn tool_call_events() -> Vec<RemoteEvent> {
         RemoteEvent::ToolStarted(call()),
     ];
     let content = vec![ToolContent::Text("half".to_owned())];
-    deeds.push(RemoteEvent::ToolUpdated("c1".to_owned(), ToolUpdate { content, details: None }));
-    deeds
+    events.push(RemoteEvent::ToolUpdated("c1".to_owned(), ToolUpdate { content, details: None }));
+    events
 }
 
 fn kinds(frames: &[Value]) -> Vec<&str> {
@@ -217,11 +217,11 @@ fn roles(messages: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn remote_run_is_reported_like_a_local_run() {
-    let mut deeds = vec![user_event("hello")];
-    deeds.extend(tool_call_events());
-    deeds.push(RemoteEvent::ToolEnded("c1".to_owned(), ToolOutput::text("whole")));
-    deeds.extend(answer_events("done"));
-    let (mut link, other, _place) = served_pair(vec![run_events(deeds)]);
+    let mut events = vec![user_event("hello")];
+    events.extend(tool_call_events());
+    events.push(RemoteEvent::ToolEnded("c1".to_owned(), ToolOutput::text("whole")));
+    events.extend(answer_events("done"));
+    let (mut link, other, _place) = served_pair(vec![run_events(events)]);
     let events = link.run("hello").await;
     assert_eq!(
         kinds(&events),
@@ -290,9 +290,9 @@ async fn steering_is_queued_until_the_remote_agent_delivers_it() {
     link.send(json!({"id": "s", "type": "steer", "message": "stop that"})).await;
     let events = link.until_event("agent_end").await;
     assert_eq!(events[0]["id"], "s");
-    let said = events.iter().filter(|event| event["type"] == "message_start");
-    let said: Vec<_> = said.map(|event| event["message"]["role"].as_str().unwrap()).collect();
-    assert_eq!(said, ["toolResult", "user", "assistant"]);
+    let roles = events.iter().filter(|event| event["type"] == "message_start");
+    let roles: Vec<_> = roles.map(|event| event["message"]["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["toolResult", "user", "assistant"]);
     assert_eq!(link.data(json!({"type": "get_state"})).await["pendingMessageCount"], 0);
     assert_eq!(other.calls()[1], format!("stop that {:?} 0", Delivery::Queue(InputQueue::Steer)));
 }
@@ -338,7 +338,7 @@ async fn remote_retries_and_compactions_are_reported() {
         failed.error_message = Some("overloaded".to_owned());
         failed
     };
-    let mut deeds = vec![
+    let mut events = vec![
         RemoteEvent::RunStarted,
         RemoteEvent::AnswerEnded(Box::new(failed)),
         RemoteEvent::RunEnded { will_retry: true },
@@ -350,24 +350,24 @@ async fn remote_retries_and_compactions_are_reported() {
         },
         RemoteEvent::RunStarted,
     ];
-    deeds.extend(answer_events("at last"));
-    deeds.push(RemoteEvent::RetryEnded { success: true, attempt: 1, error: None });
-    deeds.push(RemoteEvent::RunEnded { will_retry: false });
-    deeds.push(RemoteEvent::CompactionStarted(agentese::types::CompactionReason::Threshold));
+    events.extend(answer_events("at last"));
+    events.push(RemoteEvent::RetryEnded { success: true, attempt: 1, error: None });
+    events.push(RemoteEvent::RunEnded { will_retry: false });
+    events.push(RemoteEvent::CompactionStarted(agentese::types::CompactionReason::Threshold));
     let result = agentese::types::CompactionResult::new("so far", "theirs", 12);
-    deeds.push(RemoteEvent::CompactionEnded {
+    events.push(RemoteEvent::CompactionEnded {
         result: Some(RemoteCompaction { result, kept_messages: 1 }),
         aborted: false,
         will_retry: false,
         error: None,
     });
-    deeds.push(RemoteEvent::Settled { aborted: false });
-    let (mut link, _, _place) = served_pair(vec![deeds]);
+    events.push(RemoteEvent::Settled { aborted: false });
+    let (mut link, _, _place) = served_pair(vec![events]);
     link.send(json!({"type": "prompt", "message": "hello"})).await;
     let frames = link.until_event("auto_compaction_end").await;
-    let told = kinds(&frames);
+    let event_types = kinds(&frames);
     for kind in ["auto_retry_start", "auto_retry_end", "auto_compaction_start"] {
-        assert!(told.contains(&kind), "{told:?}");
+        assert!(event_types.contains(&kind), "{event_types:?}");
     }
     let messages = link.data(json!({"type": "get_messages"})).await;
     assert_eq!(roles(&messages["messages"]), ["compactionSummary", "assistant"]);

@@ -72,14 +72,14 @@ async fn pi_1_5_reports_queues_names_and_command_output() {
     link.data(json!({"type": "set_session_name", "name": " work "})).await;
     link.send(json!({"id": "b", "type": "bash", "command": "printf one", "excludeFromContext": true})).await;
     link.answer("b").await;
-    let told = |kind: &str| -> Vec<Value> {
+    let events_of = |kind: &str| -> Vec<Value> {
         link.seen.iter().filter(|frame| frame["type"] == kind).cloned().collect()
     };
     let update = |steering: Value| json!({"type": "queue_update", "steering": steering, "followUp": []});
-    assert_eq!(told("queue_update"), [update(json!(["now"])), update(json!([]))]);
-    assert_eq!(told("session_info_changed"), [json!({"type": "session_info_changed", "name": "work"})]);
+    assert_eq!(events_of("queue_update"), [update(json!(["now"])), update(json!([]))]);
+    assert_eq!(events_of("session_info_changed"), [json!({"type": "session_info_changed", "name": "work"})]);
     let shown = json!({"type": "bash_execution_update", "id": "b", "delta": "one"});
-    assert_eq!(told("bash_execution_update"), [shown]);
+    assert_eq!(events_of("bash_execution_update"), [shown]);
     let messages = link.messages().await;
     assert_eq!(messages[0]["excludeFromContext"], true, "{messages:?}");
 }
@@ -127,9 +127,10 @@ async fn pi_1_5_conversation_starts_with_the_system_message() {
     );
     link.send(json!({"type": "prompt", "message": "the first question"})).await;
     let frames = link.until_event("agent_settled").await;
-    let told: Vec<_> = frames.iter().filter(|frame| frame["message"]["role"] == "system").collect();
-    assert_eq!(told.len(), 2, "it begins and ends: {told:?}");
-    let message = &told[1]["message"];
+    let system_messages: Vec<_> =
+        frames.iter().filter(|frame| frame["message"]["role"] == "system").collect();
+    assert_eq!(system_messages.len(), 2, "it begins and ends: {system_messages:?}");
+    let message = &system_messages[1]["message"];
     let sections = message["sections"].as_object().unwrap();
     assert!(sections["cwd"].as_str().unwrap().contains("Working directory: "), "{sections:?}");
     assert!(sections["tools"].as_str().unwrap().contains("- bash: "), "{sections:?}");
@@ -169,7 +170,7 @@ async fn pi_1_5_conversation_starts_with_the_system_message() {
     link.send(json!({"type": "prompt", "message": "the third"})).await;
     link.until_event("agent_settled").await;
     let again = link.seen.iter().filter(|frame| frame["message"]["role"] == "system").count();
-    assert_eq!(again, 2, "it is told once");
+    assert_eq!(again, 2, "it is sent once");
 }
 
 #[tokio::test]
@@ -256,9 +257,10 @@ async fn pi_1_5_reports_the_removal_of_a_failed_answer() {
     let target = entries["entries"].as_array().unwrap().iter().find(target).unwrap();
     assert_eq!(target["message"]["stopReason"], "error");
     // The answer has no content, so its first event already contains its end.
-    let begun = |frame: &&Value| frame["type"] == "message_start" && frame["message"]["role"] == "assistant";
-    let begun = &frames.iter().find(begun).unwrap()["message"];
-    assert!(begun["stopReason"] == "error" && begun["durationMs"].is_number(), "{begun}");
+    let is_start =
+        |frame: &&Value| frame["type"] == "message_start" && frame["message"]["role"] == "assistant";
+    let start = &frames.iter().find(is_start).unwrap()["message"];
+    assert!(start["stopReason"] == "error" && start["durationMs"].is_number(), "{start}");
     let kept = link.data(json!({"type": "get_messages"})).await;
     assert_eq!(roles(&kept["messages"]), ["system", "user", "assistant"]);
 }
@@ -271,10 +273,11 @@ async fn pi_1_5_aborted_answer_starts_with_its_stop_reason() {
     link.until_event("tool_execution_start").await;
     link.send(json!({"type": "abort"})).await;
     let frames = link.until_event("agent_settled").await;
-    let begun = |frame: &&Value| frame["type"] == "message_start" && frame["message"]["role"] == "assistant";
-    let begun = &frames.iter().find(begun).unwrap()["message"];
-    assert!(begun["stopReason"] == "aborted" && begun["durationMs"].is_number(), "{begun}");
-    assert!(begun["errorMessage"].is_string() && begun["thinkingLevel"].is_string(), "{begun}");
+    let is_start =
+        |frame: &&Value| frame["type"] == "message_start" && frame["message"]["role"] == "assistant";
+    let start = &frames.iter().find(is_start).unwrap()["message"];
+    assert!(start["stopReason"] == "aborted" && start["durationMs"].is_number(), "{start}");
+    assert!(start["errorMessage"].is_string() && start["thinkingLevel"].is_string(), "{start}");
 }
 
 #[tokio::test]

@@ -150,7 +150,7 @@ async fn fork_keeps_settings_and_records_those_that_differ_from_its_path() {
     let last = |path: &Path| entries(path).pop().unwrap();
     let points = link.data(json!({"type": "get_fork_messages"})).await["messages"].clone();
     link.data(json!({"type": "fork", "entryId": points[1]["entryId"]})).await;
-    assert_eq!(last(&file(&mut link).await)["type"], "message", "there is nothing to say");
+    assert_eq!(last(&file(&mut link).await)["type"], "message", "there is nothing to record");
     link.data(json!({"type": "set_thinking_level", "level": "low"})).await;
     link.data(json!({"type": "fork", "entryId": points[0]["entryId"]})).await;
     assert_eq!(link.state().await["thinkingLevel"], "low");

@@ -63,8 +63,8 @@ async fn busy_conversation() -> (ConversationService, Arc<EventLog>, tempfile::T
     let script = json!({"responses": [{"hang_after": 0}], "default": {"text": "ok"}});
     let (builder, place) = builder(script);
     let (options, session) = builder.build_engine_options();
-    let diary = Arc::new(EventLog::default());
-    let parts = AgentComponents {
+    let log = Arc::new(EventLog::default());
+    let components = AgentComponents {
         options,
         session,
         extensions: Default::default(),
@@ -75,17 +75,17 @@ async fn busy_conversation() -> (ConversationService, Arc<EventLog>, tempfile::T
         components_factory: None,
         remote_agents: None,
     };
-    let desk = ConversationService::new(parts, diary.clone(), CancellationToken::new());
-    desk.connect(Arc::new(NullUi));
-    let taken = desk.prompt(request("go"), detached_context()).await.unwrap();
-    assert!(matches!(taken, PromptOutcome::Run(_)));
-    let begun = async {
-        while diary.read().is_empty() {
+    let conversation = ConversationService::new(components, log.clone(), CancellationToken::new());
+    conversation.connect(Arc::new(NullUi));
+    let outcome = conversation.prompt(request("go"), detached_context()).await.unwrap();
+    assert!(matches!(outcome, PromptOutcome::Run(_)));
+    let started = async {
+        while log.read().is_empty() {
             tokio::task::yield_now().await;
         }
     };
-    soon("the run to begin", begun).await;
-    (desk, diary, place)
+    soon("the run to begin", started).await;
+    (conversation, log, place)
 }
 
 fn request(text: &str) -> PromptRequest {
@@ -110,60 +110,61 @@ fn user_texts(engine: &Engine) -> Vec<String> {
 
 #[tokio::test]
 async fn no_work_starts_between_the_aborted_run_and_its_replacement() {
-    let (desk, diary, _place) = busy_conversation().await;
-    let engine = desk.engine();
-    let mut taking = Box::pin(engine.abort_and_reserve());
-    assert!((&mut taking).now_or_never().is_none(), "the run has to end first");
+    let (conversation, log, _place) = busy_conversation().await;
+    let engine = conversation.engine();
+    let mut reserving = Box::pin(engine.abort_and_reserve());
+    assert!((&mut reserving).now_or_never().is_none(), "the run has to end first");
     assert!(is_busy(engine));
-    let seat = soon("the run to end", taking).await.unwrap();
-    assert_eq!(diary.read(), ["run", "/run"]);
+    let reservation = soon("the run to end", reserving).await.unwrap();
+    assert_eq!(log.read(), ["run", "/run"]);
     assert!(is_busy(engine));
-    seat.accept_prompt(UserInput::text("instead")).unwrap().start();
+    reservation.accept_prompt(UserInput::text("instead")).unwrap().start();
     soon("the next run", engine.wait_until_idle()).await;
-    assert_eq!(diary.read(), ["run", "/run", "run", "/run"]);
+    assert_eq!(log.read(), ["run", "/run", "run", "/run"]);
     assert_eq!(user_texts(engine), ["go", "instead"]);
 }
 
 #[tokio::test]
 async fn a_prompt_in_place_of_a_run_is_accepted_between_their_events() {
-    let (desk, diary, _place) = busy_conversation().await;
-    let told = diary.clone();
-    let caller = RequestContext::new(move |_| told.record("accepted"), std::future::pending());
-    let taken = soon("the prompt", desk.abort_and_prompt(request("instead"), caller)).await.unwrap();
-    let PromptOutcome::Run(running) = taken else { panic!("{taken:?}") };
+    let (conversation, log, _place) = busy_conversation().await;
+    let request_log = log.clone();
+    let caller = RequestContext::new(move |_| request_log.record("accepted"), std::future::pending());
+    let outcome =
+        soon("the prompt", conversation.abort_and_prompt(request("instead"), caller)).await.unwrap();
+    let PromptOutcome::Run(running) = outcome else { panic!("{outcome:?}") };
     soon("the run to end", running.ended()).await;
-    assert_eq!(diary.read(), ["run", "/run", "accepted", "run", "/run"]);
-    assert!(!desk.engine().status().streaming);
+    assert_eq!(log.read(), ["run", "/run", "accepted", "run", "/run"]);
+    assert!(!conversation.engine().status().streaming);
     // In an idle agent, the command is a normal prompt.
-    soon("the prompt", desk.abort_and_prompt(request("again"), detached_context())).await.unwrap();
-    soon("the run to end", desk.wait_until_idle()).await;
-    assert_eq!(user_texts(desk.engine()), ["go", "instead", "again"]);
+    soon("the prompt", conversation.abort_and_prompt(request("again"), detached_context())).await.unwrap();
+    soon("the run to end", conversation.wait_until_idle()).await;
+    assert_eq!(user_texts(conversation.engine()), ["go", "instead", "again"]);
 }
 
 #[tokio::test]
 async fn queued_input_continues_with_the_replacing_run() {
-    let (desk, _, _place) = busy_conversation().await;
-    desk.steer("too".to_owned(), None).await.unwrap();
-    soon("the prompt", desk.abort_and_prompt(request("instead"), detached_context())).await.unwrap();
-    soon("the run to end", desk.engine().wait_until_idle()).await;
-    assert_eq!(user_texts(desk.engine()), ["go", "instead", "too"]);
+    let (conversation, _, _place) = busy_conversation().await;
+    conversation.steer("too".to_owned(), None).await.unwrap();
+    soon("the prompt", conversation.abort_and_prompt(request("instead"), detached_context())).await.unwrap();
+    soon("the run to end", conversation.engine().wait_until_idle()).await;
+    assert_eq!(user_texts(conversation.engine()), ["go", "instead", "too"]);
 }
 
 #[tokio::test]
 async fn dropped_or_aborted_reservation_leaves_an_idle_engine() {
-    let (desk, diary, _place) = busy_conversation().await;
-    let engine = desk.engine();
-    drop(soon("the seat", engine.abort_and_reserve()).await.unwrap());
+    let (conversation, log, _place) = busy_conversation().await;
+    let engine = conversation.engine();
+    drop(soon("the reservation", engine.abort_and_reserve()).await.unwrap());
     assert!(!engine.status().streaming);
-    let seat = soon("the seat", engine.abort_and_reserve()).await.unwrap();
-    let aborted = seat.abort_token();
+    let reservation = soon("the reservation", engine.abort_and_reserve()).await.unwrap();
+    let aborted = reservation.abort_token();
     let give_up = async {
         aborted.cancelled().await;
-        drop(seat);
+        drop(reservation);
     };
     soon("the abort", async { tokio::join!(engine.abort(), give_up) }).await;
     assert!(!engine.status().streaming);
-    assert_eq!(diary.read(), ["run", "/run"]);
+    assert_eq!(log.read(), ["run", "/run"]);
     engine.accept_prompt(UserInput::text("again"), None).unwrap().start();
     soon("the next run", engine.wait_until_idle()).await;
     assert_eq!(user_texts(engine), ["go", "again"]);

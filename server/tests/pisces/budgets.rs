@@ -88,7 +88,7 @@ async fn time_limit_is_reported_during_a_run() {
     link.send(json!({"type": "prompt", "message": "hello"})).await;
     let frames = link.until_event("budget_exceeded").await;
     assert_eq!(budget_events(&frames), ["warning session wall_time", "exceeded session wall_time"]);
-    assert_eq!(link.state().await["isStreaming"], true, "it goes on");
+    assert_eq!(link.state().await["isStreaming"], true, "the run continues");
     link.data(json!({"type": "abort"})).await;
 }
 
@@ -145,9 +145,9 @@ async fn fm_f95_limit_crossed_by_two_children_is_reported_once_with_exact_sums()
     }
     let (mut link, _place) = scripted(budget, script(answers));
     let frames = run(&mut link, "delegate").await;
-    let told = budget_events(&frames);
+    let events = budget_events(&frames);
     assert_eq!(
-        told.iter().filter(|line| line.starts_with("exceeded")).collect::<Vec<_>>(),
+        events.iter().filter(|line| line.starts_with("exceeded")).collect::<Vec<_>>(),
         ["exceeded subagent total_tokens"]
     );
     // Both continue to their end, in any order, and all their usage counts.

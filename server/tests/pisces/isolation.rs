@@ -95,7 +95,7 @@ async fn patches_are_kept_if_one_subagent_fails() {
     answers.push(json!({"when": {"user": "JOB-b"}, "error": {"status": 400, "message": "no"}}));
     let (mut link, place) = in_repository(isolating(json!({})), script(answers));
     let result = result(&run(&mut link, "delegate").await);
-    assert!(text(&result).contains("not every subagent did its work"), "{result}");
+    assert!(text(&result).contains("not all subagents completed their work"), "{result}");
     assert!(result["details"]["results"][0]["patchPath"].is_string());
     assert!(!place.path().join("work/a.txt").exists());
 }
@@ -182,7 +182,7 @@ async fn changes_of_failed_work_are_not_merged() {
         let members = isolating(json!({"isolation": {"mode": "worktree", "merge": merge}}));
         let (mut link, place) = in_repository(members, script(answers));
         let result = result(&run(&mut link, "delegate").await);
-        assert!(text(&result).starts_with("0 of 1 subagents did their work."), "{result}");
+        assert!(text(&result).starts_with("0 of 1 subagents completed their work."), "{result}");
         let outcome = &result["details"]["results"][0];
         assert_eq!((&outcome["exitCode"], &outcome["aborted"]), (&json!(0), &json!(true)));
         let patch = std::fs::read_to_string(outcome["patchPath"].as_str().unwrap()).unwrap();
@@ -276,11 +276,14 @@ async fn a_subagent_that_panics_fails_alone() {
     let [a, b] = [0, 1].map(|index| &result["details"]["results"][index]);
     assert_eq!((&a["exitCode"], &a["output"]), (&json!(0), &json!("\"JOB-a is done\"")), "{result}");
     assert_eq!((&b["exitCode"], &b["error"]), (&json!(1), &json!("The subagent failed inside the agent.")));
-    let told = crate::subagent_events(&frames);
-    assert!(told.contains(&"end 0-a 0".to_owned()) && told.contains(&"end 1-b 1".to_owned()), "{told:?}");
+    let events = crate::subagent_events(&frames);
+    assert!(
+        events.contains(&"end 0-a 0".to_owned()) && events.contains(&"end 1-b 1".to_owned()),
+        "{events:?}"
+    );
     let work = place.path().join("work");
     assert!(std::fs::read_to_string(a["patchPath"].as_str().unwrap()).unwrap().contains("a.txt"));
-    assert_eq!(git(&work, &["status", "--short"]), "", "not every subagent did its work");
+    assert_eq!(git(&work, &["status", "--short"]), "", "not all subagents completed their work");
     // The patch is kept.
     std::fs::remove_dir_all(std::path::Path::new(a["patchPath"].as_str().unwrap()).parent().unwrap())
         .unwrap();

@@ -29,9 +29,9 @@ async fn after_an_abort_nothing_is_left() {
     link.send(json!({"type": "prompt", "message": "delegate"})).await;
     link.until_event("subagent_start").await;
     let ready = place.path().join("agentese-worktrees/ready");
-    let begun = Instant::now();
+    let start = Instant::now();
     while !ready.exists() {
-        assert!(begun.elapsed() < LONG);
+        assert!(start.elapsed() < LONG);
         tokio::task::yield_now().await;
     }
     std::fs::remove_file(ready).unwrap();
@@ -117,9 +117,9 @@ impl IsolatedRun {
 
     /// Waits until no leftovers exist.
     fn assert_clean(&self) {
-        let begun = Instant::now();
+        let start = Instant::now();
         while !self.is_clean() {
-            assert!(begun.elapsed() < LONG, "{:?}", entries(&self.copies()));
+            assert!(start.elapsed() < LONG, "{:?}", entries(&self.copies()));
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
         let work = self.place.work();
@@ -128,9 +128,9 @@ impl IsolatedRun {
     }
 
     fn is_clean(&self) -> bool {
-        let gone = self.commands.iter().all(|pid| rustix::process::test_kill_process(*pid).is_err());
+        let have_ended = self.commands.iter().all(|pid| rustix::process::test_kill_process(*pid).is_err());
         let listed = git(&self.place.work(), &["worktree", "list", "--porcelain"]);
-        gone && entries(&self.copies()).is_empty() && listed.matches("worktree ").count() == 1
+        have_ended && entries(&self.copies()).is_empty() && listed.matches("worktree ").count() == 1
     }
 }
 

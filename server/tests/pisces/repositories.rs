@@ -105,10 +105,14 @@ async fn commits_of_a_subagent_are_merged_as_changes() {
                    echo two > base.txt";
     for merge in ["patch", "branch"] {
         let (mut link, place) = in_repository(merging(merge), runs(command, submits("JOB-a")));
-        let told = result(&run(&mut link, "delegate").await);
+        let call_result = result(&run(&mut link, "delegate").await);
         let work = place.path().join("work");
         let read = |name: &str| std::fs::read_to_string(work.join(name)).unwrap_or_default();
-        assert_eq!((read("one.txt"), read("base.txt")), ("one\n".into(), "two\n".into()), "{merge}: {told}");
+        assert_eq!(
+            (read("one.txt"), read("base.txt")),
+            ("one\n".into(), "two\n".into()),
+            "{merge}: {call_result}"
+        );
         assert_eq!(git(&work, &["log", "--format=%s"]).lines().last(), Some("base"));
         assert_clean(place.path()).await;
     }
@@ -130,16 +134,16 @@ async fn a_repository_within_is_left_out_of_copies_and_changes() {
             repository(&work);
             put_within(&work, kind);
             let (head, within) = (git(&work, &["log", "--format=%s"]), files(&work.join("sub")));
-            let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
+            let call_result = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
             let read = std::fs::read_to_string(work.join("n.txt")).unwrap_or_default();
-            assert_eq!(read, "new\n", "{kind}, {merge}: {told}");
+            assert_eq!(read, "new\n", "{kind}, {merge}: {call_result}");
             assert_eq!(files(&work.join("sub")), within, "{kind}, {merge}");
             let status = std::fs::read_to_string(work.join("status.txt")).unwrap();
             assert_eq!(status, "", "{kind}, {merge}: the copy begins without differences");
             let last = git(&work, &["log", "--format=%s"]);
             match merge {
                 "branch" => {
-                    assert_eq!(last, format!("work on a (0-a)\n{head}"), "{kind}: {told}");
+                    assert_eq!(last, format!("work on a (0-a)\n{head}"), "{kind}: {call_result}");
                     let changed = git(&work, &["show", "--format=", "--name-only"]);
                     assert_eq!(changed, "n.txt\nstatus.txt\n", "{kind}");
                 }
@@ -158,9 +162,9 @@ async fn files_in_place_of_a_nested_repository_are_reported() {
         let work = place.path().join("work");
         repository(&work);
         put_within(&work, kind);
-        let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
-        assert!(text(&told).contains("sub is a repository of its own"), "{kind}: {told}");
-        assert!(!work.join("sub/n.txt").exists(), "{kind}: {told}");
+        let call_result = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
+        assert!(text(&call_result).contains("sub is a nested repository"), "{kind}: {call_result}");
+        assert!(!work.join("sub/n.txt").exists(), "{kind}: {call_result}");
     }
 }
 
@@ -208,12 +212,15 @@ async fn programs_that_a_repository_names_need_trust() {
         git(&work, &["config", key, value]);
         // Git reads the content of a file that is as old as the index.
         std::fs::write(work.join("base.txt"), "other\n").unwrap();
-        let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
+        let call_result = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
         assert!(!place.path().join("ran").exists(), "{key} ran");
-        assert!(text(&told).contains("not trusted"), "{key}: {told}");
+        assert!(text(&call_result).contains("not trusted"), "{key}: {call_result}");
         let named = if key.starts_with("filter.") { "\"x\"" } else { key };
-        assert!(text(&told).to_lowercase().contains(&named.to_lowercase()), "{key}: {told}");
-        assert!(!work.join("a.txt").exists() && told["details"]["results"] == json!([]), "{key}: {told}");
+        assert!(text(&call_result).to_lowercase().contains(&named.to_lowercase()), "{key}: {call_result}");
+        assert!(
+            !work.join("a.txt").exists() && call_result["details"]["results"] == json!([]),
+            "{key}: {call_result}"
+        );
         assert_eq!(crate::left_behind(place.path()), Vec::<std::path::PathBuf>::new(), "{key}");
     }
 }
@@ -248,9 +255,13 @@ async fn filters_of_a_trusted_repository_do_their_work() {
         let mut policy = SubagentPolicy::new(settings, place.path().join("agentese-worktrees"));
         policy.trusted = true;
         let builder = builder.subagents(SharedPolicy::new(policy));
-        let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
+        let call_result = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
         let read = |name: &str| std::fs::read_to_string(work.join(name)).unwrap_or_default();
-        assert_eq!((read("secret.rot"), read("seen.txt")), ("changed\n".into(), "secret\n".into()), "{told}");
+        assert_eq!(
+            (read("secret.rot"), read("seen.txt")),
+            ("changed\n".into(), "secret\n".into()),
+            "{call_result}"
+        );
         if merge == "branch" {
             assert_eq!(git(&work, &["cat-file", "blob", "HEAD:secret.rot"]), "punatrq\n");
             assert_eq!(git(&work, &["status", "--short"]), "");
@@ -293,10 +304,10 @@ async fn hooks_and_aliases_of_a_trusted_repository_do_not_run_in_copies() {
         SubagentPolicy::new(crate::settings(&members).task, place.path().join("agentese-worktrees"));
     policy.trusted = true;
     let builder = builder.subagents(SharedPolicy::new(policy));
-    let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
-    assert_eq!(std::fs::read_to_string(work.join("x.txt")).unwrap_or_default(), "x\n", "{told}");
-    assert_eq!(std::fs::read_to_string(work.join("count.txt")).unwrap_or_default(), "2\n", "{told}");
-    assert!(!ran.exists(), "{told}");
+    let call_result = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
+    assert_eq!(std::fs::read_to_string(work.join("x.txt")).unwrap_or_default(), "x\n", "{call_result}");
+    assert_eq!(std::fs::read_to_string(work.join("count.txt")).unwrap_or_default(), "2\n", "{call_result}");
+    assert!(!ran.exists(), "{call_result}");
 }
 
 #[tokio::test]
@@ -323,8 +334,8 @@ async fn configuration_that_runs_nothing_needs_no_trust() {
     ] {
         git(&work, &["config", key, value]);
     }
-    let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
-    assert!(text(&told).contains("Merged: omp/task/0-a."), "{told}");
+    let call_result = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
+    assert!(text(&call_result).contains("Merged: omp/task/0-a."), "{call_result}");
     assert!(!place.path().join("ran").exists());
     assert_eq!(git(&work, &["log", "-1", "--format=%an %ae"]), "Somebody somebody@example.com\n");
 }
@@ -343,9 +354,13 @@ async fn attributes_that_a_subagent_brings_run_nothing() {
         for key in ["filter.x.clean", "filter.x.smudge", "filter.x.process"] {
             git(&work, &["config", key, &program]);
         }
-        let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
-        assert!(!place.path().join("ran").exists(), "{merge}: {told}");
-        assert_eq!(std::fs::read_to_string(work.join("base.txt")).unwrap(), "changed\n", "{merge}: {told}");
+        let call_result = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
+        assert!(!place.path().join("ran").exists(), "{merge}: {call_result}");
+        assert_eq!(
+            std::fs::read_to_string(work.join("base.txt")).unwrap(),
+            "changed\n",
+            "{merge}: {call_result}"
+        );
     }
 }
 
@@ -357,10 +372,10 @@ async fn configuration_that_a_subagent_writes_into_its_copy_does_not_run() {
         let (builder, place) = prepared(merging(merge), runs(command, submits("JOB-a")));
         repository(&place.path().join("work"));
         put_program(place.path());
-        let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
-        assert!(!place.path().join("ran").exists(), "{merge}: {told}");
+        let call_result = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
+        assert!(!place.path().join("ran").exists(), "{merge}: {call_result}");
         let changed = std::fs::read_to_string(place.path().join("work/base.txt")).unwrap();
-        assert_eq!(changed, "changed\n", "{merge}: {told}");
+        assert_eq!(changed, "changed\n", "{merge}: {call_result}");
     }
 }
 
@@ -372,7 +387,7 @@ async fn a_work_tree_elsewhere_is_refused() {
     let work = place.path().join("work");
     repository(&work);
     git(&work, &["config", "core.worktree", place.path().to_str().unwrap()]);
-    let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
-    assert!(text(&told).contains("core.worktree"), "{told}");
+    let call_result = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
+    assert!(text(&call_result).contains("core.worktree"), "{call_result}");
     assert!(!place.path().join("a.txt").exists() && !work.join("a.txt").exists());
 }

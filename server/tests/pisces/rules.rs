@@ -18,8 +18,8 @@ fn link_with_rule(answers: Vec<Value>) -> (Link, tempfile::TempDir) {
     let folders = ResourceFolders { rules: &["rules"], ..ResourceFolders::PI };
     let agent_dir = Some(place.path().to_owned());
     let sources = Sources { folders, agent_dir, cwd: place.path().join("work"), ..Sources::default() };
-    let (resources, complaints) = Resources::load(&sources).unwrap();
-    assert!(complaints.is_empty(), "{complaints:?}");
+    let (resources, warnings) = Resources::load(&sources).unwrap();
+    assert!(warnings.is_empty(), "{warnings:?}");
     (Link::for_dialect::<Pisces>(builder.resources(resources)), place)
 }
 

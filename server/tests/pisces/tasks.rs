@@ -26,9 +26,9 @@ async fn results_are_in_the_order_of_the_tasks() {
         json!({"data": "JOB-a is done", "status": "success"})
     );
     assert!(results[0]["task"].as_str().unwrap().contains("<context>\nctx\n</context>"));
-    let mut told = subagent_events(&frames);
-    told.sort();
-    assert_eq!(told, ["end 0-a 0", "end 1-b 0", "start 0-a", "start 1-b"]);
+    let mut events = subagent_events(&frames);
+    events.sort();
+    assert_eq!(events, ["end 0-a 0", "end 1-b 0", "start 0-a", "start 1-b"]);
     let shown: Vec<_> = frames.iter().filter(|frame| frame["type"] == "tool_execution_update").collect();
     assert!(
         shown.iter().any(|frame| frame["partialResult"]["details"]["progress"][1]["status"] == "completed")
@@ -168,9 +168,9 @@ async fn fm_f131_abort_ends_all_subagents_and_starts_nothing() {
     let pid = pid.await.unwrap();
     link.data(json!({"type": "abort"})).await;
     frames.extend(link.seen.iter().skip(frames.len()).cloned());
-    let mut told = subagent_events(&link.seen);
-    told.sort();
-    assert_eq!(told, ["end 0-a 0", "end 1-b 1", "end 2-c 1", "start 0-a", "start 1-b", "start 2-c"]);
+    let mut events = subagent_events(&link.seen);
+    events.sort();
+    assert_eq!(events, ["end 0-a 0", "end 1-b 1", "end 2-c 1", "start 0-a", "start 1-b", "start 2-c"]);
     let results = result(&link.seen)["details"]["results"].clone();
     assert_eq!((&results[1]["output"], &results[1]["aborted"]), (&json!("wor"), &json!(true)));
     assert!(rustix::process::test_kill_process(pid).is_err(), "its command has ended");
@@ -181,8 +181,8 @@ async fn fm_f131_abort_ends_all_subagents_and_starts_nothing() {
 #[tokio::test]
 async fn rejected_calls_are_results_and_start_nothing() {
     let cases: [(Value, &str); 5] = [
-        (json!({"agent": "nobody", "tasks": tasks(&["a"])}), "There is no agent \"nobody\""),
-        (json!({"agent": "task", "tasks": []}), "tasks: there has to be at least one"),
+        (json!({"agent": "nobody", "tasks": tasks(&["a"])}), "Unknown agent \"nobody\""),
+        (json!({"agent": "task", "tasks": []}), "tasks: at least one is required"),
         (json!({"agent": "task", "tasks": tasks(&["a", "A"])}), "tasks[1].id"),
         (json!({"agent": "task", "tasks": tasks(&["a"]), "isolated": true}), "Task isolation is disabled."),
         (json!({"agent": "task", "tasks": tasks(&["a"]), "verify": true}), "Verification requires isolated"),

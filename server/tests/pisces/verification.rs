@@ -88,9 +88,9 @@ async fn one_repair_may_pass_the_verification() {
         answers.extend([writes("previous attempt", path, "x"), submits("previous attempt")]);
         let (mut link, place) = in_repository(isolating(json!({})), script(answers));
         let frames = run(&mut link, "delegate").await;
-        let told = subagent_events(&frames);
-        assert_eq!(told.iter().filter(|line| line.starts_with("start")).count(), 1, "{told:?}");
-        assert_eq!(told.iter().filter(|line| line.starts_with("verification_start")).count(), 2);
+        let events = subagent_events(&frames);
+        assert_eq!(events.iter().filter(|line| line.starts_with("start")).count(), 1, "{events:?}");
+        assert_eq!(events.iter().filter(|line| line.starts_with("verification_start")).count(), 2);
         let outcome = result(&frames)["details"]["results"][0].clone();
         assert_eq!(
             (&outcome["id"], &outcome["verification"]["status"]),
@@ -157,7 +157,7 @@ async fn commands_of_a_call_need_approval_like_bash() {
         let question = link.until_event("extension_ui_request").await.pop().unwrap();
         assert_eq!(question["title"], "Allow bash?");
         assert!(question["message"].as_str().unwrap().contains("command: touch ../../../ran"), "{question}");
-        assert!(!link.seen.iter().any(|frame| frame["type"] == "subagent_start"), "nothing has begun");
+        assert!(!link.seen.iter().any(|frame| frame["type"] == "subagent_start"), "no subagent has started");
         link.send(json!({"type": "extension_ui_response", "id": question["id"], "confirmed": confirmed}))
             .await;
         let result = result(&link.until_event("agent_end").await);
@@ -174,7 +174,7 @@ async fn commands_of_a_profile_are_the_users_own() {
     let members = guarded(json!({"verification": {"profiles": profiles}}));
     let (mut link, place) = in_repository(members, script(verified(json!("ci"))));
     run(&mut link, "delegate").await;
-    assert!(place.path().join("work/a.txt").exists(), "nobody was asked");
+    assert!(place.path().join("work/a.txt").exists(), "the client received no question");
 }
 
 #[tokio::test]
@@ -228,9 +228,9 @@ async fn an_abort_ends_the_command_that_runs() {
     link.send(json!({"type": "prompt", "message": "delegate"})).await;
     link.until_event("subagent_verification_command_start").await;
     link.data(json!({"type": "abort"})).await;
-    let told = subagent_events(&link.seen);
+    let events = subagent_events(&link.seen);
     assert_eq!(
-        told[told.len() - 3..],
+        events[events.len() - 3..],
         ["verification_command_end 0-a slow 143", "verification_end 0-a failed", "end 0-a 1"]
     );
     let outcome = result(&link.seen)["details"]["results"][0].clone();

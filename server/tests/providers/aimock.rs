@@ -38,8 +38,8 @@ impl Mock {
             .spawn()
             .expect("node is there");
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let line = soon(lines.next_line()).await.unwrap().expect("the mock says its port");
-        Self { port: line.trim().parse().expect("the mock says its port"), _child: child }
+        let line = soon(lines.next_line()).await.unwrap().expect("the mock prints its port");
+        Self { port: line.trim().parse().expect("the mock prints its port"), _child: child }
     }
 
     fn url(&self, api: &str) -> String {
@@ -53,8 +53,8 @@ impl Mock {
 }
 
 async fn answer(mock: &Mock, api: &str, text: &str) -> (Answer, Vec<StreamEvent>) {
-    let (catalog, complaints) = TestHome::with_models(definition(api, &mock.url(api))).load();
-    assert_eq!(complaints, []);
+    let (catalog, warnings) = TestHome::with_models(definition(api, &mock.url(api))).load();
+    assert_eq!(warnings, []);
     let model = model(&catalog);
     let events = answer_events(&catalog, question(model.clone(), text)).await;
     let mut assembler = Assembler::new(&model, 1);

@@ -22,8 +22,8 @@ async fn every_api_has_its_own_address_and_key() {
         ),
     ] {
         let server = Server::start([Reply::events(&hello(api))]).await;
-        let (catalog, complaints) = TestHome::with_models(definition(api, &server.url())).load();
-        assert_eq!(complaints, []);
+        let (catalog, warnings) = TestHome::with_models(definition(api, &server.url())).load();
+        assert_eq!(warnings, []);
         let events = answer_events(&catalog, question(model(&catalog), "hi")).await;
         assert_eq!(text(&events), "hello", "{api}");
         assert_eq!(events.first(), Some(&StreamEvent::Start));
@@ -55,7 +55,7 @@ async fn an_answer_of_anthropic_begins_when_the_request_is_sent_and_others_when_
         if early {
             assert_eq!(soon(stream.next()).await, Some(StreamEvent::Start));
         }
-        let asked = async {
+        let request_received = async {
             while server.received().is_empty() {
                 tokio::task::yield_now().await;
             }
@@ -63,7 +63,7 @@ async fn an_answer_of_anthropic_begins_when_the_request_is_sent_and_others_when_
         let answered = soon(async {
             tokio::select! {
                 event = stream.next() => event,
-                () = asked => None,
+                () = request_received => None,
             }
         })
         .await;
@@ -157,11 +157,12 @@ async fn fm_f66_the_arguments_of_a_call_go_back_as_an_object() {
         .map(|event| format!("data: {event}\n\n"))
         .collect::<String>()
     };
-    for (said, sent) in
+    for (received, sent) in
         [("", json!({})), ("[1]", json!({})), ("{\"a\": \"b", json!({"a": "b"})), ("no", json!({}))]
     {
         let server =
-            Server::start([Reply::events(&call(said)), Reply::events(&hello("anthropic-messages"))]).await;
+            Server::start([Reply::events(&call(received)), Reply::events(&hello("anthropic-messages"))])
+                .await;
         let (catalog, _) = TestHome::with_models(definition("anthropic-messages", &server.url())).load();
         let mut request = question(model(&catalog), "hi");
         let mut assembler = Assembler::new(&request.model, 1);
@@ -173,7 +174,7 @@ async fn fm_f66_the_arguments_of_a_call_go_back_as_an_object() {
         request.messages = history::for_model(messages).collect::<Vec<_>>().into();
         assert_eq!(text(&answer_events(&catalog, request).await), "hello");
         let messages = &server.received()[1].body["messages"];
-        assert_eq!(messages[1]["content"][0]["input"], sent, "{said}");
+        assert_eq!(messages[1]["content"][0]["input"], sent, "{received}");
         assert_eq!(messages[2]["content"][0]["type"], "tool_result", "the open call is answered");
     }
 }

@@ -19,8 +19,8 @@ fn models_are_available_with_a_key_in_the_order_of_the_files() {
     let home = TestHome::with_models(json!({
         "zebra": custom(json!([{"id": "z2"}, {"id": "z1"}])), "alpha": custom(json!([{"id": "a"}])),
     }));
-    let (catalog, complaints) = home.load();
-    assert_eq!(complaints, []);
+    let (catalog, warnings) = home.load();
+    assert_eq!(warnings, []);
     assert_eq!(names(catalog.available()), ["zebra/z2", "zebra/z1", "alpha/a"]);
     assert!(catalog.models().count() > 20, "the built-in models are there, without a key");
     let sonnet = catalog.get("anthropic", "claude-sonnet-4-5").unwrap().clone();
@@ -67,14 +67,14 @@ fn the_user_s_file_changes_built_in_models_and_adds_others() {
         "nowhere": {"baseUrl": "http://x"},
         "odd": {"baseUrl": "http://x", "apiKey": "k", "api": "bedrock-converse-stream", "models": [{"id": "o"}]},
     }));
-    let (catalog, complaints) = home.load();
-    let complaints: Vec<String> = complaints.into_iter().map(|complaint| complaint.reason).collect();
+    let (catalog, warnings) = home.load();
+    let warnings: Vec<String> = warnings.into_iter().map(|warning| warning.reason).collect();
     assert_eq!(
-        complaints,
+        warnings,
         [
             "providers.anthropic.modelOverrides.nosuch: unknown model",
-            "providers.nowhere: has no models, and there are none of that name to change",
-            "odd/o cannot be asked: the API \"bedrock-converse-stream\" is not available in this version",
+            "providers.nowhere: has no models, and no other provider has that name",
+            "odd/o cannot be used: the API \"bedrock-converse-stream\" is not available in this version",
         ]
     );
     let haiku = catalog.get("anthropic", "claude-haiku-4-5").unwrap();
@@ -97,8 +97,8 @@ fn fm_f121_a_file_that_is_not_valid_is_reported_and_left_out_as_a_whole() {
     let home = TestHome::default();
     home.write("models.json", "{\"providers\": {\"a\": {}, canary");
     home.write("auth.json", "canary");
-    let (catalog, complaints) = home.load();
-    let texts: Vec<String> = complaints.iter().map(ToString::to_string).collect();
+    let (catalog, warnings) = home.load();
+    let texts: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     assert_eq!(texts.len(), 2, "{texts:?}");
     assert!(texts[0].contains("models.json: ignored: line 1, column "), "{texts:?}");
     assert!(texts[1].contains("auth.json is not valid: line 1, column 1 is not JSON"), "{texts:?}");
@@ -185,9 +185,9 @@ fn the_model_to_begin_with_is_named_scoped_resumed_preferred_or_the_first() {
         certain("anthropic/claude-opus-4-6", None),
         "the preferred one"
     );
-    let gone =
+    let selection =
         select(SelectOptions { resumed: Some(("openai", "gpt-5.2")), default, ..SelectOptions::default() })
             .unwrap();
-    assert_eq!(gone.0, "p/two");
-    assert_eq!(gone.2.as_deref(), Some("The session's model openai/gpt-5.2 cannot be asked now."));
+    assert_eq!(selection.0, "p/two");
+    assert_eq!(selection.2.as_deref(), Some("The session's model openai/gpt-5.2 is not available now."));
 }

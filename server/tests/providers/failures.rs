@@ -26,7 +26,7 @@ fn overloaded(headers: &[(&str, &str)]) -> Reply {
 async fn error_before_the_answer_has_the_text_of_pi() {
     let stay = [("x-should-retry", "false")];
     let limited = || Reply::error(429, &stay, "rate_limit_error", "Rate limited");
-    for (api, reply, kind, wording, begun) in [
+    for (api, reply, kind, wording, has_started) in [
         ("anthropic-messages", overloaded(&stay), ProviderErrorKind::Overloaded, OVERLOADED, true),
         ("openai-completions", limited(), ProviderErrorKind::RateLimited, "429 Rate limited", false),
         ("openai-responses", limited(), ProviderErrorKind::RateLimited, "429 Rate limited", false),
@@ -43,7 +43,7 @@ async fn error_before_the_answer_has_the_text_of_pi() {
         let events = answer_events(&catalog, question(model(&catalog), "hi")).await;
         let failure = failure(&events);
         assert_eq!((failure.kind, failure.text.as_str()), (kind, wording));
-        assert_eq!(events.len(), if begun { 2 } else { 1 }, "{events:?}");
+        assert_eq!(events.len(), if has_started { 2 } else { 1 }, "{events:?}");
         assert_eq!(server.received().len(), 1, "the provider does not want it again");
     }
 }
@@ -70,7 +70,7 @@ async fn a_request_is_repeated_twice_before_its_failure_shows() {
 
 #[tokio::test]
 async fn fm_f60_retry_after_is_obeyed_up_to_the_limit_and_reported_beyond_it() {
-    for (wish, waits, asked) in [
+    for (wish, waits, retry_after) in [
         ("3", vec![3000, 3000], Some(Duration::from_secs(3))),
         ("Sun, 22 Nov 2026 00:00:02 GMT", vec![2000, 2000], Some(Duration::from_secs(2))),
         ("60", vec![], Some(Duration::from_secs(60))),
@@ -84,7 +84,7 @@ async fn fm_f60_retry_after_is_obeyed_up_to_the_limit_and_reported_beyond_it() {
         let (catalog, _) = home.load();
         let failure = failure(&answer_events(&catalog, question(model(&catalog), "hi")).await);
         assert_eq!(failure.text, "429 Rate limited");
-        assert_eq!((home.clock.waits(), failure.retry_after), (waits, asked), "{wish}");
+        assert_eq!((home.clock.waits(), failure.retry_after), (waits, retry_after), "{wish}");
     }
 }
 
@@ -175,7 +175,7 @@ async fn fm_f64_stalled_answer_is_abandoned() {
         assert_eq!(failure.kind, ProviderErrorKind::Network);
         assert_eq!(
             failure.text,
-            "The provider timed out: no part of an answer came for 300 s. The setting httpIdleTimeoutMs sets this limit."
+            "The provider timed out: no data arrived for 300 s. The setting httpIdleTimeoutMs sets this limit."
         );
         drop(stream);
         server.client_disconnected().await;
@@ -255,7 +255,7 @@ async fn fm_f64_signs_of_life_do_not_keep_an_answer_alive() {
         let events = slow_answer(vec![ping.to_owned(); 20], false).await;
         let failure = failure(&events);
         assert_eq!(failure.kind, ProviderErrorKind::Network, "{ping}");
-        let stalled = "The provider timed out: no part of an answer came for 300 s.";
+        let stalled = "The provider timed out: no data arrived for 300 s.";
         assert!(failure.text.starts_with(stalled), "{ping}: {}", failure.text);
     }
     // Content resets the time limit.
@@ -330,7 +330,7 @@ async fn an_answer_that_a_gateway_packed_is_unpacked() {
             _ => {
                 let text = failure(&events).text;
                 let expected = format!(
-                    "The provider answered in the encoding {encoding}, which this version does not read."
+                    "The provider answered in the encoding {encoding}, which this version does not support."
                 );
                 assert_eq!(text, expected);
             }

@@ -242,18 +242,18 @@ async fn a_refusal_that_names_no_part_is_not_answered_with_another_request() {
 async fn model_without_images_receives_a_placeholder() {
     let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
     let user = |content: Value| json!({"role": "user", "content": content, "timestamp": 1});
-    let said = |text: &str| json!({"type": "text", "text": text});
+    let text_block = |text: &str| json!({"type": "text", "text": text});
     let result = json!({"role": "toolResult", "toolCallId": "c", "toolName": "read", "isError": false, "timestamp": 1,
-                        "content": [said("Read image file"), image]});
+                        "content": [text_block("Read image file"), image]});
     let call = json!({"role": "assistant", "api": "x", "provider": "x", "model": "x", "stopReason": "toolUse", "timestamp": 1,
         "usage": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0,
                   "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}},
         "content": [{"type": "toolCall", "id": "c", "name": "read", "arguments": {}}]});
     for api in APIS {
         for (messages, notes) in [
-            (vec![user(json!([said("look"), image]))], 1),
+            (vec![user(json!([text_block("look"), image]))], 1),
             (vec![user(json!([image]))], 1),
-            (vec![user(json!([image, image, said("and"), image]))], 2),
+            (vec![user(json!([image, image, text_block("and"), image]))], 2),
             (vec![user(json!("read it")), call.clone(), result.clone()], 1),
         ] {
             let server = Server::start([Reply::events(&hello(api))]).await;

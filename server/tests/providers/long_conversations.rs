@@ -61,19 +61,20 @@ async fn a_long_request_is_sent_on_whole_within_its_host_and_refused_elsewhere()
             assert!(key.iter().flatten().any(|key| key.contains("fake-key")), "{api} {}", again.head);
         }
         // Endless redirects, or a redirect to another host.
-        let elsewhere = Server::start([Reply::events(&hello(api))]).await;
-        let away = format!("{}/v1/x", elsewhere.url());
+        let other_server = Server::start([Reply::events(&hello(api))]).await;
+        let away = format!("{}/v1/x", other_server.url());
         for (to, count) in [("/a", 6), (&*format!("{away}?key=x"), 1)] {
             let server = Server::start((0..20).map(|_| moved(to))).await;
             let (catalog, _) = TestHome::with_models(definition(api, &server.url())).load();
             let refused = failure(&answer_events(&catalog, long(&catalog)).await);
             let address = if count == 1 { away.clone() } else { format!("{}/a", server.url()) };
-            let expected =
-                format!("{status} The provider sends the request on to {address}, which is not followed.");
+            let expected = format!(
+                "{status} The provider redirects the request to {address}; redirects are not followed."
+            );
             assert_eq!((refused.kind, refused.text), (ProviderErrorKind::BadRequest, expected), "{api}");
             assert_eq!(server.received().len(), count, "{api}");
         }
-        assert!(elsewhere.received().is_empty());
+        assert!(other_server.received().is_empty());
     }
 }
 
@@ -86,7 +87,7 @@ async fn a_redirect_that_would_drop_the_body_is_refused() {
         let (catalog, _) = TestHome::with_models(definition(api, &server.url())).load();
         let refused = failure(&answer_events(&catalog, question(model(&catalog), &"x".repeat(length))).await);
         let expected = format!(
-            "{status} The provider sends the request on to {}/v2/messages, which is not followed.",
+            "{status} The provider redirects the request to {}/v2/messages; redirects are not followed.",
             server.url()
         );
         assert_eq!(refused.text, expected);

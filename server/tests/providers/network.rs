@@ -21,8 +21,8 @@ fn catalog(home: &TestHome, network: &NetworkSettings) -> Catalog {
     let variables = home.variables.clone();
     let environment =
         move |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.into());
-    let (settings, complaints) = Settings::default().with_network(network, &environment);
-    assert_eq!(complaints, []);
+    let (settings, warnings) = Settings::default().with_network(network, &environment);
+    assert_eq!(warnings, []);
     let (catalog, _) = home.load_with(|sources| {
         sources.settings = settings;
         sources.clock = Arc::new(SystemClock);
@@ -38,7 +38,7 @@ fn idle(limit: u64) -> NetworkSettings {
 async fn unresponsive_server_times_out_with_the_limit_in_the_error() {
     let expected = |limit: &str| {
         format!(
-            "The provider timed out: no part of an answer came for {limit} s. The setting httpIdleTimeoutMs sets this limit."
+            "The provider timed out: no data arrived for {limit} s. The setting httpIdleTimeoutMs sets this limit."
         )
     };
     for api in APIS {
@@ -102,7 +102,7 @@ async fn stalled_upload_times_out_and_a_slow_one_does_not() {
         let home = TestHome::with_models(definition(APIS[1], &url));
         let (catalog, _) = home.load_with(|sources| sources.clock = clock.clone());
         let pass = |seconds| clock.now.send_modify(|now| *now += Duration::from_secs(seconds));
-        let asked = answer_events(&catalog, question(model(&catalog), &"x".repeat(STEP * (STEPS + 3))));
+        let answer = answer_events(&catalog, question(model(&catalog), &"x".repeat(STEP * (STEPS + 3))));
         let served = async {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut part = vec![0; STEP];
@@ -127,8 +127,8 @@ async fn stalled_upload_times_out_and_a_slow_one_does_not() {
             std::future::pending::<()>().await;
         };
         let events = tokio::select! {
-            events = asked => events,
-            () = served => unreachable!("the server goes on"),
+            events = answer => events,
+            () = served => unreachable!("the server does not end"),
         };
         match stalls {
             true => assert!(failure(&events).text.starts_with("The provider timed out: ")),
@@ -151,11 +151,11 @@ async fn connect_times_out_with_the_limit_in_the_error() {
         request.may_retry = false;
         let failure = failure(&answer_events(&catalog, request).await);
         assert_eq!(failure.kind, ProviderErrorKind::Network);
-        let told = format!(
+        let expected = format!(
             "No connection was made within {limit} s, the limit of the setting httpConnectTimeoutMs."
         );
         assert!(
-            failure.text.starts_with("Connection error: ") && failure.text.ends_with(&told),
+            failure.text.starts_with("Connection error: ") && failure.text.ends_with(&expected),
             "{}",
             failure.text
         );
@@ -167,8 +167,8 @@ fn limits_may_be_disabled_and_invalid_limits_are_reported() {
     let limits = |value: &'static str, setting: Option<TimeLimit>| {
         let environment = move |name: &str| (name == "AGENTESE_HTTP_IDLE_TIMEOUT_MS").then(|| value.into());
         let network = NetworkSettings { idle_timeout: setting, ..NetworkSettings::default() };
-        let (settings, complaints) = Settings::default().with_network(&network, &environment);
-        (settings.idle_timeout, complaints.iter().map(ToString::to_string).collect::<Vec<_>>())
+        let (settings, warnings) = Settings::default().with_network(&network, &environment);
+        (settings.idle_timeout, warnings.iter().map(ToString::to_string).collect::<Vec<_>>())
     };
     let seconds = Duration::from_secs;
     assert_eq!(limits("", None), (seconds(300), vec![]));
@@ -178,8 +178,8 @@ fn limits_may_be_disabled_and_invalid_limits_are_reported() {
         assert_eq!(limits(none, Some(TimeLimit(5000))), (Duration::MAX, vec![]));
     }
     for wrong in ["soon", "-1", "1.5"] {
-        let told = "the environment: AGENTESE_HTTP_IDLE_TIMEOUT_MS is neither a number of milliseconds nor \"disabled\"; it is ignored";
-        assert_eq!(limits(wrong, Some(TimeLimit(5000))), (seconds(5), vec![told.to_owned()]));
+        let warning = "the environment: AGENTESE_HTTP_IDLE_TIMEOUT_MS is neither a number of milliseconds nor \"disabled\"; it is ignored";
+        assert_eq!(limits(wrong, Some(TimeLimit(5000))), (seconds(5), vec![warning.to_owned()]));
     }
 }
 

@@ -20,8 +20,8 @@ async fn second_request(api: &str, body: &str, change: impl FnOnce(&mut Value)) 
     let server = Server::start([Reply::events(body), Reply::events(&hello(api))]).await;
     let mut providers = definition(api, &server.url());
     change(&mut providers);
-    let (catalog, complaints) = TestHome::with_models(providers).load();
-    assert_eq!(complaints, []);
+    let (catalog, warnings) = TestHome::with_models(providers).load();
+    assert_eq!(warnings, []);
     let name = catalog.models().find(|model| model.id == "fake-model").unwrap().clone();
     let mut request = question(name, "hi");
     let answer = assembled(answer_events(&catalog, request.clone()).await, Assembler::new(&request.model, 1));
@@ -93,7 +93,7 @@ async fn reasoning_details_go_back_byte_for_byte_and_in_order() {
         let expected = expected.into_iter().map(String::as_str).collect::<Vec<_>>().join(",");
         let expected = format!("\"reasoning_details\":[{expected}]");
         assert!(received.text.contains(&expected), "{expected}\n{}", received.text);
-        assert!(received.body["messages"][2].get("reasoning").is_none(), "the details say the same");
+        assert!(received.body["messages"][2].get("reasoning").is_none(), "the details contain the same");
     }
 }
 

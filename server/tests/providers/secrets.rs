@@ -93,11 +93,11 @@ async fn fm_f118_a_key_is_in_the_request_and_nowhere_else() {
             file.set_key("fake", &secret.clone().into()).unwrap();
             shown.push_str(&format!("{file:?}"));
         }
-        let (catalog, complaints) = home.load();
+        let (catalog, warnings) = home.load();
         if of == "given" {
             catalog.set_api_key("fake", secret.clone().into());
         }
-        shown.push_str(&format!("{catalog:?} {complaints:?} {:?}", catalog.select(Default::default())));
+        shown.push_str(&format!("{catalog:?} {warnings:?} {:?}", catalog.select(Default::default())));
         shown.push_str(&serde_json::to_string(&catalog.available()).unwrap());
         for _ in 0..5 {
             let failure = failure(&answer_events(&catalog, question(model(&catalog), "hi")).await);
@@ -135,20 +135,20 @@ async fn fm_f119_models_carry_no_headers() {
 
 #[tokio::test]
 async fn fm_f70_a_request_is_not_sent_on_to_another_host() {
-    let elsewhere = Server::start([Reply::events(&hello("anthropic-messages"))]).await;
-    let to = format!("{}/v1/messages?key=x", elsewhere.url());
+    let other_server = Server::start([Reply::events(&hello("anthropic-messages"))]).await;
+    let to = format!("{}/v1/messages?key=x", other_server.url());
     for status in [301, 302, 303, 307, 308] {
         let server = Server::start([Reply::new(status, &[("location", &to)], "")]).await;
         let (catalog, _) = TestHome::with_models(definition("anthropic-messages", &server.url())).load();
         let failure = failure(&answer_events(&catalog, question(model(&catalog), "hi")).await);
         assert_eq!(failure.kind, ProviderErrorKind::BadRequest);
         let wording = format!(
-            "{status} The provider sends the request on to {}/v1/messages, which is not followed.",
-            elsewhere.url()
+            "{status} The provider redirects the request to {}/v1/messages; redirects are not followed.",
+            other_server.url()
         );
         assert_eq!(failure.text, wording);
     }
-    assert!(elsewhere.received().is_empty());
+    assert!(other_server.received().is_empty());
 }
 
 #[tokio::test]
@@ -166,15 +166,15 @@ async fn fm_f70_a_request_is_sent_on_within_its_host() {
 
 #[tokio::test]
 async fn fm_f117_only_files_of_the_user_select_the_hosts_of_keys() {
-    let elsewhere = Server::start([Reply::events(&hello("anthropic-messages"))]).await;
+    let other_server = Server::start([Reply::events(&hello("anthropic-messages"))]).await;
     let server = Server::start([Reply::events(&hello("anthropic-messages"))]).await;
     let (catalog, _) = TestHome::with_models(definition("anthropic-messages", &server.url())).load();
     // As a session or a project's settings might define it.
     let mut stolen = model(&catalog);
-    stolen.base_url = elsewhere.url();
+    stolen.base_url = other_server.url();
     stolen.api = "openai-completions".to_owned();
     let events = answer_events(&catalog, question(stolen, "hi")).await;
     assert_eq!(text(&events), "hello");
-    assert!(elsewhere.received().is_empty());
+    assert!(other_server.received().is_empty());
     assert_eq!(server.received().len(), 1);
 }

@@ -155,9 +155,9 @@ impl Server {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let received = Arc::new(Mutex::new(Vec::new()));
-        let gone = Arc::new(Notify::new());
+        let disconnected = Arc::new(Notify::new());
         let mut replies: VecDeque<Reply> = replies.into_iter().collect();
-        let (log, left) = (received.clone(), gone.clone());
+        let (log, left) = (received.clone(), disconnected.clone());
         let task = tokio::spawn(async move {
             // One connection at a time, because an agent sends one request at a time.
             while let Ok((mut stream, _)) = listener.accept().await {
@@ -179,7 +179,7 @@ impl Server {
                 }
             }
         });
-        Self { port, received, disconnected: gone, task }
+        Self { port, received, disconnected, task }
     }
 
     pub fn url(&self) -> String {

@@ -179,9 +179,9 @@ async fn fm_f107_nothing_is_written_to_a_file_that_took_its_place() {
     fs::write(&path, "foreign").unwrap();
     session.append(user("two"));
     assert_eq!(fs::read_to_string(&path).unwrap(), "foreign");
-    let trouble = session.storage_error().unwrap();
-    assert!(trouble.to_string().contains("another file has taken its place"), "{trouble}");
-    assert_eq!(session.flush().await, Err(trouble));
+    let error = session.storage_error().unwrap();
+    assert!(error.to_string().contains("another file has replaced it"), "{error}");
+    assert_eq!(session.flush().await, Err(error));
     assert_eq!(session.messages().len(), 2);
     // The entry is written once the path is available again.
     fs::rename(place.path().join("kept.jsonl"), &path).unwrap();
@@ -209,11 +209,11 @@ fn foreign_partial_line_is_not_merged_with_later_entries() {
 #[test]
 fn fm_f113_a_link_in_the_way_is_not_followed() {
     let place = tempfile::tempdir().unwrap();
-    let (path, elsewhere) = (place.path().join("s.jsonl"), place.path().join("elsewhere"));
-    symlink(&elsewhere, &path).unwrap();
+    let (path, target) = (place.path().join("s.jsonl"), place.path().join("elsewhere"));
+    symlink(&target, &path).unwrap();
     let mut session = Session::create_at(&path, start(place.path())).unwrap();
     session.append(user("one"));
-    assert!(!elsewhere.exists());
+    assert!(!target.exists());
     assert!(session.storage_error().is_some());
     assert_eq!(session.messages().len(), 1);
 }

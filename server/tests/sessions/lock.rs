@@ -26,14 +26,15 @@ fn other_process() {
     // Enough other sessions to close its own file.
     let others = std::env::var(MANY).map_or(0, |many| many.parse().unwrap());
     let begin = || random(Path::new("/")).write_in_background();
-    let said = |name: String| {
+    let open_and_write = |name: String| {
         let mut session = Session::open_or_create(&path.with_file_name(name), begin()).unwrap();
         session.append(user("from the other process"));
         assert_eq!(block_on(session.flush()), Ok(()));
         session
     };
-    let mut sessions: Vec<_> = (0..others).map(|number| said(format!("other-{number}.jsonl"))).collect();
-    sessions.push(said(path.file_name().unwrap().to_str().unwrap().to_owned()));
+    let mut sessions: Vec<_> =
+        (0..others).map(|number| open_and_write(format!("other-{number}.jsonl"))).collect();
+    sessions.push(open_and_write(path.file_name().unwrap().to_str().unwrap().to_owned()));
     println!("{HELD}");
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }

@@ -50,14 +50,14 @@ fn list_describes_each_session() {
     let talk: Vec<&str> = talk.iter().map(String::as_str).collect();
     let old = write(store.directory(), "aaaa", "/here", 5, &[]);
     let young = write(store.directory(), "bbbb", "/here", 500, &talk);
-    let elsewhere = write(Store::new(place.path(), there).directory(), "cccc", "/there", 1, &talk[..2]);
+    let other = write(Store::new(place.path(), there).directory(), "cccc", "/there", 1, &talk[..2]);
     fs::write(store.directory().join("garbage.jsonl"), "garbage\n").unwrap();
     fs::write(store.directory().join("note.txt"), "a note").unwrap();
-    symlink(&elsewhere, store.directory().join("link.jsonl")).unwrap();
+    symlink(&other, store.directory().join("link.jsonl")).unwrap();
 
     let list = store.list(Scope::Here);
     let paths: Vec<&Path> = list.iter().map(|record| record.path.as_path()).collect();
-    assert_eq!(paths, [&young, &old], "the one in which somebody spoke last comes first");
+    assert_eq!(paths, [&young, &old], "the session with the newest message comes first");
     assert_eq!(
         serde_json::to_string(&list[0]).unwrap(),
         format!(
@@ -81,20 +81,16 @@ fn an_identifier_is_looked_for_here_and_then_everywhere() {
     let old = write(store.directory(), "abc-old", "/here", 500, &[]);
     let young = write(store.directory(), "abc-young", "/here", 5, &[]);
     let exact = write(store.directory(), "abc", "/here", 900, &[]);
-    let elsewhere = write(Store::new(place.path(), Path::new("/there")).directory(), "abd", "/there", 1, &[]);
+    let other = write(Store::new(place.path(), Path::new("/there")).directory(), "abd", "/there", 1, &[]);
     assert_eq!(store.resolve("abc-").unwrap(), young);
     assert_eq!(store.resolve("abc-o").unwrap(), old);
     assert_eq!(store.resolve("abc").unwrap(), exact);
     assert_eq!(store.resolve("a").unwrap(), young);
     let error = store.resolve("abd").unwrap_err();
     let ResolveError::OtherDirectory { path, cwd, .. } = &error else { panic!("{error}") };
-    assert_eq!((path, cwd.as_str()), (&elsewhere, "/there"));
-    assert_eq!(store.resolve("x").unwrap_err().to_string(), "no session begins with \"x\"");
-    assert_eq!(
-        store.resolve("../x").unwrap(),
-        Path::new("/here/../x"),
-        "a path, which whoever says it may say"
-    );
+    assert_eq!((path, cwd.as_str()), (&other, "/there"));
+    assert_eq!(store.resolve("x").unwrap_err().to_string(), "no session id begins with \"x\"");
+    assert_eq!(store.resolve("../x").unwrap(), Path::new("/here/../x"), "a path is accepted unchanged");
     assert_eq!(store.resolve("/a/b").unwrap(), Path::new("/a/b"));
     assert_eq!(store.resolve("x.jsonl").unwrap(), Path::new("/here/x.jsonl"));
     for wrong in ["", "..", "-x", "a b", "ä"] {

@@ -58,8 +58,8 @@ impl Link {
         options: Options,
         buffer: usize,
     ) -> Self {
-        let frontend = DialectEntry::find(revision).unwrap();
-        let link = Self::serving_with(builder.dialect(frontend).build(), options, buffer);
+        let entry = DialectEntry::find(revision).unwrap();
+        let link = Self::serving_with(builder.dialect(entry).build(), options, buffer);
         Self { check: super::trace::check_frame_of::<D>, ..link }
     }
 
@@ -113,7 +113,7 @@ impl Link {
         frames.into_iter().next_back().unwrap()
     }
 
-    /// Like `ask`, for a command that must succeed; returns the data.
+    /// Sends a command as [`Link::request`] does. The command must succeed; returns its data.
     pub async fn data(&mut self, command: Value) -> Value {
         let answer = self.request(command).await;
         assert_eq!(answer["success"], true, "{answer}");

@@ -29,11 +29,11 @@ fn json(path: &str) -> Value {
 /// Plays all rows of a dialect. `make` returns a client whose handlers answer according to the table, and
 /// record their calls.
 pub async fn every_row<D: Dialect>(make: impl Fn(&Value, ShownDialogs) -> Builder<D>) {
-    let (mut seen, asked) = (RowCoverage::default(), ShownDialogs::default());
+    let (mut seen, shown_dialogs) = (RowCoverage::default(), ShownDialogs::default());
     for play in json("conformance/vectors/served.json")[D::SPEC.name].as_array().unwrap() {
         let place = tempfile::tempdir().unwrap();
         let child = child(play, D::SPEC.name, place.path());
-        let client = make(&play["answers"], asked.clone()).spawn(child).unwrap();
+        let client = make(&play["answers"], shown_dialogs.clone()).spawn(child).unwrap();
         let mut stage = RowPlayer {
             events: client.events().unwrap(),
             client,
@@ -55,8 +55,8 @@ pub async fn every_row<D: Dialect>(make: impl Fn(&Value, ShownDialogs) -> Builde
     };
     assert_eq!(seen.commands, names("commands"));
     let missing: Vec<_> = names("events").difference(&seen.events).cloned().collect();
-    assert!(missing.is_empty(), "not heard: {missing:?}");
-    assert_eq!(*asked.lock().unwrap(), names("dialogs"));
+    assert!(missing.is_empty(), "not received: {missing:?}");
+    assert_eq!(*shown_dialogs.lock().unwrap(), names("dialogs"));
 }
 
 /// Returns the agent of a play, with its files in place.
@@ -85,8 +85,8 @@ fn child(play: &Value, dialect: &str, place: &Path) -> ChildOptions {
         Some(extension) => child.arg("-e").arg(root.join(extension)),
         None => child,
     };
-    let gone = ["AGENTESE_HOME", "OPAL_HOME", "OPAL_COPILOT_DOMAIN", "ANTHROPIC_API_KEY"];
-    gone.into_iter().fold(child.cwd(work).env("HOME", home), ChildOptions::env_remove)
+    let unset = ["AGENTESE_HOME", "OPAL_HOME", "OPAL_COPILOT_DOMAIN", "ANTHROPIC_API_KEY"];
+    unset.into_iter().fold(child.cwd(work).env("HOME", home), ChildOptions::env_remove)
 }
 
 struct RowPlayer<D: Dialect> {

@@ -206,7 +206,7 @@ async fn unreadable_file_is_an_error() {
     let path = place.file("secret", "x");
     fs::set_permissions(&path, Permissions::from_mode(0o000)).unwrap();
     if File::open(&path).is_ok() {
-        return skipped("a file that nobody may read", "this user may read everything");
+        return skipped("a file without read permission", "this user may read everything");
     }
     let text = fails(&place.context(), "read", json!({"path": "secret"})).await;
     assert!(text.starts_with("EACCES: permission denied"), "{text}");

@@ -66,7 +66,7 @@ pub enum SubagentError {
     #[error("a subagent at depth {0} cannot start subagents")]
     TooDeep(usize),
     /// The maximum number of children is reached.
-    #[error("{0} subagents are at work already")]
+    #[error("{0} subagents are already running")]
     TooMany(usize),
     /// A limit of the budget is reached.
     // The text is from pisces.

@@ -113,12 +113,12 @@ async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
 
 /// Returns the result of a command as data: output, exit code, and duration in seconds.
 async fn structured(output: &OutputCapture, code: i32, took: Duration) -> Value {
-    let whole = output.full_output(LARGEST_DATA).await;
+    let full = output.full_output(LARGEST_DATA).await;
     let seconds = took.as_millis() as f64 / 100.0;
     let mut data = Map::new();
-    data.insert("output".into(), whole.text.into());
-    data.insert("truncated".into(), whole.truncated.into());
-    if let Some(path) = output.path().filter(|_| whole.truncated) {
+    data.insert("output".into(), full.text.into());
+    data.insert("truncated".into(), full.truncated.into());
+    if let Some(path) = output.path().filter(|_| full.truncated) {
         data.insert("full_output_path".into(), path.to_string_lossy().into());
     }
     data.insert("exit_code".into(), code.into());

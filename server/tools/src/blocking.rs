@@ -19,7 +19,7 @@ pub(crate) async fn run<T: Send + 'static>(
     let (sender, receiver) = oneshot::channel();
     let started = thread::Builder::new().name("tool".to_owned()).spawn(move || drop(sender.send(job())));
     started.map_err(|error| format!("cannot start a thread: {}", os_error::reason(&error)))?;
-    receiver.await.unwrap_or_else(|_| Err("the tool failed in an unforeseen way".to_owned()))
+    receiver.await.unwrap_or_else(|_| Err("the tool failed with an internal error".to_owned()))
 }
 
 /// Works as [`run`], but fails as soon as the call is aborted: an unresponsive file system must not delay the

@@ -16,14 +16,15 @@
 //!
 //! | layer | files |
 //! |---|---|
-//! | tools | `bash`, `read`, `edit`, `write`, `grep`, `find`, `ls`, `todo`; `work` has the kind of work of each |
-//! | commands of the user | `rpc_bash`, `kept_shell`, with the machinery of `bash` |
-//! | running a command | `process` (the loop), `capture`, `pusher`, `artifact` and `whole` (its output), `shell` |
-//! | starting it | `agentese_server_base::processes`; `noise` (its messages for people) |
+//! | tools | `bash`, `read`, `edit`, `write`, `grep`, `find`, `ls`, `todo`; `tool_kind` has the kind of work of each |
+//! | commands of the user | `rpc_bash`, `shell_session`, with the machinery of `bash` |
+//! | running a command | `process` (the loop), `shell`, `signals` |
+//! | its output | `output_capture`, `output_writer`, `output_file`, `output_full`, `terminal` |
+//! | starting it | `agentese_server_base::processes`; `stderr_forwarder` (its messages for people) |
 //! | searching | `walk` (files of a directory), `search` (matching lines), `listing` (the visible part) |
-//! | the interface | `tool`, `context`, `agents`, `output`; `set` has the built-in tools by name |
-//! | files | `text_files` (files in an editor), `image`, `replace`, `locks`, `paths`, `blocking` |
-//! | text | `truncate`, `decode`, `matching`, `normalize`, `diff` |
+//! | the interface | `tool`, `context`, `agents`, `arguments`, `output`; `builtin_tools` (by name) |
+//! | files | `editor_files` (files in an editor), `image`, `replace`, `locks`, `paths`, `blocking` |
+//! | text | `truncate`, `utf8_decoder`, `matching`, `normalize`, `diff`; `todo_list` |
 //!
 //! Applications use the crate `agentese-server`, which re-exports this one. Hidden items are for its other crates.
 

@@ -111,10 +111,10 @@ mod tests {
             let normalised = NormalizedLine::new(&line);
             let whole: String = line.trim_end().nfkc().map(plain).collect();
             prop_assert_eq!(&normalised.text, &whole);
-            for &(original, place) in &normalised.pieces {
-                prop_assert!(line.is_char_boundary(original) && normalised.text.is_char_boundary(place));
+            for &(original, position) in &normalised.pieces {
+                prop_assert!(line.is_char_boundary(original) && normalised.text.is_char_boundary(position));
                 let head: String = line[..original].nfkc().map(plain).collect();
-                prop_assert_eq!(&normalised.text[..place], head);
+                prop_assert_eq!(&normalised.text[..position], head);
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::os_error;
 const MARGIN: usize = 8;
 
 /// A capture of chunks of output, with the tail of the text so far and a file with everything. Never fails:
-/// [`OutputCapture::place`] reports problems with the file.
+/// [`OutputCapture::location_note`] reports problems with the file.
 #[derive(Debug)]
 pub struct OutputCapture {
     limits: Limits,
@@ -91,22 +91,22 @@ impl OutputCapture {
             text = cleaned;
         }
         self.size.push(&text);
-        let kept = if self.cleaner.is_some() { text.as_bytes() } else { raw };
+        let bytes = if self.cleaner.is_some() { text.as_bytes() } else { raw };
         match &mut self.file {
             FileState::NotNeeded(beginning) => {
-                beginning.extend_from_slice(kept);
+                beginning.extend_from_slice(bytes);
                 if !self.size.total.fit(self.limits) {
                     let beginning = std::mem::take(beginning);
                     self.file = match OutputFile::create(&self.temp_dir, self.file_limit) {
-                        Ok(mut artifact) => {
-                            artifact.write(&beginning);
-                            FileState::Open(artifact)
+                        Ok(mut file) => {
+                            file.write(&beginning);
+                            FileState::Open(file)
                         }
                         Err(error) => FileState::Failed(os_error::describe(&error, "open", &self.temp_dir)),
                     };
                 }
             }
-            FileState::Open(artifact) => artifact.write(kept),
+            FileState::Open(file) => file.write(bytes),
             FileState::Failed(_) => {}
         }
         self.window.push_str(&text);
@@ -156,7 +156,7 @@ impl OutputCapture {
     /// Returns the file with the full output, if the output exceeds the limits and the file could be created.
     pub fn path(&self) -> Option<&Path> {
         match &self.file {
-            FileState::Open(artifact) => Some(artifact.path()),
+            FileState::Open(file) => Some(file.path()),
             FileState::NotNeeded(_) | FileState::Failed(_) => None,
         }
     }
@@ -164,7 +164,7 @@ impl OutputCapture {
     /// Returns a description of the part that the file with the full output lacks, if any.
     pub(super) fn missing_part(&self) -> Option<&str> {
         match &self.file {
-            FileState::Open(artifact) => artifact.note(),
+            FileState::Open(file) => file.note(),
             FileState::NotNeeded(_) | FileState::Failed(_) => None,
         }
     }
@@ -173,11 +173,11 @@ impl OutputCapture {
     pub fn location_note(&self) -> Option<String> {
         match &self.file {
             FileState::NotNeeded(_) => None,
-            FileState::Open(artifact) => {
+            FileState::Open(file) => {
                 let note = self.missing_part().map(|note| format!(" ({note})")).unwrap_or_default();
-                Some(format!("Full output: {}{note}", artifact.path().display()))
+                Some(format!("Full output: {}{note}", file.path().display()))
             }
-            FileState::Failed(reason) => Some(format!("The full output could not be kept: {reason}")),
+            FileState::Failed(reason) => Some(format!("The full output could not be saved: {reason}")),
         }
     }
 
@@ -185,18 +185,18 @@ impl OutputCapture {
     /// location of the rest.
     pub fn notice(&self, tail: &Truncation) -> Option<String> {
         use super::truncate::TruncatedBy::{Bytes, Lines};
-        let place = self.location_note().unwrap_or_default();
+        let location = self.location_note().unwrap_or_default();
         let (total, first) = (tail.total_lines, tail.total_lines + 1 - tail.output_lines);
         Some(match tail.truncated_by? {
             Bytes if tail.last_line_partial => format!(
-                "[Showing last {} of line {first} (line is {}). {place}]",
+                "[Showing last {} of line {first} (line is {}). {location}]",
                 format_size(tail.output_bytes),
                 format_size(self.cut_line_size())
             ),
-            Lines => format!("[Showing lines {first}-{total} of {total}. {place}]"),
+            Lines => format!("[Showing lines {first}-{total} of {total}. {location}]"),
             Bytes => {
                 let limit = format_size(self.limits.max_bytes as u64);
-                format!("[Showing lines {first}-{total} of {total} ({limit} limit). {place}]")
+                format!("[Showing lines {first}-{total} of {total} ({limit} limit). {location}]")
             }
         })
     }
@@ -250,7 +250,7 @@ mod tests {
         let notice = capture.notice(&capture.tail()).unwrap();
         assert_eq!(
             notice,
-            "[Showing lines 2-2 of 2. The full output could not be kept: ENOENT: no such file or directory, open \
+            "[Showing lines 2-2 of 2. The full output could not be saved: ENOENT: no such file or directory, open \
              '/nowhere']"
         );
     }

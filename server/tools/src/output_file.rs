@@ -91,11 +91,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut names = std::collections::HashSet::new();
         for _ in 0..50 {
-            let artifact = OutputFile::create(directory.path(), 10).unwrap();
-            let name = artifact.path().file_name().unwrap().to_str().unwrap().to_owned();
+            let file = OutputFile::create(directory.path(), 10).unwrap();
+            let name = file.path().file_name().unwrap().to_str().unwrap().to_owned();
             let digits = name.strip_prefix("pi-bash-").unwrap().strip_suffix(".log").unwrap();
             assert!(digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()), "{name}");
-            assert_eq!(artifact.path().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+            assert_eq!(file.path().metadata().unwrap().permissions().mode() & 0o777, 0o600);
             assert!(names.insert(name));
         }
     }
@@ -103,14 +103,14 @@ mod tests {
     #[test]
     fn the_file_stops_at_its_limit_with_a_note() {
         let directory = tempfile::tempdir().unwrap();
-        let mut artifact = OutputFile::create(directory.path(), 10).unwrap();
-        artifact.write(b"0123456789");
-        assert_eq!(artifact.note(), None);
-        artifact.write(b"abc");
-        artifact.write(b"def");
-        assert_eq!(artifact.note(), Some("first 10B only"));
-        let kept = std::fs::read_to_string(artifact.path()).unwrap();
-        assert_eq!(kept, "0123456789\n[The output goes on; only the first 10B are kept.]\n");
+        let mut file = OutputFile::create(directory.path(), 10).unwrap();
+        file.write(b"0123456789");
+        assert_eq!(file.note(), None);
+        file.write(b"abc");
+        file.write(b"def");
+        assert_eq!(file.note(), Some("first 10B only"));
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        assert_eq!(text, "0123456789\n[The output goes on; only the first 10B are kept.]\n");
     }
 
     #[test]

@@ -19,16 +19,16 @@ impl OutputCapture {
     /// note between them. If the file with the output cannot be read, returns only the tail. Text missing
     /// from that file is omitted too.
     pub(super) async fn full_output(&self, limit: usize) -> FullOutput {
-        let here = self.since(0);
-        if here.len() as u64 == self.bytes() {
-            return FullOutput { text: here.to_owned(), truncated: false };
+        let text = self.since(0);
+        if text.len() as u64 == self.bytes() {
+            return FullOutput { text: text.to_owned(), truncated: false };
         }
         let path = self.path().map(Path::to_owned);
         let read = tokio::task::spawn_blocking(move || path.and_then(|path| read(&path, limit).ok())).await;
-        let mut whole =
+        let mut output =
             read.ok().flatten().unwrap_or_else(|| FullOutput { text: self.tail().content, truncated: true });
-        whole.truncated |= self.missing_part().is_some();
-        whole
+        output.truncated |= self.missing_part().is_some();
+        output
     }
 }
 
@@ -44,8 +44,8 @@ fn read(path: &Path, limit: usize) -> io::Result<FullOutput> {
     bytes.resize(half, 0);
     file.read_exact(&mut bytes)?;
     // An incomplete character is omitted.
-    let begun = bytes.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
-    let head = String::from_utf8_lossy(&bytes[..half - begun.min(3)]).into_owned();
+    let incomplete = bytes.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
+    let head = String::from_utf8_lossy(&bytes[..half - incomplete.min(3)]).into_owned();
     file.seek(SeekFrom::End(-(half as i64)))?;
     file.read_exact(&mut bytes)?;
     let from = bytes.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
@@ -64,10 +64,10 @@ mod tests {
 
     #[tokio::test]
     async fn an_output_is_given_whole_or_by_its_ends() {
-        let place = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let captured = |text: &str| {
             let mut capture =
-                OutputCapture::new(place.path(), 1 << 20, Limits { max_lines: 5, max_bytes: 20 }, false);
+                OutputCapture::new(directory.path(), 1 << 20, Limits { max_lines: 5, max_bytes: 20 }, false);
             capture.push(text.as_bytes());
             capture.finish();
             capture
@@ -86,12 +86,12 @@ mod tests {
         assert_eq!(wide.text, format!("{end}\n\n[90 bytes are left out here]\n\n{end}"));
         // The file only contains the beginning.
         let limits = Limits { max_lines: 5, max_bytes: 20 };
-        let mut beyond = OutputCapture::new(place.path(), 40, limits, false);
+        let mut beyond = OutputCapture::new(directory.path(), 40, limits, false);
         beyond.push(middle.as_bytes());
         beyond.finish();
-        let begun = beyond.full_output(1000).await;
-        assert!(begun.truncated && begun.text.starts_with(&middle[..40]), "{begun:?}");
-        assert!(!begun.text.contains(&middle[..41]), "{begun:?}");
+        let beginning = beyond.full_output(1000).await;
+        assert!(beginning.truncated && beginning.text.starts_with(&middle[..40]), "{beginning:?}");
+        assert!(!beginning.text.contains(&middle[..41]), "{beginning:?}");
         std::fs::remove_file(long.path().unwrap()).unwrap();
         assert_eq!(long.full_output(10).await, FullOutput { text: long.tail().content, truncated: true });
     }

@@ -14,7 +14,7 @@ pub(crate) struct CaptureBuffer {
     pub chunk: Vec<u8>,
 }
 
-/// Passes stores to a thread of its own, which ends when this value is dropped. The pool of the runtime is
+/// Passes buffers to a thread of its own, which ends when this value is dropped. The pool of the runtime is
 /// not suitable, because it panics if the system refuses a thread.
 #[derive(Debug, Default)]
 pub(crate) struct DiskWriter {
@@ -37,7 +37,7 @@ impl WriteJob {
 }
 
 impl DiskWriter {
-    /// Adds the first `count` bytes of the chunk to the capture, and returns the store afterwards. If no
+    /// Adds the first `count` bytes of the chunk to the capture. The receiver gets the buffer back. If no
     /// thread is available, the current thread does the work: waiting for a disk is better than losing
     /// output.
     pub(crate) fn push(

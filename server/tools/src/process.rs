@@ -109,7 +109,7 @@ pub struct CommandResult {
 }
 
 /// Runs a command. `observe` receives the growing output at intervals. Fails if the command did not start;
-/// every other problem is an [`CommandOutcome`]. Returns at most [`AFTER_EXIT`] after the end of the shell, and
+/// every other problem is a [`CommandOutcome`]. Returns at most [`AFTER_EXIT`] after the end of the shell, and
 /// within seconds after a timeout or an abort. Dropping the future ends the process group.
 pub async fn run(
     context: &ToolContext,
@@ -128,13 +128,13 @@ pub async fn run(
         source,
     })?;
     let mut output = OutputReader::new(running.take_output(), context, request.clean);
-    let mut seen = false;
-    let mut note = |capture: &OutputCapture| {
-        seen = true;
+    let mut observed = false;
+    let mut observe_once = |capture: &OutputCapture| {
+        observed = true;
         observe(capture);
     };
-    let ending = wait_for_end(context, request.timeout, &mut *running, &mut output, &mut note).await;
-    if matches!(ending, CommandOutcome::TimedOut | CommandOutcome::Aborted) {
+    let outcome = wait_for_end(context, request.timeout, &mut *running, &mut output, &mut observe_once).await;
+    if matches!(outcome, CommandOutcome::TimedOut | CommandOutcome::Aborted) {
         // The pipe is drained meanwhile: an ending process may still have output to write.
         let mut ended = running.end().fuse();
         while !ended.is_terminated() {
@@ -148,10 +148,10 @@ pub async fn run(
     while !output.closed && timeout_at(deadline, output.step()).await.is_ok() {}
     let output = output.finish().await;
     // A command that ends at once is observed too.
-    if !seen && !output.is_empty() {
+    if !observed && !output.is_empty() {
         observe(&output);
     }
-    Ok(CommandResult { outcome: ending, output })
+    Ok(CommandResult { outcome, output })
 }
 
 async fn wait_for_end(
@@ -163,7 +163,7 @@ async fn wait_for_end(
 ) -> CommandOutcome {
     let deadline = time_limit(timeout).map(|limit| Instant::now() + limit);
     let mut next_update = Instant::now();
-    let mut shown = true;
+    let mut is_observed = true;
     loop {
         tokio::select! {
             // In this order: continuous output must not delay the other events.
@@ -174,18 +174,18 @@ async fn wait_for_end(
                 Ok(exit) => CommandOutcome::Exited(exit),
                 Err(error) => CommandOutcome::Lost(error.to_string()),
             },
-            () = sleep_until(next_update), if !shown && output.capture().is_some() => {}
-            () = output.step(), if !output.closed => shown = false,
+            () = sleep_until(next_update), if !is_observed && output.capture().is_some() => {}
+            () = output.step(), if !output.closed => is_observed = false,
         }
         if let Some(capture) = output.capture()
-            && !shown
+            && !is_observed
             && Instant::now() >= next_update
         {
             if !capture.is_empty() {
                 observe(capture);
             }
             next_update = Instant::now() + UPDATE_INTERVAL;
-            shown = true;
+            is_observed = true;
         }
     }
 }
@@ -218,31 +218,31 @@ impl OutputReader {
             self.job = None;
             return;
         }
-        let Some(store) = &mut self.buffer else {
+        let Some(buffer) = &mut self.buffer else {
             // The job failed, which means a panic.
             self.closed = true;
             return;
         };
-        match self.stream.read(&mut store.chunk).await {
+        match self.stream.read(&mut buffer.chunk).await {
             // An error ends the output too.
             Ok(0) | Err(_) => self.closed = true,
-            Ok(count) if store.capture.may_block(count) => {
-                self.job = self.buffer.take().map(|store| self.writer.push(store, count));
+            Ok(count) if buffer.capture.may_block(count) => {
+                self.job = self.buffer.take().map(|buffer| self.writer.push(buffer, count));
             }
-            Ok(count) => store.capture.push(&store.chunk[..count]),
+            Ok(count) => buffer.capture.push(&buffer.chunk[..count]),
         }
     }
 
     /// Returns the current capture, if it is not owned by a job.
     fn capture(&self) -> Option<&OutputCapture> {
-        self.buffer.as_ref().map(|store| &store.capture)
+        self.buffer.as_ref().map(|buffer| &buffer.capture)
     }
 
     async fn finish(mut self) -> OutputCapture {
         if let Some(job) = self.job.take() {
             self.buffer = timeout(DISK_TIMEOUT, job).await.ok().and_then(Result::ok);
         }
-        let mut capture = self.buffer.map_or_else(&self.new_capture, |store| store.capture);
+        let mut capture = self.buffer.map_or_else(&self.new_capture, |buffer| buffer.capture);
         capture.finish();
         capture
     }

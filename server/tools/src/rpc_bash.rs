@@ -64,19 +64,19 @@ impl RpcBashError {
 }
 
 /// Runs one command with the shell, directory and abort of the context. Any exit code is a result. Fails if the command
-/// does not start, or if a foreign signal ends it. Commands may run concurrently.
+/// does not start, or if a signal ends it that no abort sent. Commands may run concurrently.
 pub async fn run_rpc_bash(
     context: &ToolContext,
     command: &str,
     on_output: &mut (dyn FnMut(&str) + Send),
 ) -> Result<RpcBashOutput, RpcBashError> {
-    let mut seen = 0;
+    let mut sent = 0;
     let mut show = |capture: &OutputCapture| {
-        let new = capture.since(seen);
+        let new = capture.since(sent);
         if !new.is_empty() {
             on_output(new);
         }
-        seen = capture.bytes();
+        sent = capture.bytes();
     };
     let finished = match run(context, Request { command, timeout: None, clean: true }, &mut show).await {
         Ok(finished) => finished,

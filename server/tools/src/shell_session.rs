@@ -34,24 +34,24 @@ impl ShellSession {
     /// itself updates the state; of concurrent commands the last one applies. If the state cannot be stored,
     /// the command runs nevertheless.
     pub async fn run(&self, context: &ToolContext, command: &str) -> Result<RpcBashOutput, RpcBashError> {
-        let left = self.state().clone();
+        let previous = self.state().clone();
         let mut context = context.clone();
-        if let Some(directory) = left.directory.filter(|directory| directory.is_dir()) {
+        if let Some(directory) = previous.directory.filter(|directory| directory.is_dir()) {
             context.cwd = directory;
         }
-        let place = match StateFiles::new(&context.temp_dir, left.variables.as_deref()) {
-            Ok(place) => place,
+        let files = match StateFiles::new(&context.temp_dir, previous.variables.as_deref()) {
+            Ok(files) => files,
             Err(error) => {
-                tracing::warn!(%error, "what a command leaves is not kept");
+                tracing::warn!(%error, "the state of the shell is not kept");
                 return run_rpc_bash(&context, command, &mut |_| {}).await;
             }
         };
-        let result = run_rpc_bash(&context, &place.script(command), &mut |_| {}).await;
+        let result = run_rpc_bash(&context, &files.script(command), &mut |_| {}).await;
         // A shell that a signal ends may write its state too.
         let ended_by_itself =
             result.as_ref().is_ok_and(|output| !output.cancelled && output.exit_code.is_some());
         if ended_by_itself
-            && let (Some(directory), Some(variables)) = (place.read("directory"), place.read("after"))
+            && let (Some(directory), Some(variables)) = (files.read("directory"), files.read("after"))
         {
             use std::os::unix::ffi::OsStringExt as _;
             let mut directory = directory;
@@ -118,60 +118,63 @@ mod tests {
     use super::*;
     use crate::{LocalSpawner, ShellSettings};
 
-    async fn run(kept: &ShellSession, context: &ToolContext, command: &str) -> (String, Option<i32>) {
-        let output = kept.run(context, command).await.unwrap();
+    async fn run(session: &ShellSession, context: &ToolContext, command: &str) -> (String, Option<i32>) {
+        let output = session.run(context, command).await.unwrap();
         (output.output, output.exit_code)
     }
 
-    fn context(place: &tempfile::TempDir) -> ToolContext {
-        let mut context = ToolContext::new(place.path(), Arc::new(LocalSpawner::new(None)));
-        context.temp_dir = place.path().to_owned();
+    fn context(directory: &tempfile::TempDir) -> ToolContext {
+        let mut context = ToolContext::new(directory.path(), Arc::new(LocalSpawner::new(None)));
+        context.temp_dir = directory.path().to_owned();
         context
     }
 
     #[tokio::test]
     async fn directory_variables_and_functions_stay() {
-        let place = tempfile::tempdir().unwrap();
-        std::fs::create_dir(place.path().join("it's")).unwrap();
-        let (kept, context) = (ShellSession::default(), context(&place));
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("it's")).unwrap();
+        let (session, context) = (ShellSession::default(), context(&directory));
         let first =
             "cd \"it's\"; export FOO=\"a'b\nc\"; plain=1; list=(x 'y z'); f() { echo \"f$1\"; }; exit 3";
-        assert_eq!(run(&kept, &context, first).await, (String::new(), Some(3)));
-        let asked = "basename \"$PWD\"; echo \"$FOO|$plain|${list[1]}\"; f 2; env | grep -c ^FOO=";
-        assert_eq!(run(&kept, &context, asked).await, ("it's\na'b\nc|1|y z\nf2\n1\n".to_owned(), Some(0)));
-        assert_eq!(run(&kept, &context, "nosuchprogram").await.1, Some(127));
-        let (output, _) = run(&kept, &context, "nosuchprogram").await;
+        assert_eq!(run(&session, &context, first).await, (String::new(), Some(3)));
+        let second = "basename \"$PWD\"; echo \"$FOO|$plain|${list[1]}\"; f 2; env | grep -c ^FOO=";
+        assert_eq!(
+            run(&session, &context, second).await,
+            ("it's\na'b\nc|1|y z\nf2\n1\n".to_owned(), Some(0))
+        );
+        assert_eq!(run(&session, &context, "nosuchprogram").await.1, Some(127));
+        let (output, _) = run(&session, &context, "nosuchprogram").await;
         assert!(output.contains("line 1"), "{output}");
-        std::fs::remove_dir(place.path().join("it's")).unwrap();
-        assert_eq!(run(&kept, &context, "cd .; echo $plain").await.0, "1\n");
-        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "nothing is left behind");
+        std::fs::remove_dir(directory.path().join("it's")).unwrap();
+        assert_eq!(run(&session, &context, "cd .; echo $plain").await.0, "1\n");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
     }
 
     #[tokio::test]
     async fn a_stopped_command_does_not_change_the_state() {
-        let place = tempfile::tempdir().unwrap();
-        let (kept, context) = (ShellSession::default(), context(&place));
-        run(&kept, &context, "x=1").await;
+        let directory = tempfile::tempdir().unwrap();
+        let (session, context) = (ShellSession::default(), context(&directory));
+        run(&session, &context, "x=1").await;
         let mut stopped = context.clone();
         stopped.abort = tokio_util::sync::CancellationToken::new();
         let abort = stopped.abort.clone();
-        let started = place.path().join("started");
-        let (output, ()) = tokio::join!(kept.run(&stopped, "x=2; : >started; sleep 60"), async {
+        let started = directory.path().join("started");
+        let (output, ()) = tokio::join!(session.run(&stopped, "x=2; : >started; sleep 60"), async {
             while !started.exists() {
                 tokio::task::yield_now().await;
             }
             abort.cancel();
         });
         assert!(output.unwrap().cancelled);
-        assert_eq!(run(&kept, &context, "echo $x").await.0, "1\n");
+        assert_eq!(run(&session, &context, "echo $x").await.0, "1\n");
     }
 
     #[tokio::test]
     async fn another_shell_keeps_exported_variables() {
-        let place = tempfile::tempdir().unwrap();
-        let (kept, mut context) = (ShellSession::default(), context(&place));
+        let directory = tempfile::tempdir().unwrap();
+        let (session, mut context) = (ShellSession::default(), context(&directory));
         context.shell = ShellSettings { program: Some("/bin/sh".into()), ..ShellSettings::default() };
-        run(&kept, &context, "cd /; export FOO='a b'").await;
-        assert_eq!(run(&kept, &context, "pwd; echo \"$FOO\"").await.0, "/\na b\n");
+        run(&session, &context, "cd /; export FOO='a b'").await;
+        assert_eq!(run(&session, &context, "pwd; echo \"$FOO\"").await.0, "/\na b\n");
     }
 }

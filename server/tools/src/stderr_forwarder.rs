@@ -26,7 +26,7 @@ impl StderrForwarder {
     pub fn warn(&self, name: &str, what: &str) {
         match self.warnings.fetch_add(1, Ordering::Relaxed) {
             before if before < LINES => tracing::warn!("{name}: {what}"),
-            LINES => tracing::warn!("{name}: more of what it should not send is not shown"),
+            LINES => tracing::warn!("{name}: further warnings about its output are not shown"),
             _ => {}
         }
     }
@@ -41,16 +41,16 @@ impl StderrForwarder {
         &self,
         errors: impl AsyncRead + Unpin,
         name: impl Fn() -> String,
-        shows: &impl StderrFilter,
+        filter: &impl StderrFilter,
     ) {
         let mut lines =
             StderrLines { errors: BufReader::new(errors), bytes: Vec::new(), text: String::new() };
-        let mut seen = 0;
-        while let Some(line) = lines.next(shows).await {
-            seen += 1;
+        let mut count = 0;
+        while let Some(line) = lines.next(filter).await {
+            count += 1;
             let line = line.trim_end();
-            if seen <= LINES {
-                tracing::warn!("{}: {}", name(), shows.redact(line));
+            if count <= LINES {
+                tracing::warn!("{}: {}", name(), filter.redact(line));
             }
             if !line.is_empty() {
                 line.clone_into(&mut self.last_line.lock().unwrap_or_else(PoisonError::into_inner));
@@ -92,19 +92,19 @@ struct StderrLines<R> {
 
 impl<R: AsyncRead + Unpin> StderrLines<R> {
     /// Returns the next line or a piece of it, or `None` at the end.
-    async fn next(&mut self, shows: &impl StderrFilter) -> Option<String> {
+    async fn next(&mut self, filter: &impl StderrFilter) -> Option<String> {
         loop {
             let piece = (&mut self.errors).take(LINE).read_until(b'\n', &mut self.bytes).await;
             let is_over = !matches!(piece, Ok(1..));
             let is_whole = is_over || self.bytes.ends_with(b"\n");
-            let begun = match self.bytes.utf8_chunks().last() {
+            let incomplete = match self.bytes.utf8_chunks().last() {
                 Some(last) if !is_whole => last.invalid().len(),
                 _ => 0,
             };
-            let rest = self.bytes.split_off(self.bytes.len() - begun);
+            let rest = self.bytes.split_off(self.bytes.len() - incomplete);
             self.text.push_str(&String::from_utf8_lossy(&self.bytes));
             self.bytes = rest;
-            let at = if is_whole { self.text.len() } else { shows.split_point(&self.text) };
+            let at = if is_whole { self.text.len() } else { filter.split_point(&self.text) };
             if at > 0 {
                 let rest = self.text.split_off(at);
                 return Some(std::mem::replace(&mut self.text, rest));
@@ -129,8 +129,8 @@ mod tests {
         }
 
         fn split_point(&self, text: &str) -> usize {
-            let begun = (1..6).rev().find(|length| text.ends_with(&"canary"[..*length]));
-            text.len() - begun.unwrap_or(0)
+            let partial = (1..6).rev().find(|length| text.ends_with(&"canary"[..*length]));
+            text.len() - partial.unwrap_or(0)
         }
     }
 
@@ -138,12 +138,12 @@ mod tests {
     async fn fm_f118_a_secret_is_not_split_between_pieces() {
         let piece = usize::try_from(LINE).unwrap();
         for before in piece - 8..piece + 2 {
-            let said = format!(
+            let text = format!(
                 "{}canary and\u{e9}more\nanother\n",
                 "\u{e9}".repeat(before / 2) + &"x".repeat(before % 2)
             );
             let mut lines = StderrLines {
-                errors: BufReader::new(said.as_bytes()),
+                errors: BufReader::new(text.as_bytes()),
                 bytes: Vec::new(),
                 text: String::new(),
             };
@@ -151,7 +151,7 @@ mod tests {
             while let Some(line) = lines.next(&Canary).await {
                 shown.push_str(&Canary.redact(&line));
             }
-            assert_eq!(shown, said.replace("canary", "***"));
+            assert_eq!(shown, text.replace("canary", "***"));
         }
     }
 }

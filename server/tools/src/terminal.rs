@@ -150,8 +150,8 @@ impl Row {
         if self.text.is_ascii() {
             return (column <= self.text.len()).then_some(column);
         }
-        let mut places = self.text.char_indices().map(|(place, _)| place).chain([self.text.len()]);
-        places.nth(column)
+        let mut positions = self.text.char_indices().map(|(position, _)| position).chain([self.text.len()]);
+        positions.nth(column)
     }
 
     fn columns(&self) -> usize {
@@ -174,9 +174,9 @@ impl Row {
     }
 
     fn cut(&mut self, column: usize) {
-        if let Some(place) = self.place(column) {
+        if let Some(position) = self.place(column) {
             self.edited = true;
-            self.text.truncate(place);
+            self.text.truncate(position);
         }
     }
 }
@@ -195,8 +195,8 @@ impl Page {
     }
 
     fn rows_in(&self, text: &mut String) {
-        for (place, row) in self.rows.iter().enumerate() {
-            if place > 0 {
+        for (index, row) in self.rows.iter().enumerate() {
+            if index > 0 {
                 text.push('\n');
             }
             text.push_str(row.shown());
@@ -221,8 +221,8 @@ impl Page {
         if row.text.len() > LONGEST_ROW && self.column.is_none() {
             // A cursor does not go back that far.
             self.scroll(self.at);
-            let begun = std::mem::take(&mut self.rows[0].text);
-            self.add(&begun);
+            let beginning = std::mem::take(&mut self.rows[0].text);
+            self.add(&beginning);
         }
     }
 
@@ -358,12 +358,12 @@ impl Page {
 impl EscapeHandler for Page {
     fn text(&mut self, text: &str) {
         let mut rest = text;
-        if let ([Row { text: begun, edited: false }], None) = (&mut self.rows[..], self.column)
+        if let ([Row { text: beginning, edited: false }], None) = (&mut self.rows[..], self.column)
             && let Some(end) = memchr::memrchr(b'\n', rest.as_bytes())
         {
             // Most output is drawn once, and its lines scroll away at once.
-            let begun = std::mem::take(begun);
-            self.add(&begun);
+            let beginning = std::mem::take(beginning);
+            self.add(&beginning);
             self.add(&rest[..=end]);
             rest = &rest[end + 1..];
         }

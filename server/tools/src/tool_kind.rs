@@ -1,4 +1,4 @@
-//! The kind of work of a tool, by its name: for the tools here, and for the tools of agents behind a front.
+//! The kind of work of a tool, by its name: for the tools here, and for the tools of agents behind a dialect server.
 
 /// Kind of work of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -87,7 +87,7 @@ impl Iterator for Walk {
                     let path = path_of(&error).unwrap_or(&self.root).to_owned();
                     let reason = match error.into_io_error() {
                         Some(error) => os_error::reason(&error),
-                        None => "it cannot be walked".to_owned(),
+                        None => "it cannot be searched".to_owned(),
                     };
                     self.skipped.add(path.strip_prefix(&self.root).unwrap_or(&path), reason);
                 }

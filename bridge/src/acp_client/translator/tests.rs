@@ -7,7 +7,7 @@ fn update(json: Value) -> AcpUpdate {
 }
 
 fn names(events: &[RemoteEvent]) -> Vec<String> {
-    let name = |deed: &RemoteEvent| match deed {
+    let name = |event: &RemoteEvent| match event {
         RemoteEvent::AnswerUpdated(event) => format!("{event:?}"),
         RemoteEvent::AnswerEnded(answer) => {
             format!("answered {} {:?}", answer.content.len(), answer.stop_reason)
@@ -28,7 +28,7 @@ fn all(turns: &mut UpdateTranslator, updates: &[Value]) -> Vec<RemoteEvent> {
 #[test]
 fn an_answer_ends_when_a_call_of_it_begins() {
     let mut turns = UpdateTranslator::default();
-    let deeds = all(
+    let events = all(
         &mut turns,
         &[
             json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "I look."}}),
@@ -40,7 +40,7 @@ fn an_answer_ends_when_a_call_of_it_begins() {
         ],
     );
     assert_eq!(
-        names(&deeds),
+        names(&events),
         [
             "Start",
             "TextStart",
@@ -57,29 +57,29 @@ fn an_answer_ends_when_a_call_of_it_begins() {
             "TextDelta \"Done.\")",
         ]
     );
-    let (deeds, aborted) = turns.end_turn(Ok(AcpPromptEnd::new(AcpStopReason::EndTurn)));
-    assert_eq!((names(&deeds), aborted), (vec!["TextEnd".to_owned(), "answered 1 Stop".to_owned()], false));
+    let (events, aborted) = turns.end_turn(Ok(AcpPromptEnd::new(AcpStopReason::EndTurn)));
+    assert_eq!((names(&events), aborted), (vec!["TextEnd".to_owned(), "answered 1 Stop".to_owned()], false));
 }
 
 #[test]
 fn calls_side_by_side_belong_to_one_answer() {
     let mut turns = UpdateTranslator::default();
     let call = |id: &str, status: &str| json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": id, "status": status});
-    let deeds = all(&mut turns, &[call("a", "pending"), call("b", "pending")]);
-    assert_eq!(names(&deeds), ["Start"]);
+    let events = all(&mut turns, &[call("a", "pending"), call("b", "pending")]);
+    assert_eq!(names(&events), ["Start"]);
     let mut began = call("a", "in_progress");
     began["sessionUpdate"] = "tool_call_update".into();
-    let deeds = all(&mut turns, &[began, call("late", "in_progress")]);
-    let answered = deeds.iter().filter(|deed| matches!(deed, RemoteEvent::AnswerEnded(_))).count();
-    let begun: Vec<_> = deeds.iter().filter(|deed| matches!(deed, RemoteEvent::ToolStarted(_))).collect();
-    assert_eq!((answered, begun.len()), (1, 2), "{deeds:#?}");
+    let events = all(&mut turns, &[began, call("late", "in_progress")]);
+    let answered = events.iter().filter(|event| matches!(event, RemoteEvent::AnswerEnded(_))).count();
+    let begun: Vec<_> = events.iter().filter(|event| matches!(event, RemoteEvent::ToolStarted(_))).collect();
+    assert_eq!((answered, begun.len()), (1, 2), "{events:#?}");
 }
 
 #[test]
 fn a_failed_or_stopped_turn_reports_its_reason() {
     let ended = |ended| {
-        let (deeds, aborted) = UpdateTranslator::default().end_turn(ended);
-        let Some(RemoteEvent::AnswerEnded(answer)) = deeds.into_iter().last() else { panic!("no answer") };
+        let (events, aborted) = UpdateTranslator::default().end_turn(ended);
+        let Some(RemoteEvent::AnswerEnded(answer)) = events.into_iter().last() else { panic!("no answer") };
         (answer.stop_reason, answer.error_message, aborted)
     };
     assert_eq!(ended(Err("no key".to_owned())), (StopReason::Error, Some("no key".to_owned()), false));

@@ -20,8 +20,8 @@ impl Hub {
     pub fn handle_agent_line(&mut self, line: &FrameText, now: Instant) {
         self.questions.expire(now);
         // Tabs, the log for late tabs, and the inspector receive only content that may be shown.
-        let sealed = agentese::redact::strip_payload(line.as_str()).map(FrameText::from);
-        let line = sealed.as_ref().unwrap_or(line);
+        let stripped = agentese::redact::strip_payload(line.as_str()).map(FrameText::from);
+        let line = stripped.as_ref().unwrap_or(line);
         match route(self.spec, line) {
             Ok(RoutedFrame::Answer { id, command, .. }) => self.handle_response(line, id, command.as_deref()),
             Ok(RoutedFrame::Event { kind, body, .. }) => {

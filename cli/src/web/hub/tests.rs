@@ -71,10 +71,10 @@ fn other_tabs_receive_commands_with_effects() {
     let answer =
         json!({"id": frame["id"], "type": "response", "command": "steer", "success": true}).to_string();
     hub.handle_agent_line(&line(&answer), Instant::now());
-    let heard = one.read(&hub);
-    assert_eq!(heard[0]["agentese"], "sent");
-    assert_eq!(serde_json::from_str::<Value>(heard[0]["line"].as_str().unwrap()).unwrap(), frame);
-    assert_eq!(heard[1], json!({"agentese": "told", "line": answer}));
+    let received = one.read(&hub);
+    assert_eq!(received[0]["agentese"], "sent");
+    assert_eq!(serde_json::from_str::<Value>(received[0]["line"].as_str().unwrap()).unwrap(), frame);
+    assert_eq!(received[1], json!({"agentese": "told", "line": answer}));
 }
 
 #[test]
@@ -128,8 +128,8 @@ fn a_reconnected_tab_receives_missed_messages() {
     for (have, is_back) in [(0, true), (4, true), (5, false)] {
         assert_eq!(hub.join(&tab_query("one", Some(have)), Instant::now()).hello["back"], is_back, "{have}");
     }
-    let stranger = hub.join(&tab_query("never seen", Some(2)), Instant::now());
-    assert_eq!((&stranger.hello["back"], &stranger.hello["lost"]), (&json!(false), &json!(true)));
+    let unknown = hub.join(&tab_query("never seen", Some(2)), Instant::now());
+    assert_eq!((&unknown.hello["back"], &unknown.hello["lost"]), (&json!(false), &json!(true)));
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn answer_frames_reach_the_agent_unchanged() {
     for frame in [progress, answer] {
         assert_eq!(sent(&mut hub, &tab, frame), serde_json::from_str::<Value>(frame).unwrap());
     }
-    assert_eq!(hub.handle_tab_line(tab.tab_id, answer), LineOutcome::Done, "nobody waits for it any more");
+    assert_eq!(hub.handle_tab_line(tab.tab_id, answer), LineOutcome::Done, "no tab waits for it");
 }
 
 #[test]
@@ -355,7 +355,7 @@ fn commands_have_the_names_and_length_limit_of_the_revision() {
     let mut tab = Reader::join(&mut hub, "a");
     let prompt = |id: &str, text: &str| json!({"id": id, "type": "prompt", "text": text}).to_string();
     let first = sent(&mut hub, &tab, &prompt("1", "hi"));
-    assert_eq!((&first["text"], &first["message"]), (&json!("hi"), &json!("hi")), "nobody knows yet");
+    assert_eq!((&first["text"], &first["message"]), (&json!("hi"), &json!("hi")), "no event has arrived yet");
     let half = "y".repeat(40_000);
     let first = sent(&mut hub, &tab, &prompt("2", &half));
     assert_eq!((&first["text"], first.get("message")), (&json!(half), None), "both would be too long");
@@ -512,7 +512,7 @@ fn questions_for_a_late_tab_are_bounded_and_all_can_be_answered() {
     ask(&mut hub, ASKED + 1);
     let hello = hub.join(&tab_query("later", None), Instant::now()).hello;
     let last = hello["questions"].as_array().unwrap().last().unwrap()["line"].as_str().unwrap().to_owned();
-    assert!(last.contains(&format!("\"{}\"", ASKED + 1)), "what is answered makes place: {last}");
+    assert!(last.contains(&format!("\"{}\"", ASKED + 1)), "an answered question leaves room: {last}");
 }
 
 #[test]
@@ -535,7 +535,7 @@ fn a_question_with_a_long_id_is_dismissed_by_the_declared_policy() {
             "opal",
             json!({"jsonrpc": "2.0", "id": long, "method": "client/input", "params": {"session_id": "s"}}),
             "error",
-            json!({"code": -32000, "message": "Nobody is there to answer"}),
+            json!({"code": -32000, "message": "No user is available to answer"}),
         ),
     ] {
         let mut hub = hub(dialect, AccessPolicy { read_only: true, deny: Vec::new() });

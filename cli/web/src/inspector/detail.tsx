@@ -14,7 +14,7 @@ export function Detail({ entry, entries, spec, onGo }: { entry: Entry; entries: 
   const effect = effectOf(entries, entry, spec);
   const mismatch = mismatchOf(spec, entry, cause?.type);
   return (
-    <section class="detail" aria-label="The frame that was chosen">
+    <section class="detail" aria-label="Selected frame">
       <header>
         <b>{entry.type || entry.kind}</b>
         <span>

@@ -50,7 +50,7 @@ export function FrameTable({ entries, spec, dialect, dropped = 0, step, onChoose
       <Meter entries={entries} dialect={dialect} />
       <p class="note">
         {shown.length === entries.length ? `${entries.length} frames` : `${shown.length} of ${entries.length} frames`}
-        {dropped > 0 && `, ${dropped} older ones are not kept`}{" "}
+        {dropped > 0 && `, ${dropped} older ones were dropped`}{" "}
         <button type="button" class="link" onClick={() => save(entries, dialect)}>
           Save as a transcript
         </button>

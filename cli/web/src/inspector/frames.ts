@@ -34,10 +34,10 @@ export function classify(spec: Spec | undefined, direction: "sent" | "received",
   let frame: Record<string, unknown>;
   try {
     const parsed: unknown = JSON.parse(line);
-    if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw new SyntaxError("no object");
+    if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw new SyntaxError("not an object");
     frame = parsed as Record<string, unknown>;
   } catch {
-    return { ...base, kind: "noise", type: "no frame", id: undefined };
+    return { ...base, kind: "noise", type: "not a frame", id: undefined };
   }
   const id = frame["id"] === undefined ? undefined : prettyJson(frame["id"]);
   return { ...base, id, ...(spec?.framing === "json-rpc" ? rpc(spec, direction, frame) : flat(spec, direction, frame)) };

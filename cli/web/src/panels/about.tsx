@@ -44,7 +44,7 @@ export function About() {
         </dd>
         <dt>Session</dt>
         <dd>
-          <code>{session.file ?? session.id ?? "not kept"}</code>
+          <code>{session.file ?? session.id ?? "not stored"}</code>
         </dd>
         <dt>Tokens</dt>
         <dd>
@@ -73,13 +73,13 @@ export function About() {
         <dt>Shift+Enter</dt>
         <dd>a new line</dd>
         <dt>Esc</dt>
-        <dd>stop the agent, close what is open</dd>
+        <dd>stop the agent, or close the panel</dd>
         <dt>Ctrl+.</dt>
         <dd>the inspector</dd>
       </dl>
       {absent.length > 0 && (
         <>
-          <h3>What is not there</h3>
+          <h3>Unavailable actions</h3>
           <ul class="absent">
             {absent.map(({ title, reason }) => (
               <li key={title}>

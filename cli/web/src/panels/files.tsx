@@ -24,7 +24,7 @@ export function Files() {
   const { conversation } = usePageState();
   const files = useMemo(() => changesByFile(conversation.messages), [conversation.messages]);
   const [open, toggle] = useState<ReadonlySet<string>>(new Set());
-  if (files.size === 0) return <p class="note panel-inside">No file was changed by a tool yet. What shell commands change is not seen.</p>;
+  if (files.size === 0) return <p class="note panel-inside">No tool has changed a file yet. Changes by shell commands are not listed.</p>;
   return (
     <div class="panel-inside">
       {[...files].map(([path, changes]) => {

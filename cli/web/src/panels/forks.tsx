@@ -23,7 +23,7 @@ export function Forks() {
       )}
       {points.length > 0 && (
         <>
-          <p class="note">A fork ends before the message; its text comes back to be changed.</p>
+          <p class="note">A fork ends before the message; its text returns to the input field.</p>
           <ul class="list">
             {points.map((point) => (
               <li key={point.id}>
@@ -37,7 +37,7 @@ export function Forks() {
           </ul>
         </>
       )}
-      {points.length === 0 && reason === undefined && store.unavailableReason("forkPoints") === undefined && <p class="note">Nothing was said yet.</p>}
+      {points.length === 0 && reason === undefined && store.unavailableReason("forkPoints") === undefined && <p class="note">No messages yet.</p>}
       <h3>Session tree</h3>
       {store.unavailableReason("tree") !== undefined ? (
         <p class="note">The tree is not shown: {store.unavailableReason("tree")}.</p>

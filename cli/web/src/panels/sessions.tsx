@@ -21,7 +21,7 @@ export function Sessions() {
       {page.sessions === undefined ? (
         <p class="note">Reading…</p>
       ) : found.length === 0 ? (
-        <p class="note">No sessions{search === "" ? " here yet" : " with these words"}.</p>
+        <p class="note">No sessions{search === "" ? " here yet" : " match the search"}.</p>
       ) : (
         <ul class="list">
           {found.map((session) => (
@@ -33,7 +33,7 @@ export function Sessions() {
                 onClick={() => void store.replaceSession("openSession", session.path, session.id)}
               >
                 <b>
-                  <RevealedText text={session.name ?? session.firstMessage?.slice(0, 120) ?? "(nothing said)"} />
+                  <RevealedText text={session.name ?? session.firstMessage?.slice(0, 120) ?? "(no messages)"} />
                 </b>
                 <span>
                   {ago(session.modified)}

@@ -26,7 +26,7 @@ export function Composer() {
   const [isClosed, close] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const isWorking = conversation.run.working;
-  const reason = store.unavailableReason("prompt") ?? (page.ended ? "the agent does not run" : undefined);
+  const reason = store.unavailableReason("prompt") ?? (page.ended ? "the agent is not running" : undefined);
   const deliveries = store.dialect.deliveries;
   // The agent may have set this text.
   const hidden = hiddenIn(text);
@@ -68,7 +68,7 @@ export function Composer() {
     if (isWorking && deliveries.length === 0) return store.toast("info", "The agent is busy: wait, or stop it first.");
     const noShell = store.dialect.actions.shell && input.startsWith("!") ? store.unavailableReason("shell") : undefined;
     // Input for the shell never goes to the model.
-    if (noShell !== undefined) return store.toast("warning", `The command is not run: ${noShell}.`);
+    if (noShell !== undefined) return store.toast("warning", `The command was not run: ${noShell}.`);
     const images: PromptPicture[] = pictures.map(({ mimeType, data }) => ({ mimeType, data }));
     write("");
     setPictures([]);
@@ -83,7 +83,7 @@ export function Composer() {
     }
   };
   const attach = async (files: Iterable<File>): Promise<void> => {
-    if (!store.dialect.pictures) return store.toast("warning", `The ${page.hello?.dialect} dialect has no pictures in prompts.`);
+    if (!store.dialect.pictures) return store.toast("warning", `The ${page.hello?.dialect} dialect does not support pictures in prompts.`);
     const { read, rejected } = await readPictures(files);
     setPictures((before) => [...before, ...read]);
     for (const why of rejected) store.toast("warning", why);
@@ -120,7 +120,7 @@ export function Composer() {
   return (
     <form
       class="composer"
-      aria-label="Write to the agent"
+      aria-label="Message to the agent"
       onSubmit={(event) => {
         event.preventDefault();
         void send(deliveries[0] ?? "prompt");
@@ -170,7 +170,7 @@ export function Composer() {
       />
       <div class="composer-bar">
         {store.dialect.pictures && (
-          <label class="button quiet" title="Add pictures; pasting and dropping works too">
+          <label class="button quiet" title="Add pictures, or paste or drop them">
             <span aria-hidden="true">+</span> Picture
             <input
               type="file"

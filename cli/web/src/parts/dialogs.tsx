@@ -21,13 +21,13 @@ export function Dialogs() {
   const waiting = open.filter((dialog) => secondsLeft(dialog) !== 0);
   if (waiting.length + unshown === 0) return null;
   return (
-    <section class="dialogs" aria-label={`${waiting.length} waiting for your answer`}>
+    <section class="dialogs" aria-label={`${waiting.length} open questions`}>
       {unshown > 0 && (
         <p class="dialogs-count">
           {unshown.toLocaleString("en")} more {unshown === 1 ? "question was" : "questions were"} open when this page was loaded, too many to be shown here. A page that was open before can answer {unshown === 1 ? "it" : "them"}.
         </p>
       )}
-      {waiting.length > 1 && <p class="dialogs-count">{waiting.length.toLocaleString("en")} questions wait for an answer{waiting.length > SHOWN && `; the first ${SHOWN} are shown`}</p>}
+      {waiting.length > 1 && <p class="dialogs-count">{waiting.length.toLocaleString("en")} questions are open{waiting.length > SHOWN && `; the first ${SHOWN} are shown`}</p>}
       {waiting.slice(0, SHOWN).map((dialog, at) => (
         <PartBoundary key={dialog.key} name="A question" of={dialog}>
           <Dialog dialog={dialog} first={at === 0} />
@@ -53,7 +53,7 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
   const [text, setText] = useState(dialog.prefill ?? "");
   const options = dialog.options ?? [];
   const isNamed = dialog.title !== undefined && dialog.title.trim() !== "" && !isLong(dialog.title);
-  const title = isNamed ? (dialog.title ?? "") : "The agent asks";
+  const title = isNamed ? (dialog.title ?? "") : "Question of the agent";
   // The text contains everything that is too long for a line or a button.
   const parts = [isNamed ? undefined : dialog.title, dialog.text, ...options.map((option, at) => (isLong(option) ? `Choice ${at + 1}: ${option}` : undefined))];
   const body = parts.filter((part) => part !== undefined && part !== "").join("\n\n");
@@ -120,7 +120,7 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
         )}
         {hasTextAnswer(dialog) && !dialog.secret && <Warning text={text} />}
         {dialog.kind === "select" && options.length === 0 && (
-          <p class="note">The agent names no choices that can be shown; the inspector has the question as it came.</p>
+          <p class="note">The question has no choices that can be shown; the inspector shows the original frame.</p>
         )}
         <div class="dialog-buttons">
           {dialog.kind === "select" &&
@@ -150,7 +150,7 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
           </button>
         </div>
       </fieldset>
-      {reason !== undefined && <p class="note">It cannot be answered here: {reason}.</p>}
+      {reason !== undefined && <p class="note">This page cannot answer the question: {reason}.</p>}
     </form>
   );
 }

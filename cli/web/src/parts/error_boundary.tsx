@@ -11,7 +11,7 @@ interface Props {
 /** Boundary that confines a drawing failure to one part of the page. */
 export class ErrorBoundary extends Component<Props, { readonly failed?: { readonly of: unknown; readonly reason: string } }> {
   override componentDidCatch(error: unknown): void {
-    console.warn("a part of the page could not be drawn:", error);
+    console.warn("a part of the page could not be rendered:", error);
     this.setState({ failed: { of: this.props.of, reason: error instanceof Error ? error.message : String(error) } });
   }
 

@@ -123,7 +123,7 @@ function ThinkingChoice() {
   return (
     <select
       aria-label="Thinking level"
-      title="How long the model thinks"
+      title="Thinking level of the model"
       value={level ?? "off"}
       disabled={page.ended !== undefined}
       onChange={(event) => void store.change("setThinking", event.currentTarget.value)}

@@ -28,8 +28,8 @@ export const Message = memo((props: Props) => (
 /** Message that cannot be drawn. */
 function PlainMessage({ message }: { message: ConversationMessage }) {
   return (
-    <article class="message note" aria-label="A message as text">
-      <PlainText text={plainTextOf(message)} note="This message cannot be drawn. Its text:" />
+    <article class="message note" aria-label="Message as plain text">
+      <PlainText text={plainTextOf(message)} note="This message cannot be shown. Its text:" />
     </article>
   );
 }
@@ -89,7 +89,7 @@ const BlockView = memo(({ block, role, growing }: { block: Block; role: Conversa
       if (role === "summary") return <Summary text={block.text} />;
       return <Markdown text={block.text} growing={growing} />;
     case "thinking":
-      return <Thinking text={block.redacted ? "(kept secret by the provider)" : block.text} growing={growing} />;
+      return <Thinking text={block.redacted ? "(hidden by the provider)" : block.text} growing={growing} />;
     case "image":
       return <Picture mimeType={block.mimeType} data={block.data} />;
     case "tool":
@@ -102,7 +102,7 @@ const BlockView = memo(({ block, role, growing }: { block: Block; role: Conversa
 function Summary({ text }: { text: string }) {
   return (
     <details class="summary">
-      <summary>Summary of what was said before</summary>
+      <summary>Summary of the earlier conversation</summary>
       <Markdown text={text} growing={false} />
     </details>
   );

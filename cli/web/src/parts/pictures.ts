@@ -19,7 +19,7 @@ export async function readPictures(files: Iterable<File>): Promise<{ read: Attac
   const read: AttachedPicture[] = [];
   const rejected: string[] = [];
   for (const file of files) {
-    if (!TYPES.includes(file.type)) rejected.push(`${file.name} is no picture (PNG, JPEG, GIF or WebP).`);
+    if (!TYPES.includes(file.type)) rejected.push(`${file.name} is not a picture (PNG, JPEG, GIF or WebP).`);
     else if (file.size > MAX_BYTES) rejected.push(`${file.name} is larger than 10 MB.`);
     else read.push({ key: `picture-${++count}`, name: file.name || "Picture", mimeType: file.type, data: await base64(file) });
   }

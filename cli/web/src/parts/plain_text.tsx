@@ -12,7 +12,7 @@ export function PlainText({ text, note }: { text: string; note: string }) {
   return (
     <div class="as-text">
       <p class="note">{note}</p>
-      <pre tabIndex={0} role="region" aria-label="The text as it is">
+      <pre tabIndex={0} role="region" aria-label="Plain text">
         <RevealedText text={isCut ? text.slice(0, SHOWN) : text} />
       </pre>
       {isCut && (

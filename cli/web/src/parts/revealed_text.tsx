@@ -8,7 +8,7 @@ export function RevealedText({ text }: { text: string }) {
     <bdi>
       {all.map((part, at) =>
         part.isHidden ? (
-          <span key={at} class="hidden-character" title="A character that would not be seen">
+          <span key={at} class="hidden-character" title="Invisible character">
             {part.text}
           </span>
         ) : (

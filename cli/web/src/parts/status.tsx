@@ -20,24 +20,24 @@ export function Activity() {
       {page.ended && (
         <div class="banner failure" role="alert">
           <p>
-            {endedText(page.ended)}.{page.ended.restarts ? " It is started again…" : ""}
+            {endedText(page.ended)}.{page.ended.restarts ? " It is restarting…" : ""}
           </p>
           {page.ended.stderr.trim() !== "" && <pre tabIndex={0}>{page.ended.stderr.trim().split("\n").slice(-12).join("\n")}</pre>}
           {!page.ended.restarts && !page.hello?.readOnly && (
             <button type="button" class="primary" onClick={() => store.link.requestServer("restart")}>
-              Start it again
+              Restart the agent
             </button>
           )}
         </div>
       )}
-      {!page.connected && page.hello && <p class="banner warning" role="status">The connection is lost. The page tries again…</p>}
+      {!page.connected && page.hello && <p class="banner warning" role="status">The connection is lost. The page reconnects…</p>}
       {activityText(conversation) !== undefined && (
         <p class={`doing ${run.state}`} role="status">
           <span class="spinner" aria-hidden="true" />
           {activityText(conversation)}
           {run.state === "retrying" && store.unavailableReason("abortRetry") === undefined && (
             <button type="button" class="link" onClick={() => void store.try("abortRetry")}>
-              Do not try again
+              Cancel the retry
             </button>
           )}
         </p>
@@ -57,7 +57,7 @@ export function Activity() {
         </div>
       ))}
       {waiting.length > 0 && (
-        <ul class="queue" aria-label="Waiting to be said">
+        <ul class="queue" aria-label="Queued messages">
           {waiting.map((one) => (
             <li key={one.key}>
               <span class="badge">{one.mode === "steer" ? "steers" : one.mode === "followUp" ? "follows" : "sent"}</span> <RevealedText text={one.text} />
@@ -89,7 +89,7 @@ function activityText({ run }: Conversation): string | undefined {
       return `Compacting the conversation${run.compaction?.reason ? ` (${run.compaction.reason})` : ""}…`;
     case "retrying": {
       const { retry } = run;
-      if (!retry) return "Trying again…";
+      if (!retry) return "Retrying…";
       const left = retry.at === undefined || retry.delayMs === undefined ? undefined : Math.max(0, Math.ceil((retry.at + retry.delayMs - Date.now()) / 1000));
       const error = retry.error ? `${retry.error.slice(0, 200)} — ` : "";
       return `${error}try ${retry.attempt ?? 1}${retry.maxAttempts === undefined ? "" : ` of ${retry.maxAttempts}`}${left ? ` in ${left} s` : ""}`;

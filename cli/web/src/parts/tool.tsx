@@ -183,7 +183,7 @@ function DiffBody({ change }: { change: Change }) {
       </div>
       {left > 0 && (
         <p class="note cut-note">
-          {isText ? "All lines as plain text." : `${left.toLocaleString("en")} more lines of this change are not drawn.`}{" "}
+          {isText ? "All lines as plain text." : `${left.toLocaleString("en")} more lines of this change are not shown.`}{" "}
           <button type="button" class="link" onClick={() => showText(!isText)}>
             {isText ? "Show the beginning as a table" : `Show all ${change.lines.length.toLocaleString("en")} as plain text`}
           </button>

@@ -45,11 +45,11 @@ class CountingTokenizer extends Tokenizer<string, string> {
     if (recentWork === 0) setTimeout(() => (recentWork = 0));
     recentWork += work;
     this.work += work;
-    if (this.work > MOST_WORK) throw new MarkdownBoundError("its marks are too much work to read");
+    if (this.work > MOST_WORK) throw new MarkdownBoundError("its markup is too complex");
   }
 
   #step(work: number): void {
-    if (++this.steps > MOST_STEPS) throw new MarkdownBoundError(`it falls into more than ${MOST_STEPS.toLocaleString("en")} pieces`);
+    if (++this.steps > MOST_STEPS) throw new MarkdownBoundError(`it has more than ${MOST_STEPS.toLocaleString("en")} elements`);
     this.count(work);
   }
 
@@ -80,7 +80,7 @@ class BoundedLexer extends Lexer<string, string> {
   }
 
   #within<T>(read: () => T): T {
-    if (++this.#depth > DEEPEST) throw new MarkdownBoundError(`its marks stand within each other, more than ${DEEPEST} deep`);
+    if (++this.#depth > DEEPEST) throw new MarkdownBoundError(`its markup is nested more than ${DEEPEST} levels deep`);
     try {
       return read();
     } finally {

@@ -5,6 +5,6 @@ export function prettyJson(value: unknown): string {
   try {
     return JSON.stringify(value, null, 2) ?? "";
   } catch {
-    return "(nested too deeply to be laid out; the inspector has the frame as it came)";
+    return "(nested too deeply to be formatted; the inspector shows the original frame)";
   }
 }

@@ -3,7 +3,7 @@
 import copy
 import json
 
-from changes import Book, body, is_event
+from changes import DefectCollection, body, is_event
 
 CASES = {
     "pi": "plain-history plain-abort plain-tool plain-ids abort-streaming tool-bash-anthropic",
@@ -133,7 +133,7 @@ def line(write):
 
 ALL = []
 for dialect, cases in CASES.items():
-    book = Book(dialect)
+    book = DefectCollection(dialect)
     book.neutral("nothing", "nothing is changed", cases)
     book.neutral("member-order", "members stand in another order", cases, said=lambda it, state: reverse(it))
     book.neutral("white-space", "white space stands between members", cases, line=line(lambda it: json.dumps(it, separators=(" ,  ", " :\t"))))

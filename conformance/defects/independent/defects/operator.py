@@ -1,8 +1,8 @@
 """Operator: the agent answers commands at their end, and events are in an envelope."""
 
-from changes import Book, answers, body, deaf, drop, edit, is_answer, late, less, misheard, put, renamed, twice, without
+from changes import DefectCollection, answers, body, withhold_command, drop, edit, is_answer, late, without_members, change_command, put, renamed, twice, without
 
-BOOK = Book("operator")
+BOOK = DefectCollection("operator")
 operator = BOOK.defect
 
 RUN = "d01_prompt_answered_at_completion"
@@ -22,7 +22,7 @@ def has_message(frame):
 
 def succeeds(command):
     """Turns a rejection of a command into a success."""
-    return answers(lambda it: {**less(it, "error"), "success": True, "data": {}} if it.get("command") == command else it)
+    return answers(lambda it: {**without_members(it, "error"), "success": True, "data": {}} if it.get("command") == command else it)
 
 
 def so_far(frame, state):
@@ -51,19 +51,19 @@ operator("role-unknown", "the role of answers is `model`", RUN, "role", put(END,
 operator("message-without-id", "messages have no id", RUN, "id", without(END, "message.id"))
 operator("text-as-contents", "the contents are a text", RUN, "contents", put(END, "message.contents", "Hello"))
 operator("time-as-text", "times are texts", RUN, "timestamp", put(END, "message.timestamp", "2026-01-02T03:04:05Z"))
-operator("prompt-lost", "the model is not sent what the prompt says", RUN, "requests|model|prompt", heard=misheard("prompt", lambda it: it.update(text="-")))
+operator("prompt-lost", "the model is not sent what the prompt says", RUN, "requests|model|prompt", heard=change_command("prompt", lambda it: it.update(text="-")))
 operator("phase-missing", "the state has no phase", COMMANDS, "phase", without(STATE, "data.phase"))
 operator("phase-unknown", "the phase is `waiting`", COMMANDS, "phase", put(STATE, "data.phase", "waiting"))
 operator("streaming-as-text", "`is_streaming` is a text", COMMANDS, "is_streaming", put(STATE, "data.is_streaming", "no"))
-operator("id-left-out", "answers have no id", COMMANDS, "id|answer", answers(lambda it: less(it, "id")))
+operator("id-left-out", "answers have no id", COMMANDS, "id|answer", answers(lambda it: without_members(it, "id")))
 operator("id-null", "an answer to a command without an id has `id: null`", COMMANDS, "id", answers(lambda it: {"id": None, **it}))
 operator("no-data", "a success has no data", COMMANDS, "data", without(lambda it: is_answer(it, "abort"), "data"))
-operator("failure-without-error", "a failure has no error", COMMANDS, "error", answers(lambda it: less(it, "error")))
+operator("failure-without-error", "a failure has no error", COMMANDS, "error", answers(lambda it: without_members(it, "error")))
 operator("unknown-succeeds", "an unknown command succeeds", COMMANDS, "success|teleport", succeeds("teleport"))
 operator("missing-file-taken", "a session file that is missing is taken", COMMANDS, "success|switch_session", succeeds("switch_session"))
-operator("abort-does-nothing", "an abort does nothing", BUSY, "abort|agent_end|prompt|end", heard=deaf("abort", {"data": {}}))
+operator("abort-does-nothing", "an abort does nothing", BUSY, "abort|agent_end|prompt|end", heard=withhold_command("abort", {"data": {}}))
 operator("abort-unanswered", "an abort is not answered", BUSY, "abort", drop("command abort"))
 operator("busy-compact-taken", "`compact` succeeds during a turn", BUSY, "success|compact", succeeds("compact"))
-operator("name-not-set", "what is set is not kept", "21_setters", "session_name|phase|level|model|data", heard=deaf("set_session_name", {"data": {}}))
+operator("name-not-set", "what is set is not kept", "21_setters", "session_name|phase|level|model|data", heard=withhold_command("set_session_name", {"data": {}}))
 operator("message-count-wrong", "the state counts one message too many", COMMANDS, "message_count", put(STATE, "data.message_count", lambda it: it + 1))
 operator("session-id-missing", "the state has no `session_id`", COMMANDS, "session_id", edit(STATE, lambda it: it["data"].pop("session_id", None)))

@@ -3,9 +3,9 @@
 import copy
 import json
 
-from changes import Book, Pause, answers, drop, edit, is_answer, is_event, late, less, put
+from changes import DefectCollection, Pause, answers, drop, edit, is_answer, is_event, late, without_members, put
 
-BOOK = Book("pi")
+BOOK = DefectCollection("pi")
 pi = BOOK.defect
 
 
@@ -18,7 +18,7 @@ def last_id(frame, state):
 
 
 def beside(frame):
-    return {**less(frame, "data"), **frame["data"]} if frame.get("command") == "get_state" and "data" in frame else frame
+    return {**without_members(frame, "data"), **frame["data"]} if frame.get("command") == "get_state" and "data" in frame else frame
 
 
 def failed(frame):
@@ -48,26 +48,26 @@ IDS = "plain-ids"
 BUSY = "plain-second-prompt"
 
 pi("id-in-capitals", "ids of answers are in capitals", STATE, "id", answers(lambda it: {**it, "id": str(it["id"]).upper()} if "id" in it else it))
-pi("id-left-out", "answers have no id", STATE, "id|answer", answers(lambda it: less(it, "id")))
+pi("id-left-out", "answers have no id", STATE, "id|answer", answers(lambda it: without_members(it, "id")))
 pi("id-as-text", "numeric ids come back as texts", IDS, "id", answers(lambda it: {**it, "id": str(it["id"])} if "id" in it else it))
 pi("id-null", "an answer to a command without an id has `id: null`", IDS, "id", answers(lambda it: {"id": None, **it}))
 pi("id-made-up", "an answer to a command without an id has one", IDS, "id", answers(lambda it: {"id": "auto-1", **it}))
 pi("id-of-the-last", "an answer has the id of the answer before", f"{STATE} {IDS}", "id|answer", last_id)
 pi("success-as-text", "`success` is a text", STATE, "success", answers(lambda it: {**it, "success": str(it["success"]).lower()}))
 pi("success-as-number", "`success` is 1 or 0", STATE, "success", answers(lambda it: {**it, "success": int(it["success"])}))
-pi("success-missing", "answers do not say whether they are a success", STATE, "success", answers(lambda it: less(it, "success")))
-pi("command-missing", "answers do not name their command", STATE, "command", answers(lambda it: less(it, "command")))
+pi("success-missing", "answers do not say whether they are a success", STATE, "success", answers(lambda it: without_members(it, "success")))
+pi("command-missing", "answers do not name their command", STATE, "command", answers(lambda it: without_members(it, "command")))
 pi("command-in-camel-case", "answers name `getState`", STATE, "command|getState", put("command get_state", "command", "getState"))
 pi("type-result", "answers are of the type `result`", STATE, "result|type", answers(lambda it: {**it, "type": "result"}))
 pi("data-beside", "the data stands beside the members of the answer", STATE, "data", answers(beside))
 pi("refusal-without-words", "a failure has an empty text", BUSY, "error", answers(lambda it: {**it, "error": ""} if failed(it) else it))
-pi("refusal-without-error", "a failure has no text", BUSY, "error", answers(lambda it: less(it, "error")))
+pi("refusal-without-error", "a failure has no text", BUSY, "error", answers(lambda it: without_members(it, "error")))
 pi("refusal-as-object", "a failure's text is an object", BUSY, "error", answers(lambda it: {**it, "error": {"message": it["error"]}} if failed(it) else it))
 pi("refusal-of-a-success", "a failure is a success with a text", BUSY, "success", answers(lambda it: {**it, "success": True}))
 pi("answers-twice", "every answer comes twice", STATE, "answer|answered", answers(lambda it: [it, copy.deepcopy(it)]))
 pi("prompt-unanswered", "a prompt is never answered", STATE, "prompt|answer", drop("command prompt"))
 pi("prompt-answered-late", "a prompt is answered when its run is over", "prompt-text-anthropic", "prompt|order", late("command prompt", "agent_end"))
-pi("unknown-succeeds", "an unknown command succeeds", "proto-unknown-command", "success", answers(lambda it: {**less(it, "error"), "success": True} if unknown(it) else it))
+pi("unknown-succeeds", "an unknown command succeeds", "proto-unknown-command", "success", answers(lambda it: {**without_members(it, "error"), "success": True} if unknown(it) else it))
 pi("unknown-unanswered", "an unknown command is not answered", "proto-unknown-command", "answer", answers(lambda it: None if unknown(it) else it))
 pi("malformed-unanswered", "a line that is no JSON is not answered", "proto-malformed", "answer|parse", answers(lambda it: None if it.get("command") == "parse" else it))
 pi("slow-answers", "every answer takes six seconds", IDS, "latency|took|seconds", answers(lambda it: [Pause(6), it]))

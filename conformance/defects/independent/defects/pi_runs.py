@@ -1,8 +1,8 @@
 """pi: the events of runs, and the messages in them."""
 
-from changes import Book, body, drop, edit, is_event, late, put, renamed, twice, without
+from changes import DefectCollection, body, drop, edit, is_event, late, put, renamed, twice, without
 
-BOOK = Book("pi")
+BOOK = DefectCollection("pi")
 pi = BOOK.defect
 
 STATE = "plain-state"

@@ -1,8 +1,8 @@
 """pisces: subagents, their verification, and budgets."""
 
-from changes import Book, drop, edit, late, put, renamed, twice, without
+from changes import DefectCollection, drop, edit, late, put, renamed, twice, without
 
-BOOK = Book("pisces")
+BOOK = DefectCollection("pisces")
 pisces = BOOK.defect
 
 VERIFIED = "verify_named_profile"

@@ -63,8 +63,8 @@ fn every_mutator_applies_and_changes_the_output() {
             for application in found {
                 let changed = apply(&lines, &application);
                 let bytes: Vec<u8> = changed.lines.into_iter().flat_map(|(_, bytes)| bytes).collect();
-                let told = format!("{} in {case}: {application:?}", mutator.name);
-                assert!(bytes != plain || changed.end.is_some(), "{told} changes nothing");
+                let description = format!("{} in {case}: {application:?}", mutator.name);
+                assert!(bytes != plain || changed.end.is_some(), "{description} changes nothing");
             }
         }
     }

@@ -20,7 +20,7 @@ answered: list[str] = []
 asked = threading.Event()
 
 
-class Person(module.Dialogs):
+class DialogHandler(module.Dialogs):
     def select(self, dialog):
         return dialog.options[1]
 
@@ -53,7 +53,7 @@ class Person(module.Dialogs):
         asked.set()
 
 
-client = module.Client.spawn(command, dialogs=Person(), timeout=60)
+client = module.Client.spawn(command, dialogs=DialogHandler(), timeout=60)
 failures: list[str] = []
 failed = threading.Event()
 

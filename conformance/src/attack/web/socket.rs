@@ -37,7 +37,7 @@ impl Address {
     /// Sends a request with these headers and returns the status.
     pub(super) async fn status(&self, path: &str, headers: &[(&str, String)]) -> Result<u16, AttackError> {
         let broken =
-            |error: std::io::Error| AttackError::finding(format!("a request got no answer: {error}"));
+            |error: std::io::Error| AttackError::finding(format!("no response to a request: {error}"));
         let ask = async {
             let mut stream = TcpStream::connect(self.host()).await?;
             let headers: String =
@@ -49,7 +49,7 @@ impl Address {
         };
         let head = match tokio::time::timeout(LONG, ask).await {
             Ok(head) => head.map_err(broken)?,
-            Err(_) => return Err(AttackError::finding("a request got no answer")),
+            Err(_) => return Err(AttackError::finding("no response to a request in time")),
         };
         let text = String::from_utf8_lossy(&head).into_owned();
         // A closed connection is a rejection too.
@@ -87,10 +87,10 @@ impl Address {
             let why = match tokio::time::timeout(ATTEMPT, attempt).await {
                 Ok(Ok(socket)) => return Ok(Tab { socket }),
                 Ok(Err(why)) => why,
-                Err(_) => "no answer".to_owned(),
+                Err(_) => "no response".to_owned(),
             };
             if tokio::time::Instant::now() > end {
-                return Err(AttackError::finding(format!("its user cannot reach the page: {why}")));
+                return Err(AttackError::finding(format!("the user cannot reach the page: {why}")));
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -126,7 +126,9 @@ impl Tab {
                 }
                 Ok(Some(Ok(_))) => {}
                 Ok(None | Some(Err(_))) => return Ok(false),
-                Err(_) => return Err(AttackError::finding(format!("its user gets no answer to {wanted}"))),
+                Err(_) => {
+                    return Err(AttackError::finding(format!("the user received no answer to {wanted}")));
+                }
             }
         }
     }

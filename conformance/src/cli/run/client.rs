@@ -16,15 +16,15 @@ use crate::cli::progress::ProgressReporter;
 impl Run {
     /// Plays the agent, and judges the client behind a driver.
     pub(super) async fn run_client(self, suite: &Suite) -> anyhow::Result<ExitCode> {
-        anyhow::ensure!(self.profile.is_none(), "with --client there is no agent to start, so no --profile");
-        let dialect = self.dialect.as_deref().context("with --client, give a --dialect")?;
+        anyhow::ensure!(self.profile.is_none(), "--client cannot be combined with --profile");
+        let dialect = self.dialect.as_deref().context("--client requires --dialect")?;
         let spec = agentese::dynamic::spec(dialect)?;
         anyhow::ensure!(
             !self.command.is_empty(),
-            "name the driver: run --client --dialect {dialect} -- DRIVER"
+            "no driver given; use: run --client --dialect {dialect} -- DRIVER"
         );
         if let Some(file) = self.only.iter().find(|only| only.ends_with(".json")) {
-            anyhow::bail!("--client plays recorded agents, and the case in {file} has no recording");
+            anyhow::bail!("--client requires recorded cases, and the case in {file} has no recording");
         }
         let extra = client_only_cases(suite, spec)?;
         let mut all = suite.cases(&spec.id())?;
@@ -38,13 +38,13 @@ impl Run {
         self.outputs.check()?;
         let stop = interrupted()?;
         let options = self.options(&stop);
-        let program = std::env::current_exe().context("cannot tell where this program is")?;
+        let program = std::env::current_exe().context("cannot find the path of this program")?;
         let client = Client { driver: self.command.clone(), program, patience: self.patience };
         let begin = Instant::now();
-        let mut teller = ProgressReporter::new(cases.len(), self.level);
-        let told = &mut |progress: agentese_conformance::run::Progress<'_>| teller.report(progress);
+        let mut reporter = ProgressReporter::new(cases.len(), self.level);
+        let told = &mut |progress: agentese_conformance::run::Progress<'_>| reporter.report(progress);
         let run = run_client(suite, &cases, &extra, &client, &options, told).await?;
-        teller.end();
+        reporter.end();
         // The report is about the library; the driver names it.
         let library = run.library.unwrap_or_else(|| "unknown library".to_owned());
         let profile =

@@ -32,21 +32,21 @@ pub(super) struct TortureSession {
 
 /// Possible changes of a session: name and description.
 pub const TRICKS: &[(&str, &str)] = &[
-    ("rush", "calls that do not wait for reports"),
+    ("rush", "calls without waits for reports"),
     ("late", "answers late and out of order"),
-    ("behind", "prompts answered behind their run"),
-    ("questions", "questions in between"),
-    ("dialogs", "a storm of dialogs"),
-    ("members", "members that nobody declared"),
-    ("events", "events that nobody knows"),
+    ("behind", "prompts answered after their run"),
+    ("questions", "additional requests"),
+    ("dialogs", "many dialogs at once"),
+    ("members", "undeclared members"),
+    ("events", "unknown events"),
     ("long", "a line of 64 MiB"),
-    ("stderr", "a flood on stderr"),
+    ("stderr", "much output on stderr"),
     ("pieces", "bytes one by one, cut anywhere, or many lines at once"),
     ("order", "members in any order"),
     ("spaces", "white space"),
     ("escapes", "escapes"),
-    ("halves", "halves of pairs"),
-    ("separators", "texts with separators of lines"),
+    ("halves", "unpaired surrogates"),
+    ("separators", "texts with line separators"),
     ("returns", "carriage returns"),
     ("death", "the agent ends"),
     ("deaf", "the agent closes its stdin"),
@@ -86,7 +86,7 @@ impl SessionBuilder<'_> {
         let (body, tail) = base.actions.split_at(end.unwrap_or(base.actions.len()));
         self.actions = body.to_vec();
         self.remove_library_calls();
-        self.descriptions.push(format!("the session of `{}`", base.name));
+        self.descriptions.push(format!("session of `{}`", base.name));
         let rush = self.draw_trick("rush");
         if self.draw_trick("late") {
             self.delay_answers();
@@ -140,8 +140,9 @@ impl SessionBuilder<'_> {
     fn draw_trick(&mut self, trick: &str) -> bool {
         let is = self.rng.bool() && self.is_enabled(trick);
         if is {
-            let says = TRICKS.iter().find(|(name, _)| *name == trick).map_or(trick, |(_, says)| says);
-            self.descriptions.push(says.to_owned());
+            let message =
+                TRICKS.iter().find(|(name, _)| *name == trick).map_or(trick, |(_, message)| message);
+            self.descriptions.push(message.to_owned());
         }
         is
     }
@@ -336,7 +337,7 @@ impl SessionBuilder<'_> {
     }
 
     fn add_stderr(&mut self) {
-        self.descriptions.push("a flood on stderr".to_owned());
+        self.descriptions.push("much output on stderr".to_owned());
         for _ in 0..self.rng.usize(1..4) {
             let at = self.anywhere(0);
             let bytes = self.rng.usize(1..(1 << 20));

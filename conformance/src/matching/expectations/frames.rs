@@ -25,7 +25,7 @@ pub(super) fn check(wanted: &FramesExpectation, lines: &AgentLines<'_>) -> Resul
             let place = format!("frame {} of {}", fitting + 1, patterns.len());
             match first_difference(pattern, &line.frame) {
                 Some(difference) => format!("{place}: {}", difference.message),
-                None => format!("{place} is another one"),
+                None => format!("{place} is different"),
             }
         }
         (Some(pattern), None) => {
@@ -36,10 +36,10 @@ pub(super) fn check(wanted: &FramesExpectation, lines: &AgentLines<'_>) -> Resul
                 return Ok(failed(&wanted.says, says, path, pattern, Some(line), lines));
             }
             let next = pattern_names(&wanted.of, pattern);
-            format!("{} of {} frames came; {next} did not", found.len(), patterns.len())
+            format!("{} of {} frames; {next} is missing", found.len(), patterns.len())
         }
         (None, Some(_)) => {
-            format!("{} came, not {}", counted(found.len(), "frame", "frames"), patterns.len())
+            format!("{} instead of {}", counted(found.len(), "frame", "frames"), patterns.len())
         }
     };
     let path = match (pattern, line) {
@@ -59,7 +59,7 @@ pub(super) fn check_text(wanted: &TextExpectation, lines: &AgentLines<'_>) -> Re
         match rest.strip_prefix(piece) {
             Some(after) => rest = after,
             None => {
-                let what = format!("`{}` is not how the text goes on: `{}`", head(piece), head(rest));
+                let what = format!("`{}` is not the continuation of the text: `{}`", head(piece), head(rest));
                 return Ok(failed(&wanted.says, what, wanted.path.clone(), None, Some(line), lines));
             }
         }

@@ -49,13 +49,13 @@ fn only_the_expected_frames_are_accepted() {
     let table = [
         (json!([{"id": "a"}, {"id": "b"}]), None),
         (json!([{"id": "b"}, {"id": "a"}]), Some(("s: frame 1 of 2: `id` is \"a\", expected \"b\"", "id"))),
-        (json!([{"id": "a"}]), Some(("s: 2 frames came, not 1", ""))),
-        (json!([{}, {}, {}]), Some(("s: 2 of 3 frames came; `{\"type\":\"response\"}` did not", ""))),
+        (json!([{"id": "a"}]), Some(("s: 2 frames instead of 1", ""))),
+        (json!([{}, {}, {}]), Some(("s: 2 of 3 frames; `{\"type\":\"response\"}` is missing", ""))),
         (json!([{}, {"data": {"n": 2}}]), Some(("s: frame 2 of 2: `data.n` is 1, expected 2", "data.n"))),
         (json!([{"data": {"$has": false}}, {"data": {"n": {"$not": 2}}}]), None),
     ];
     for (wanted, expected) in table {
-        let expected = expected.map(|(says, path): (&str, &str)| (says.to_owned(), path.to_owned()));
+        let expected = expected.map(|(message, path): (&str, &str)| (message.to_owned(), path.to_owned()));
         assert_eq!(message_and_path(frames(response.clone(), wanted.clone()), LINES), expected, "{wanted}");
     }
 }
@@ -70,11 +70,14 @@ fn a_line_that_is_no_json_is_a_string() {
 #[test]
 fn pieces_make_a_text() {
     let text = |text: &str| json!({"check": "c", "says": "s", "of": {"type": "event"}, "path": "delta", "text": text});
-    let failed = |says: &str| Some((says.to_owned(), "delta".to_owned()));
+    let failed = |message: &str| Some((message.to_owned(), "delta".to_owned()));
     assert_eq!(message_and_path(text("one"), LINES), None);
     assert_eq!(message_and_path(text("one two"), LINES), failed("s: the text ends before ` two`"));
-    assert_eq!(message_and_path(text("on"), LINES), failed("s: `e` is not how the text goes on: ``"));
-    assert_eq!(message_and_path(text("eon"), LINES), failed("s: `on` is not how the text goes on: `eon`"));
+    assert_eq!(message_and_path(text("on"), LINES), failed("s: `e` is not the continuation of the text: ``"));
+    assert_eq!(
+        message_and_path(text("eon"), LINES),
+        failed("s: `on` is not the continuation of the text: `eon`")
+    );
 }
 
 #[test]
@@ -102,7 +105,7 @@ fn levels_and_exit_codes() {
 #[test]
 fn a_wrong_pattern_is_unclear_and_not_held() {
     let finding = findings(json!([frames(json!({"$no": 1}), json!([]))]), LINES).remove(0);
-    assert_eq!(finding.outcome, Outcome::Unclear("`$no` is not a pattern operator".to_owned()));
+    assert_eq!(finding.outcome, Outcome::Unclear("unknown pattern operator `$no`".to_owned()));
 }
 
 #[test]

@@ -19,14 +19,14 @@ pub(super) struct AllowanceFinder {
 }
 
 impl AllowanceFinder {
-    /// Excuses later differences in these members: they follow from an allowed one.
+    /// Permits later differences in these members: they follow from an allowed one.
     pub(super) fn taint(&mut self, members: &[&'static str], allowance: &'static str, until_replaced: bool) {
         for member in members {
             self.tainted.entry(member).or_insert((allowance, until_replaced));
         }
     }
 
-    /// Ends the effects that last until the subject of a refused command is replaced.
+    /// Ends the effects that last until the subject of a rejected command is replaced.
     pub(super) fn clear_replaced(&mut self) {
         self.tainted.retain(|_, (_, until_replaced)| !*until_replaced);
     }
@@ -36,7 +36,7 @@ impl AllowanceFinder {
         self.tainted.retain(|member, (_, until_replaced)| *until_replaced || !members.contains(member));
     }
 
-    /// Returns the allowance that excuses a member.
+    /// Returns the allowance that permits differences of a member.
     pub(super) fn tainted(&self, member: &str) -> Option<&'static str> {
         self.tainted.get(member).map(|(allowance, _)| *allowance)
     }

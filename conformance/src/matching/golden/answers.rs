@@ -45,7 +45,7 @@ impl AnswerComparer<'_, '_, '_> {
             self.end_refusal(sent);
         }
         if !actual.value.get("success").is_some_and(Value::is_boolean) {
-            found.push(Difference::new(Weight::Must, "success", "it is missing, or no boolean"));
+            found.push(Difference::new(Weight::Must, "success", "missing, or not a boolean"));
         }
         let result = self.state.rules.command(&actual.name).and_then(|command| command.result.as_ref());
         let (Some(golden), Some(observed)) = (expected.value.as_object(), actual.value.as_object()) else {
@@ -60,8 +60,8 @@ impl AnswerComparer<'_, '_, '_> {
                 // The declaration has no data for such a command: any data is an addition.
                 ("data", Some(Value::Object(data))) if result.is_none() && is_empty(value) => {
                     found.extend(data.keys().map(|name| {
-                        let says = format!("`{name}` is there, which the recording does not have");
-                        Difference::new(Weight::Info, format!("data.{name}"), says)
+                        let message = format!("unexpected `{name}`, absent from the recording");
+                        Difference::new(Weight::Info, format!("data.{name}"), message)
                     }));
                 }
                 ("data", Some(data)) => {
@@ -75,8 +75,8 @@ impl AnswerComparer<'_, '_, '_> {
                     let weight = if is_declared { Weight::Must } else { Weight::Case };
                     let may_lack = !self.state.rules.spec.edges.empty_data;
                     if !(may_lack && is_empty(value) && result.is_none() && name == "data") {
-                        let says = format!("`{name}` is missing; it is {} in the recording", brief(value));
-                        found.push(Difference::new(weight, name, says));
+                        let message = format!("`{name}` is missing; it is {} in the recording", brief(value));
+                        found.push(Difference::new(weight, name, message));
                     }
                 }
             }
@@ -85,17 +85,17 @@ impl AnswerComparer<'_, '_, '_> {
             let is_empty = self.state.rules.spec.edges.empty_data && is_empty(value);
             let is_known = matches!(name.as_str(), "id" | "command" | "success");
             if !(is_known || name == "data" && is_empty) {
-                let says = format!("`{name}` is there, which the recording does not have: {}", brief(value));
+                let message = format!("unexpected `{name}`, absent from the recording: {}", brief(value));
                 // Clients ignore unknown members of an envelope.
                 let weight =
                     if matches!(name.as_str(), "data" | "error") { Weight::Case } else { Weight::Info };
-                found.push(Difference::new(weight, name, says));
+                found.push(Difference::new(weight, name, message));
             }
         }
         found
     }
 
-    /// Ends the effects of an earlier refusal, after a command that succeeds in both transcripts.
+    /// Ends the effects of an earlier rejection, after a command that succeeds in both transcripts.
     fn end_refusal(&mut self, sent: Option<&SentLine>) {
         let Some(sent) = sent else { return };
         if self.run_role(sent) == Some(RunRole::Replaces) {
@@ -119,8 +119,8 @@ impl AnswerComparer<'_, '_, '_> {
             (Some(golden), Some(observed)) if golden == observed => {}
             (Some(golden), Some(observed)) => {
                 let is_sent = sent.and_then(|sent| sent.value.as_ref()?.get("id")) == Some(observed);
-                let says = format!("the id is {} instead of {}", brief(observed), brief(golden));
-                let difference = Difference::new(Weight::Must, "id", says);
+                let message = format!("the id is {} instead of {}", brief(observed), brief(golden));
+                let difference = Difference::new(Weight::Must, "id", message);
                 let exact =
                     allowance_with_form(rules, |row| matches!(row, Form::ExactId)).filter(|_| is_sent);
                 found.push(match exact {
@@ -129,12 +129,12 @@ impl AnswerComparer<'_, '_, '_> {
                 });
             }
             (Some(golden), None) => {
-                let says = format!("the id {} is missing", brief(golden));
-                found.push(Difference::new(Weight::Must, "id", says));
+                let message = format!("the id {} is missing", brief(golden));
+                found.push(Difference::new(Weight::Must, "id", message));
             }
             (None, Some(observed)) => {
-                let says = format!("the id {} is there, which the recording does not have", brief(observed));
-                let difference = Difference::new(Weight::Must, "id", says);
+                let message = format!("unexpected id {}, absent from the recording", brief(observed));
+                let difference = Difference::new(Weight::Must, "id", message);
                 let allowance = self.own_name_allowance(expected, actual, sent);
                 found.push(match allowance {
                     Some(allowance) => difference.allowed(allowance),
@@ -155,8 +155,8 @@ impl AnswerComparer<'_, '_, '_> {
         if expected.value.get("command") == actual.value.get("command") {
             return;
         }
-        let says = format!("the command is `{}` instead of `{}`", actual.name, expected.name);
-        let difference = Difference::new(Weight::Must, "command", says);
+        let message = format!("the command is `{}` instead of `{}`", actual.name, expected.name);
+        let difference = Difference::new(Weight::Must, "command", message);
         found.push(match self.own_name_allowance(expected, actual, sent) {
             Some(allowance) => difference.allowed(allowance),
             None => difference,
@@ -195,8 +195,8 @@ impl AnswerComparer<'_, '_, '_> {
     ) {
         let (golden, observed) = (is_success(expected), is_success(actual));
         let error = actual.value.get("error").map(|error| format!(": {}", brief(error))).unwrap_or_default();
-        let says = format!("success is {observed} instead of {golden}{error}");
-        let difference = Difference::new(Weight::Must, "success", says);
+        let message = format!("success is {observed} instead of {golden}{error}");
+        let difference = Difference::new(Weight::Must, "success", message);
         let allowance = sent.filter(|_| golden).and_then(|sent| self.refusal_allowance(sent));
         found.push(match allowance {
             Some(allowance) => difference.allowed(allowance),
@@ -204,15 +204,15 @@ impl AnswerComparer<'_, '_, '_> {
         });
         let text = actual.value.get("error").and_then(Value::as_str).unwrap_or_default();
         if !observed && text.is_empty() {
-            found.push(Difference::new(Weight::Must, "error", "a failure has no text"));
+            found.push(Difference::new(Weight::Must, "error", "the failure has no text"));
         }
         let wrong = if observed { "error" } else { "data" };
         if actual.value.get(wrong).is_some() {
-            found.push(Difference::new(Weight::Must, wrong, "it is there beside its opposite"));
+            found.push(Difference::new(Weight::Must, wrong, "contradicts `success`"));
         }
     }
 
-    /// Returns the allowance to refuse a command that the recorded agent accepted.
+    /// Returns the allowance to reject a command that the recorded agent accepted.
     pub(super) fn refusal_allowance(&mut self, sent: &SentLine) -> Option<&'static str> {
         let rules = self.state.rules;
         let name = sent.command.as_deref()?;
@@ -268,7 +268,7 @@ impl AnswerComparer<'_, '_, '_> {
         }));
     }
 
-    /// Returns the allowance to refuse arguments of a wrong type.
+    /// Returns the allowance to reject arguments of a wrong type.
     fn wrong_type_allowance(&self, sent: &SentLine) -> Option<&'static str> {
         let def = self.state.rules.command(sent.command.as_deref()?)?.params.and_then(Rules::named)?;
         declared::record_mismatch(def, arguments(sent)?)?;
@@ -303,10 +303,10 @@ pub(super) fn compare_error_texts(
                 .zip(&found)
                 .all(|(golden, observed)| state.texts.difference(golden, observed).is_none());
         if !fits || !documented.is_free() {
-            let says = format!("{}; documented is `{}`", unequal(golden, observed), documented.text);
+            let message = format!("{}; documented: `{}`", unequal(golden, observed), documented.text);
             // A failure with another name, permitted by an allowance, has a text of its own.
             let weight = if recorded == actual { Weight::Must } else { Weight::Info };
-            return Some(Difference::new(weight, path, says));
+            return Some(Difference::new(weight, path, message));
         }
     }
     let weight = if state.same_agent { Weight::Case } else { Weight::Info };

@@ -36,20 +36,23 @@ impl Bindings {
             return if golden == observed {
                 Ok(())
             } else {
-                Err(format!("{} instead of {}, which the case itself has", short(observed), short(golden)))
+                Err(format!("{} instead of {}, which comes from the case", short(observed), short(golden)))
             };
         }
         match self.forward.get(golden) {
             Some(bound) if bound == observed => return Ok(()),
             Some(bound) => {
                 let (found, bound) = (short(observed), short(bound));
-                return Err(format!("{found} where {bound} stood before (recorded: {})", short(golden)));
+                return Err(format!("{found} instead of the earlier {bound} (recorded: {})", short(golden)));
             }
             None => {}
         }
         if let Some(bound) = self.back.get(observed) {
             let (found, bound) = (short(observed), short(bound));
-            return Err(format!("{found} again, where the recording has two: {bound} and {}", short(golden)));
+            return Err(format!(
+                "{found} again, but the recording has two values: {bound} and {}",
+                short(golden)
+            ));
         }
         self.forward.insert(golden.to_owned(), observed.to_owned());
         self.back.insert(observed.to_owned(), golden.to_owned());
@@ -87,7 +90,7 @@ impl Bindings {
         match same {
             Sameness::Id => self.id(golden, observed),
             _ if self.is_fixed(golden) && golden != observed => {
-                Err(format!("{} instead of {}, which the case itself has", short(observed), short(golden)))
+                Err(format!("{} instead of {}, which comes from the case", short(observed), short(golden)))
             }
             _ => Ok(()),
         }
@@ -100,7 +103,7 @@ impl Bindings {
             return Ok(());
         }
         let (found, bound) = (short(observed), short(bound));
-        Err(format!("{found} where the same words were {bound} before (recorded: {})", short(golden)))
+        Err(format!("{found} instead of the earlier {bound} for the same text (recorded: {})", short(golden)))
     }
 
     /// Binds the moment of a thing to one value. A moment in whole seconds may also be one second later. Two
@@ -117,7 +120,7 @@ impl Bindings {
             observed.clone_into(bound);
             return Ok(());
         }
-        Err(format!("{observed}, where the same message had {bound} before"))
+        Err(format!("{observed} instead of the earlier {bound} of the same message"))
     }
 }
 

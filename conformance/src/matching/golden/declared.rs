@@ -30,11 +30,11 @@ pub(super) fn is_of(ty: &Ty, value: &Value) -> bool {
 /// Returns the first value that does not fit the declaration, with its path; looks inside.
 pub(super) fn type_mismatch(ty: &Ty, value: &Value) -> Option<(String, String)> {
     if !is_of(ty, value) {
-        return Some((String::new(), "it is not of the declared type".to_owned()));
+        return Some((String::new(), "not of the declared type".to_owned()));
     }
     match (ty, value) {
         (Ty::List(item), Value::Array(values)) => values.iter().enumerate().find_map(|(at, value)| {
-            type_mismatch(item, value).map(|(path, says)| (format!("[{at}]{path}"), says))
+            type_mismatch(item, value).map(|(path, message)| (format!("[{at}]{path}"), message))
         }),
         (Ty::Named(_), Value::Object(members)) => record_mismatch(Rules::record(ty, members)?, members),
         _ => None,
@@ -44,13 +44,11 @@ pub(super) fn type_mismatch(ty: &Ty, value: &Value) -> Option<(String, String)> 
 /// Returns the first member of a record that does not fit the declaration.
 pub(super) fn record_mismatch(def: &TypeDef, members: &Map<String, Value>) -> Option<(String, String)> {
     Rules::fields(def).iter().find_map(|field| match members.get(field.name) {
-        None if field.required => {
-            Some((format!(".{}", field.name), "it is missing, and has to be there".to_owned()))
-        }
+        None if field.required => Some((format!(".{}", field.name), "missing, but required".to_owned())),
         None => None,
         Some(Value::Null) if field.nullable => None,
         Some(value) => {
-            type_mismatch(&field.ty, value).map(|(path, says)| (format!(".{}{path}", field.name), says))
+            type_mismatch(&field.ty, value).map(|(path, message)| (format!(".{}{path}", field.name), message))
         }
     })
 }

@@ -17,12 +17,12 @@ impl StreamComparer<'_> {
                 // The prefix separates ids of dialogs, which agents number on their own, from ids of
                 // sessions.
                 let (golden, observed) = (format!("dialog {golden}"), format!("dialog {observed}"));
-                if let Err(says) = self.state.texts.bindings.id(&golden, &observed) {
-                    found.push(Difference::new(Weight::Must, "id", says));
+                if let Err(message) = self.state.texts.bindings.id(&golden, &observed) {
+                    found.push(Difference::new(Weight::Must, "id", message));
                 }
                 let is_text = |frame: &Frame| frame.value.get("id").is_some_and(Value::is_string);
                 if is_text(expected) != is_text(actual) {
-                    found.push(Difference::new(Weight::Must, "id", "the id is of another type"));
+                    found.push(Difference::new(Weight::Must, "id", "the id has a different type"));
                 }
             }
             (Some(_), None) => found.push(Difference::new(Weight::Must, "id", "the id is missing")),

@@ -42,7 +42,7 @@ fn must_difference(message: String) -> Difference {
 }
 
 fn binding_conflict(bound: Result<(), String>) -> Option<Difference> {
-    bound.err().map(|says| Difference::new(Weight::Case, "", says))
+    bound.err().map(|message| Difference::new(Weight::Case, "", message))
 }
 
 fn file(state: &mut ComparisonState<'_>, golden: &str, observed: &str) -> Option<Difference> {
@@ -50,12 +50,12 @@ fn file(state: &mut ComparisonState<'_>, golden: &str, observed: &str) -> Option
         return binding_conflict(state.texts.bindings.id(golden, observed));
     }
     let differs = state.texts.difference(golden, observed);
-    if let Err(says) = state.texts.bindings.file(golden, observed) {
-        return Some(Difference::new(Weight::Case, "", says));
+    if let Err(message) = state.texts.bindings.file(golden, observed) {
+        return Some(Difference::new(Weight::Case, "", message));
     }
-    let says = differs?;
+    let message = differs?;
     let ending = |path: &str| path.rsplit('/').next()?.rsplit_once('.').map(|(_, ending)| ending.to_owned());
-    let difference = Difference::new(Weight::Case, "", says);
+    let difference = Difference::new(Weight::Case, "", message);
     let form = |form: &Form| matches!(form, Form::OtherFolder).then_some(());
     match state.rules.with_form(form) {
         // Any other folder is allowed if the path is absolute.
@@ -74,15 +74,15 @@ fn is_absolute(path: &str) -> bool {
 fn error_text(state: &mut ComparisonState<'_>, golden: &str, observed: &str) -> Option<Difference> {
     let differs = state.texts.difference(golden, observed);
     if observed.is_empty() && !golden.is_empty() {
-        return Some(must_difference("it is empty".to_owned()));
+        return Some(must_difference("the text is empty".to_owned()));
     }
     if (differs.is_some() || golden == observed)
-        && let Err(says) = state.texts.bindings.bind_text(golden, observed)
+        && let Err(message) = state.texts.bindings.bind_text(golden, observed)
     {
-        return Some(Difference::new(Weight::Case, "", says));
+        return Some(Difference::new(Weight::Case, "", message));
     }
     let weight = if state.same_agent { Weight::Case } else { Weight::Info };
-    differs.map(|says| Difference::new(weight, "", says))
+    differs.map(|message| Difference::new(weight, "", message))
 }
 
 fn estimate(golden: &Number, observed: &Number) -> Option<Difference> {
@@ -91,7 +91,7 @@ fn estimate(golden: &Number, observed: &Number) -> Option<Difference> {
     let (expected, actual) = (golden.as_f64()?, observed.as_f64()?);
     let far = (expected - actual).abs() > (PART * expected.abs()).max(LEAST);
     far.then(|| {
-        Difference::new(Weight::Case, "", format!("{actual} is far from {expected}, for an estimate"))
+        Difference::new(Weight::Case, "", format!("the estimate {actual} is too far from {expected}"))
     })
 }
 
@@ -116,13 +116,14 @@ fn moment(
         _ => false,
     };
     if !fits {
-        let says = format!("{} is not a time as {} is", brief(observed), brief(golden));
-        return Some(must_difference(says));
+        let message = format!("{} is not a time in the form of {}", brief(observed), brief(golden));
+        return Some(must_difference(message));
     }
     let (expected, actual) = (golden.to_string(), observed.to_string());
     if state.texts.bindings.is_fixed(expected.trim_matches('"')) {
-        let says = format!("{} instead of {}, which the case itself has", short(&actual), short(&expected));
-        return (expected != actual).then(|| Difference::new(Weight::Case, "", says));
+        let message =
+            format!("{} instead of {}, which comes from the case", short(&actual), short(&expected));
+        return (expected != actual).then(|| Difference::new(Weight::Case, "", message));
     }
     binding_conflict(state.texts.bindings.moment(moment_key(state, &expected, place)?, &actual))
 }

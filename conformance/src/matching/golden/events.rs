@@ -119,8 +119,8 @@ pub(super) fn title(rules: &Rules, item: &JoinedEvent) -> String {
     }
 }
 
-/// Pairs missing events with extra ones that differ in one mark, of streams or of strands: the same frame
-/// with a wrong member. Returns each pair with the path of that mark.
+/// Pairs missing events with extra ones that differ in one mark, of streams or of concurrent streams: the same
+/// frame with a wrong member. Returns each pair with the path of that mark.
 pub(super) fn pair_near_events(
     rules: &Rules,
     expected: &[JoinedEvent],
@@ -132,7 +132,7 @@ pub(super) fn pair_near_events(
     let of = |item: &'_ JoinedEvent, mark: &str| {
         path::get(&item.value, mark).filter(|value| !value.is_object()).map(Value::to_string)
     };
-    // Agents make up the names of strands: aligned events show which names belong together.
+    // Agents make up the names of concurrent streams: aligned events show which names belong together.
     let mut names: HashMap<(&str, String), Option<String>> = HashMap::new();
     for (g, o) in &alignment.pairs {
         for mark in matching.stream_keys {
@@ -200,28 +200,28 @@ fn count(expected: &Value, actual: &Value, alike: &mut usize, other: &mut usize)
     }
 }
 
-/// Events with an order among each other, but with no order to other strands.
+/// Events with an order among each other, but with no order to other concurrent streams.
 pub(super) struct ConcurrentStream {
-    /// Marks that the strand has.
+    /// Marks that the stream has.
     pub(super) marked: Vec<bool>,
     /// Indexes of the events, in order.
     pub(super) places: Vec<usize>,
 }
 
-/// Returns the strands of events, ordered by their first events.
+/// Returns the concurrent streams of events, ordered by their first events.
 pub(super) fn concurrent_streams(rules: &Rules, items: &[JoinedEvent]) -> Vec<ConcurrentStream> {
-    let mut strands: Vec<(Vec<Option<String>>, Vec<usize>)> = Vec::new();
+    let mut streams: Vec<(Vec<Option<String>>, Vec<usize>)> = Vec::new();
     for (at, item) in items.iter().enumerate() {
         let of = |path: &&str| path::get(&item.value, path).map(Value::to_string);
         let key: Vec<_> = rules.tables.matching.stream_keys.iter().map(of).collect();
-        match strands.iter_mut().find(|(of, _)| *of == key) {
-            Some((_, strand)) => strand.push(at),
-            None => strands.push((key, vec![at])),
+        match streams.iter_mut().find(|(of, _)| *of == key) {
+            Some((_, stream)) => stream.push(at),
+            None => streams.push((key, vec![at])),
         }
     }
-    let strand = |(marks, places): (Vec<Option<String>>, _)| ConcurrentStream {
+    let stream = |(marks, places): (Vec<Option<String>>, _)| ConcurrentStream {
         marked: marks.iter().map(Option::is_some).collect(),
         places,
     };
-    strands.into_iter().map(strand).collect()
+    streams.into_iter().map(stream).collect()
 }

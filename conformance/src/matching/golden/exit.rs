@@ -29,20 +29,19 @@ pub(super) fn compare(
     let (recorded, actual) = (recorded_exit(golden), recorded_exit(observed));
     let mut found = Vec::new();
     if recorded.errors.is_empty() {
-        let errors =
-            actual.errors.iter().map(|text| format!("the case could not be played to its end: {text}"));
-        found.extend(errors.map(|says| Difference::new(Weight::Case, "", says)));
+        let errors = actual.errors.iter().map(|text| format!("the case was not played to its end: {text}"));
+        found.extend(errors.map(|message| Difference::new(Weight::Case, "", message)));
     }
     if let Some(signal) = actual.signals.iter().find(|signal| !recorded.signals.contains(signal)) {
-        let says = format!("it did not end by itself: {signal} was sent");
-        found.push(Difference::new(Weight::Case, "", says));
+        let message = format!("the agent did not end by itself; {signal} was sent");
+        found.push(Difference::new(Weight::Case, "", message));
     }
     let (Some(expected), Some(code)) = (recorded.code, actual.code) else {
         if recorded.code.is_some() {
             found.push(Difference::new(
                 Weight::Case,
                 "",
-                "the transcript does not say how the process ended",
+                "the transcript does not contain the exit of the process",
             ));
         }
         return found;
@@ -51,8 +50,8 @@ pub(super) fn compare(
         return found;
     }
     let name = |code: Option<i64>| code.map_or("none".to_owned(), |code| code.to_string());
-    let says = format!("the exit code is {} instead of {}", name(code), name(expected));
-    let difference = Difference::new(Weight::Case, "", says);
+    let message = format!("the exit code is {} instead of {}", name(code), name(expected));
+    let difference = Difference::new(Weight::Case, "", message);
     let allowed =
         |wanted: fn(&Form) -> bool| rules.allowances().find(|row| wanted(&row.form)).map(|row| row.name);
     let by_signal = !recorded.signals.is_empty()

@@ -74,7 +74,7 @@ pub(super) struct Findings<'a> {
     observed: &'a TranscriptStreams<'a>,
     level: CheckLevel,
     bounded_allowances: Vec<BoundedAllowance>,
-    /// Record of the golden transcript from which a run is missing, because an allowance permits to refuse
+    /// Record of the golden transcript from which a run is missing, because an allowance permits to reject
     /// its command. From there on the model answers other requests than in the recording.
     pub(super) refused: Option<(usize, &'static str)>,
     list: Vec<Finding>,
@@ -112,10 +112,7 @@ impl<'a> Findings<'a> {
             let allowance = rules.allowance(&named.allow).filter(|row| matches!(row.form, Form::Bounded));
             let path = named.path.as_deref().map(Regex::new).transpose();
             let (Some(allowance), Ok(path)) = (allowance, path) else {
-                let reason = format!(
-                    "`{}` is not an allowance that a case can name, or its path is wrong",
-                    named.allow
-                );
+                let reason = format!("unknown allowance `{}` for a case, or invalid path", named.allow);
                 let outcome = Outcome::Unclear(reason);
                 self.list.push(Finding { check: checks::CASE.to_owned(), level: CheckLevel::Must, outcome });
                 continue;
@@ -237,11 +234,11 @@ impl<'a> Findings<'a> {
         for ((check, allowance), count) in &self.counts {
             if *count > MAX_LISTED {
                 let kind = if allowance.is_empty() { String::new() } else { format!(" under `{allowance}`") };
-                let says = format!("{} more differences{kind}", count - MAX_LISTED);
+                let message = format!("{} more differences{kind}", count - MAX_LISTED);
                 let outcome = if allowance.is_empty() {
-                    Outcome::Failed(Mismatch { message: says, ..Mismatch::default() })
+                    Outcome::Failed(Mismatch { message, ..Mismatch::default() })
                 } else {
-                    let mismatch = Mismatch { message: says, ..Mismatch::default() };
+                    let mismatch = Mismatch { message, ..Mismatch::default() };
                     Outcome::Allowed { allowance: (*allowance).to_owned(), mismatch }
                 };
                 let weighs = self.list.iter().filter(|finding| finding.check == *check);

@@ -14,7 +14,7 @@ impl AnswerComparer<'_, '_, '_> {
         let mut found = Vec::new();
         let (golden, observed) = (&expected.value, &actual.value);
         if golden.get("id") != observed.get("id") {
-            found.push(Difference::new(Weight::Must, "id", "the id is another one"));
+            found.push(Difference::new(Weight::Must, "id", "the id is different"));
         }
         match (golden.get("error"), observed.get("error")) {
             (None, None) => {
@@ -25,14 +25,14 @@ impl AnswerComparer<'_, '_, '_> {
                         found
                             .extend(FrameWalker::below(self.state, "result").typed(result, golden, observed));
                     }
-                    (Some(_), None) => found.push(Difference::new(Weight::Must, "result", "it is missing")),
+                    (Some(_), None) => found.push(Difference::new(Weight::Must, "result", "missing")),
                     _ => {}
                 }
             }
             (Some(golden), Some(observed)) => self.json_rpc_error(expected, golden, observed, &mut found),
             (None, Some(error)) => {
-                let says = format!("it is the failure {} instead of a result", brief(error));
-                let difference = Difference::new(Weight::Must, "error", says);
+                let message = format!("failure {} instead of a result", brief(error));
+                let difference = Difference::new(Weight::Must, "error", message);
                 let is_error = error.get("code").is_some_and(Value::is_i64)
                     && error.get("message").is_some_and(Value::is_string);
                 let allowance = command_of(self.golden, expected)
@@ -44,8 +44,8 @@ impl AnswerComparer<'_, '_, '_> {
                 });
             }
             (Some(error), None) => {
-                let says = format!("it is a result instead of the failure {}", brief(error));
-                found.push(Difference::new(Weight::Must, "result", says));
+                let message = format!("result instead of the failure {}", brief(error));
+                found.push(Difference::new(Weight::Must, "result", message));
             }
         }
         found
@@ -63,9 +63,9 @@ impl AnswerComparer<'_, '_, '_> {
         let mut other = None;
         if expected != actual {
             let name = |code: Option<i64>| code.map_or("missing".to_owned(), |code| code.to_string());
-            let says = format!("the code is {} instead of {}", name(actual), name(expected));
+            let message = format!("the code is {} instead of {}", name(actual), name(expected));
             let is = |row: &Form| matches!(row, Form::ErrorCode(from, to) if Some(*from) == expected && Some(*to) == actual);
-            let difference = Difference::new(Weight::Must, "error.code", says);
+            let difference = Difference::new(Weight::Must, "error.code", message);
             other = allowance_with_form(self.state.rules, is);
             found.push(match other {
                 Some(allowance) => difference.allowed(allowance),
@@ -90,17 +90,17 @@ impl AnswerComparer<'_, '_, '_> {
                 }));
             }
             (_, None) => {
-                found.push(Difference::new(Weight::Must, "error.message", "it is missing, or no text"))
+                found.push(Difference::new(Weight::Must, "error.message", "missing, or not a string"))
             }
             (None, Some(_)) => {}
         }
         if golden.get("data") != observed.get("data") {
-            found.push(Difference::new(Weight::Info, "error.data", "what is said beside is another thing"));
+            found.push(Difference::new(Weight::Info, "error.data", "the additional data is different"));
         }
         let names = observed.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
         for name in names.filter(|name| golden.get(name).is_none() && *name != "data") {
             // Records are open, this one too.
-            found.push(Difference::new(Weight::Info, format!("error.{name}"), "it is there in addition"));
+            found.push(Difference::new(Weight::Info, format!("error.{name}"), "additional member"));
         }
     }
 }

@@ -82,11 +82,11 @@ pub(super) fn compare(
         let is_null = answer.value.get("id").is_some_and(serde_json::Value::is_null);
         if !is_null && sent.is_some_and(|sent| answer.record < sent.record) {
             let records = RecordPair { golden: None, observed: Some(answer.record) };
-            let says = format!("the answer to `{}` stands before its command", answer.name);
+            let message = format!("the answer to `{}` precedes its command", answer.name);
             findings.difference(
                 checks::ORDER_BETWEEN_STREAMS,
                 records,
-                Difference::new(Weight::Must, "", says),
+                Difference::new(Weight::Must, "", message),
             );
         }
     }
@@ -109,9 +109,10 @@ pub(super) fn compare(
             RunRole::Stops | RunRole::Replaces => as_recorded(run_events, expected, actual),
             _ => None,
         };
-        if let Some((weight, says)) = found {
+        if let Some((weight, message)) = found {
             let records = RecordPair { golden: Some(expected.record), observed: Some(actual.record) };
-            let difference = Difference::new(weight, "", format!("the answer to `{}` {says}", command.wire));
+            let difference =
+                Difference::new(weight, "", format!("the answer to `{}` {message}", command.wire));
             findings.difference(checks::ORDER_BETWEEN_STREAMS, records, difference);
         }
     }
@@ -126,7 +127,7 @@ fn before_its_run(
 ) -> Option<(Weight, String)> {
     let (begun, begins) = run_events.after(sent, starts_run)?;
     (expected.record < begun && actual.record > begins)
-        .then(|| (Weight::Must, "stands behind the beginning of its run".to_owned()))
+        .then(|| (Weight::Must, "follows the start of its run".to_owned()))
 }
 
 /// Checks that a command that is answered on completion is answered after its run ends.
@@ -138,7 +139,7 @@ fn after_its_run(
 ) -> Option<(Weight, String)> {
     let (ended, end) = run_events.after(sent, ends_run)?;
     (expected.record > ended && actual.record < end)
-        .then(|| (Weight::Must, "stands before the end of its run".to_owned()))
+        .then(|| (Weight::Must, "precedes the end of its run".to_owned()))
 }
 
 /// Checks that a command that ends a run is answered on the recorded side of that end.
@@ -148,10 +149,10 @@ fn as_recorded(run_events: &RunEvents, expected: &Frame, actual: &Frame) -> Opti
     {
         return Some((
             Weight::Case,
-            "stands before the end of the run, behind which it was recorded".to_owned(),
+            "precedes the end of the run, but follows it in the recording".to_owned(),
         ));
     }
     let (_, end) = run_events.after(expected.record, ends_run)?;
     (actual.record > end)
-        .then(|| (Weight::Case, "stands behind the end of the run, before which it was recorded".to_owned()))
+        .then(|| (Weight::Case, "follows the end of the run, but precedes it in the recording".to_owned()))
 }

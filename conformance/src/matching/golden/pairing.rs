@@ -32,12 +32,12 @@ pub(super) fn is_success(answer: &Frame) -> bool {
 
 /// Returns the command of an answer: by the id, or else the last command before the answer whose id is in no
 /// answer.
-pub(super) fn command_of<'a>(reading: &'a TranscriptStreams<'_>, answer: &Frame) -> Option<&'a SentLine> {
+pub(super) fn command_of<'a>(streams: &'a TranscriptStreams<'_>, answer: &Frame) -> Option<&'a SentLine> {
     if let Some(id) = &answer.id {
-        return reading.by_id(id);
+        return streams.by_id(id);
     }
-    let answered: HashSet<&String> = reading.answers.iter().filter_map(|answer| answer.id.as_ref()).collect();
-    let before = reading.sent.iter().take(reading.sent_before(answer.record)).rev();
+    let answered: HashSet<&String> = streams.answers.iter().filter_map(|answer| answer.id.as_ref()).collect();
+    let before = streams.sent.iter().take(streams.sent_before(answer.record)).rev();
     before
         .filter(|sent| !sent.is_answer)
         .find(|sent| !sent.id.as_ref().is_some_and(|id| answered.contains(id)))
@@ -203,8 +203,8 @@ fn both_ways(
                 _ => false,
             };
             let Some(allowance) = allowance_with_form(rules, is) else { return false };
-            let says = "one failure instead of a failure and a success";
-            let difference = Difference::new(Weight::Case, "", says).allowed(allowance);
+            let message = "one failure instead of a failure and a success";
+            let difference = Difference::new(Weight::Case, "", message).allowed(allowance);
             pairing.remarks.push((failure, only, difference));
             pairing.pairs.push((failure, only));
             true
@@ -215,7 +215,7 @@ fn both_ways(
             pairing.pairs.extend([(failure, came_failure), (success, came_success)]);
             if success_first != is_success(answers.0) {
                 let difference =
-                    Difference::new(Weight::Case, "", "failure and success stand in the other order");
+                    Difference::new(Weight::Case, "", "failure and success are in reverse order");
                 let difference =
                     match allowance_with_form(rules, |row| matches!(row, Form::AcknowledgedFirst)) {
                         Some(allowance) if success_first => difference.allowed(allowance),
@@ -230,15 +230,15 @@ fn both_ways(
 }
 
 /// Returns `true` if a run is active at a record.
-fn is_busy(rules: &Rules, reading: &TranscriptStreams<'_>, record: usize) -> bool {
-    let before = reading.events.iter().take_while(|event| event.record < record);
+fn is_busy(rules: &Rules, streams: &TranscriptStreams<'_>, record: usize) -> bool {
+    let before = streams.events.iter().take_while(|event| event.record < record);
     let effects = before.filter_map(|event| rules.spec.event(&event.name)).map(|event| event.run);
     let last = effects.filter(|effect| *effect != RunEffect::None).last();
     matches!(last, Some(RunEffect::Begins | RunEffect::Holds))
 }
 
 /// Returns the record of the golden transcript from which a run is missing, and the allowance. The run is
-/// missing if an allowance permits to refuse arguments of a wrong type.
+/// missing if an allowance permits to reject arguments of a wrong type.
 pub(super) fn refused_run(
     rules: &Rules,
     golden: &TranscriptStreams<'_>,

@@ -86,7 +86,7 @@ static RULES: LazyLock<Vec<Rules>> = LazyLock::new(|| {
 });
 
 impl Rules {
-    /// Returns the rules of a dialect, `MIN_NAME_LENGTH` or `MIN_NAME_LENGTH@REVISION`, or `None` if the dialect is unknown.
+    /// Returns the rules of a dialect, `NAME` or `NAME@REVISION`, or `None` if the dialect is unknown.
     pub fn of(dialect: &str) -> Option<&'static Rules> {
         let spec = dynamic::spec(dialect).ok()?;
         RULES.iter().find(|rules| rules.spec.name == spec.name)

@@ -120,10 +120,10 @@ impl<'a> SnapshotChecker<'a> {
         let Some(text) =
             blocks.get(usize::try_from(block).ok()?).and_then(|block| block.get(member)?.as_str())
         else {
-            return Some("the block that grows is missing".to_owned());
+            return Some("the growing block is missing".to_owned());
         };
         (!text.starts_with(pieces.as_str()))
-            .then(|| format!("it is not what the pieces say: {}", super::text::unequal(pieces, text)))
+            .then(|| format!("it differs from the pieces so far: {}", super::text::unequal(pieces, text)))
     }
 
     /// Compares each snapshot with the next one, and the last with the complete message if there is one.
@@ -132,7 +132,7 @@ impl<'a> SnapshotChecker<'a> {
         self.pieces.clear();
         for (at, (record, within, snapshot)) in open.iter().enumerate() {
             let next = open[at + 1..].iter().find(|(_, place, _)| place == within);
-            let next = next.map(|(_, _, next)| (*next, "the next one"));
+            let next = next.map(|(_, _, next)| (*next, "the next snapshot"));
             let Some((later, what)) = next.or(message.map(|message| (message, "the complete message")))
             else {
                 continue;
@@ -222,6 +222,6 @@ fn member(
         Some(later) => earlier(row, value, later, at, found),
         // The name of an argument may be incomplete so far.
         None if is_last && late.keys().any(|later| later.starts_with(name)) => {}
-        None => found.push((at.clone(), "it is gone later".to_owned())),
+        None => found.push((at.clone(), "missing later".to_owned())),
     }
 }

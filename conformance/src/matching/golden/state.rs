@@ -18,7 +18,7 @@ pub(super) struct ComparisonState<'a> {
     pub(super) same_agent: bool,
     /// `true` if the golden transcript shows no more than the document: see [`TranscriptStreams::is_derived`].
     ///
-    /// [`TranscriptStreams::is_derived`]: super::reading::Reading::is_written
+    /// [`TranscriptStreams::is_derived`]: super::transcript_streams::TranscriptStreams::is_derived
     pub(super) is_derived: bool,
     pub(super) choices: CaseChoices<'a>,
 }

@@ -103,12 +103,12 @@ impl<'r> StreamComparer<'r> {
                         if expected == found || found > expected.max(1) {
                             continue;
                         }
-                        let says = format!("`{name}` came {found} times instead of {expected}");
+                        let message = format!("`{name}` came {found} times instead of {expected}");
                         self.remark(
                             &recorded,
                             &actual,
                             name,
-                            Difference::new(Weight::Case, "", says).allowed(row.name),
+                            Difference::new(Weight::Case, "", message).allowed(row.name),
                         );
                         recorded.retain(|item| item.name != *name);
                         actual.retain(|item| item.name != *name);
@@ -120,12 +120,12 @@ impl<'r> StreamComparer<'r> {
                         item.name == event && kind.is_some_and(|kind| kinds.contains(&kind))
                     };
                     if !recorded.iter().any(is) && actual.iter().any(is) {
-                        let says = format!("`{event}` marks {}", kinds.join(", "));
+                        let message = format!("`{event}` marks {}", kinds.join(", "));
                         self.remark(
                             &[],
                             &actual,
                             event,
-                            Difference::new(Weight::Case, path, says).allowed(row.name),
+                            Difference::new(Weight::Case, path, message).allowed(row.name),
                         );
                         actual.retain(|item| !is(item));
                     }
@@ -149,28 +149,28 @@ impl<'r> StreamComparer<'r> {
         self.findings.difference(checks::EVENTS, records, difference);
     }
 
-    /// Aligns events, strand by strand.
+    /// Aligns events, one concurrent stream after the other.
     fn align_events(&self, recorded: &[JoinedEvent], actual: &[JoinedEvent], finely: bool) -> Alignment {
         let expected = events::concurrent_streams(self.rules, recorded);
         let mut found = events::concurrent_streams(self.rules, actual);
-        // Pairs strands with the same marks in their order.
-        let pairs = expected.into_iter().map(|strand| {
-            let same = found.iter().position(|other| other.marked == strand.marked);
-            (strand.places, same.map_or_else(Vec::new, |at| found.remove(at).places))
+        // Pairs streams with the same marks in their order.
+        let pairs = expected.into_iter().map(|stream| {
+            let same = found.iter().position(|other| other.marked == stream.marked);
+            (stream.places, same.map_or_else(Vec::new, |at| found.remove(at).places))
         });
         let mut pairs: Vec<(Vec<usize>, Vec<usize>)> = pairs.collect();
-        pairs.extend(found.into_iter().map(|strand| (Vec::new(), strand.places)));
+        pairs.extend(found.into_iter().map(|stream| (Vec::new(), stream.places)));
         let mut alignment = Alignment::default();
         for (expected, found) in pairs {
-            let marks = |items: &[JoinedEvent], strand: &[usize]| -> Vec<String> {
-                strand.iter().map(|at| events::mark(self.rules, &items[*at], finely)).collect()
+            let marks = |items: &[JoinedEvent], stream: &[usize]| -> Vec<String> {
+                stream.iter().map(|at| events::mark(self.rules, &items[*at], finely)).collect()
             };
-            let strand = align(&marks(recorded, &expected), &marks(actual, &found));
+            let stream = align(&marks(recorded, &expected), &marks(actual, &found));
             let both = |(recorded, actual): (usize, usize)| (expected[recorded], found[actual]);
-            alignment.pairs.extend(strand.pairs.into_iter().map(both));
-            alignment.moved.extend(strand.moved.into_iter().map(both));
-            alignment.missing.extend(strand.missing.into_iter().map(|at| expected[at]));
-            alignment.extra.extend(strand.extra.into_iter().map(|at| found[at]));
+            alignment.pairs.extend(stream.pairs.into_iter().map(both));
+            alignment.moved.extend(stream.moved.into_iter().map(both));
+            alignment.missing.extend(stream.missing.into_iter().map(|at| expected[at]));
+            alignment.extra.extend(stream.extra.into_iter().map(|at| found[at]));
         }
         alignment
     }
@@ -262,8 +262,8 @@ impl<'r> StreamComparer<'r> {
             return Some(found);
         }
         let ty = super::tables::Ty::Named(row.record);
-        if let Some((inside, says)) = super::declared::type_mismatch(&ty, observed) {
-            found.push(Difference::new(Weight::Must, format!("{}{inside}", row.message), says));
+        if let Some((inside, message)) = super::declared::type_mismatch(&ty, observed) {
+            found.push(Difference::new(Weight::Must, format!("{}{inside}", row.message), message));
         }
         let complete = all.iter().find(|item| {
             item.record > actual.record
@@ -284,9 +284,9 @@ impl<'r> StreamComparer<'r> {
                 snapshots::earlier(row, &early, &late, &mut String::new(), &mut wrong);
             }
         }
-        found.extend(wrong.into_iter().map(|(inside, says)| {
-            let says = format!("it is not an earlier version of the complete message: {says}");
-            Difference::new(Weight::Case, format!("{}{inside}", row.message), says)
+        found.extend(wrong.into_iter().map(|(inside, message)| {
+            let message = format!("it is not an earlier version of the complete message: {message}");
+            Difference::new(Weight::Case, format!("{}{inside}", row.message), message)
         }));
         Some(found)
     }

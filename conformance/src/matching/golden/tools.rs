@@ -99,11 +99,10 @@ pub(super) fn compare(
     let mut differences = Vec::new();
     for (call, was) in &expected {
         let Some(actual) = found.get(call) else {
-            let says =
-                format!("`{}` of the call {call} never came; it came {} times", shows.event, was.count);
+            let message = format!("no `{}` of call {call}; the recording has {}", shows.event, was.count);
             // A quick tool may end before its first partial output.
             let weight = if overlapping.contains(call) { Weight::Info } else { Weight::Case };
-            differences.push((was.first, None, Difference::new(weight, "", says)));
+            differences.push((was.first, None, Difference::new(weight, "", message)));
             continue;
         };
         for frame in actual.frames.iter().filter(|frame| !was.frames.contains(frame)) {
@@ -112,12 +111,12 @@ pub(super) fn compare(
             differences.extend(found.into_iter().map(|difference| (was.first, actual.first, difference)));
         }
         if was.is_inside && !actual.is_inside {
-            let says = format!("it does not stand between `{}` and `{}`", tools.begins, tools.ends);
-            differences.push((was.first, actual.first, Difference::new(Weight::Must, "", says)));
+            let message = format!("not between `{}` and `{}`", tools.begins, tools.ends);
+            differences.push((was.first, actual.first, Difference::new(Weight::Must, "", message)));
         }
         if was.is_earlier {
-            for (record, says) in &actual.found {
-                let difference = Difference::new(Weight::Must, shows.partial, says.clone());
+            for (record, message) in &actual.found {
+                let difference = Difference::new(Weight::Must, shows.partial, message.clone());
                 differences.push((was.first, Some(*record), difference));
             }
         }
@@ -129,12 +128,12 @@ pub(super) fn compare(
         .collect();
     for (call, actual) in found.iter().filter(|(call, _)| !expected.contains_key(*call)) {
         if !begun.contains(call) {
-            let says = format!("`{}` of the call {call}, which never began", shows.event);
-            differences.push((None, actual.first, Difference::new(Weight::Must, "", says)));
+            let message = format!("`{}` of call {call}, which did not start", shows.event);
+            differences.push((None, actual.first, Difference::new(Weight::Must, "", message)));
             continue;
         }
-        for (record, says) in &actual.found {
-            let difference = Difference::new(Weight::Must, shows.partial, says.clone());
+        for (record, message) in &actual.found {
+            let difference = Difference::new(Weight::Must, shows.partial, message.clone());
             differences.push((None, Some(*record), difference));
         }
     }
@@ -150,18 +149,18 @@ fn compare_rest(rules: &Rules, event: &str, golden: &Value, observed: &Value) ->
     let is_declared = |name: &str| name == "type" || fields.iter().any(|field| field.name == name);
     let mut found = Vec::new();
     for (name, value) in golden {
-        let says = match observed.get(name) {
+        let message = match observed.get(name) {
             Some(other) if other == value => continue,
             Some(other) => format!("it is {} instead of {}", brief(other), brief(value)),
             None => format!("`{name}` is missing; it is {} in the recording", brief(value)),
         };
-        found.push(Difference::new(Weight::Case, name, says));
+        found.push(Difference::new(Weight::Case, name, message));
     }
     for (name, value) in observed.iter().filter(|(name, _)| !golden.contains_key(*name)) {
         // Records are open: clients ignore new members.
         let weight = if is_declared(name) { Weight::Case } else { Weight::Info };
-        let says = format!("`{name}` is there, which the recording does not have: {}", brief(value));
-        found.push(Difference::new(weight, name, says));
+        let message = format!("unexpected `{name}`, absent from the recording: {}", brief(value));
+        found.push(Difference::new(weight, name, message));
     }
     found
 }
@@ -202,9 +201,9 @@ fn partial_outputs<'a>(
         }
         let partial = event.value.get(shows.partial);
         let result = end.and_then(|(_, result)| result.as_ref());
-        if let Some(says) = not_earlier(partial, of.last, result, shows) {
+        if let Some(message) = not_earlier(partial, of.last, result, shows) {
             of.is_earlier = false;
-            of.found.push((event.record, says));
+            of.found.push((event.record, message));
         }
         of.last = partial;
     }
@@ -229,21 +228,18 @@ fn not_earlier(
     result: Option<&(String, bool)>,
     shows: &ToolUpdate,
 ) -> Option<String> {
-    let Some(partial) = partial else { return Some("it is missing".to_owned()) };
+    let Some(partial) = partial else { return Some("missing".to_owned()) };
     if !partial.is_object() {
-        return Some("it is not an object".to_owned());
+        return Some("not an object".to_owned());
     }
-    let Some(shown) = text(partial, shows) else { return Some("it has no text".to_owned()) };
+    let Some(shown) = text(partial, shows) else { return Some("no text".to_owned()) };
     let is_part = |whole: &str| whole.starts_with(&shown) || whole.starts_with(shown.trim_end_matches('\n'));
     // If the result has lost its beginning, an earlier output may lie wholly in the lost part.
     let comparable = |(_, cut): &&(String, bool)| !cut || is_cut(partial, shows);
     if let Some((result, _)) = result.filter(comparable).filter(|(result, _)| !is_part(result)) {
-        return Some(format!(
-            "it is not the beginning of the result: {}",
-            super::text::unequal(result, &shown)
-        ));
+        return Some(format!("not the beginning of the result: {}", super::text::unequal(result, &shown)));
     }
     let before = before.and_then(|before| text(before, shows)).unwrap_or_default();
     (shown.len() < before.len() && !shown.starts_with(&before))
-        .then(|| "it is shorter than the one before".to_owned())
+        .then(|| "shorter than the previous output".to_owned())
 }

@@ -52,7 +52,7 @@ pub(super) struct TranscriptStreams<'a> {
 
 impl<'a> TranscriptStreams<'a> {
     pub(super) fn new(spec: &'static Spec, transcript: &'a Transcript) -> Self {
-        let mut reading = Self {
+        let mut streams = Self {
             transcript,
             sent: Vec::new(),
             answers: Vec::new(),
@@ -65,15 +65,15 @@ impl<'a> TranscriptStreams<'a> {
         };
         for (record, entry) in transcript.records.iter().enumerate() {
             match entry {
-                Record::Sent(line) => reading.add_sent(spec, record, line.as_str()),
+                Record::Sent(line) => streams.add_sent(spec, record, line.as_str()),
                 Record::Received(line) => match serde_json::from_str::<Value>(line.as_str()) {
-                    Ok(value @ Value::Object(_)) => reading.add_received(spec, record, value),
-                    _ => reading.noise.push(record),
+                    Ok(value @ Value::Object(_)) => streams.add_received(spec, record, value),
+                    _ => streams.noise.push(record),
                 },
                 Record::Control(_) => {}
             }
         }
-        reading
+        streams
     }
 
     /// Returns `true` if the transcript was derived from the dialect's document. Such a transcript shows only
@@ -138,7 +138,7 @@ impl<'a> TranscriptStreams<'a> {
                 } else if kind == "event" && value.get("event").is_some_and(Value::is_object) {
                     self.check_envelope(record, &value, &["type", "event"]);
                     if spec.framing != Framing::Enveloped {
-                        self.misshapen.push((record, "it stands in an envelope".to_owned()));
+                        self.misshapen.push((record, "the event has an envelope".to_owned()));
                     }
                     let mut value = value;
                     let value = value.get_mut("event").map(Value::take).unwrap_or_default();
@@ -146,7 +146,7 @@ impl<'a> TranscriptStreams<'a> {
                     self.events.push(Frame { record, value, name, id });
                 } else {
                     if spec.framing == Framing::Enveloped {
-                        self.misshapen.push((record, "it stands in no envelope".to_owned()));
+                        self.misshapen.push((record, "the event has no envelope".to_owned()));
                     }
                     self.events.push(Frame { record, value, name: kind, id });
                 }
@@ -157,7 +157,7 @@ impl<'a> TranscriptStreams<'a> {
     fn check_envelope(&mut self, record: usize, value: &Value, members: &[&str]) {
         let names = value.as_object().into_iter().flatten().map(|(name, _)| name);
         for name in names.filter(|name| !members.contains(&name.as_str())) {
-            self.undeclared.push((record, format!("its envelope has `{name}`, which is not declared")));
+            self.undeclared.push((record, format!("the envelope has the undeclared member `{name}`")));
         }
         if members[0] == "jsonrpc" && value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
             self.misshapen.push((record, "`jsonrpc` is not \"2.0\"".to_owned()));

@@ -28,9 +28,9 @@ impl StreamComparer<'_> {
         }
         for at in &pairing.missing {
             let answer = &self.golden.answers[*at];
-            let says = format!("the answer to `{}` never came", answer.name);
+            let message = format!("no answer to `{}`", answer.name);
             let records = RecordPair { golden: Some(answer.record), observed: None };
-            let difference = Difference::new(Weight::Must, "", says);
+            let difference = Difference::new(Weight::Must, "", message);
             let is_blank = |sent: &SentLine| self.golden.is_blank(sent);
             let blank = pairing::command_of(self.golden, answer).filter(|sent| is_blank(sent));
             let allowance = blank.and_then(|_| {
@@ -44,9 +44,9 @@ impl StreamComparer<'_> {
         }
         for at in &pairing.extra {
             let answer = &self.observed.answers[*at];
-            let says = format!("an answer to `{}` came, which the recording does not have", answer.name);
+            let message = format!("unexpected answer to `{}`, absent from the recording", answer.name);
             let records = RecordPair { golden: None, observed: Some(answer.record) };
-            self.findings.frame(checks::ANSWERS, records, vec![Difference::new(Weight::Must, "", says)]);
+            self.findings.frame(checks::ANSWERS, records, vec![Difference::new(Weight::Must, "", message)]);
         }
     }
 
@@ -68,8 +68,8 @@ impl StreamComparer<'_> {
                 differences.retain(|difference| difference.path == *mark);
             }
             if differences.is_empty() {
-                let says = "it is another one than in the recording, or missing";
-                differences.push(Difference::new(Weight::Case, *mark, says));
+                let message = "different from the recording, or missing";
+                differences.push(Difference::new(Weight::Case, *mark, message));
             }
             let records = RecordPair { golden: Some(expected.record), observed: Some(actual.record) };
             self.findings.frame(checks::EVENTS, records, differences);
@@ -83,8 +83,8 @@ impl StreamComparer<'_> {
         alignment: &Alignment,
     ) {
         for at in &alignment.missing {
-            let says = format!("{} never came", events::title(self.rules, &expected[*at]));
-            let difference = Difference::new(Weight::Case, "", says);
+            let message = format!("missing event {}", events::title(self.rules, &expected[*at]));
+            let difference = Difference::new(Weight::Case, "", message);
             self.findings.frame(
                 checks::EVENTS,
                 RecordPair { golden: Some(expected[*at].record), observed: None },
@@ -95,13 +95,13 @@ impl StreamComparer<'_> {
         for at in &alignment.extra {
             let item = &actual[*at];
             let is_known = self.rules.event(&item.name).is_some();
-            let of = if is_known { "the recording does not have here" } else { "no document has" };
+            let of = if is_known { "absent here from the recording" } else { "in no document" };
             // A document does not show all events of a session.
             let is_shown = expected.iter().any(|shown| shown.name == item.name);
             let is_open = !is_known && !is_shown && self.rules.spec.events_open;
             let is_free = is_open || self.golden.is_derived() && is_known && !is_shown;
             let weight = if is_free { Weight::Info } else { Weight::Case };
-            let difference = Difference::new(weight, "", format!("`{}` came, which {of}", item.name));
+            let difference = Difference::new(weight, "", format!("unexpected `{}`, {of}", item.name));
             let about = self.golden.corresponding_record(self.observed, item.record);
             let allowance = closing
                 .as_ref()
@@ -118,8 +118,8 @@ impl StreamComparer<'_> {
         }
         for (g, o) in &alignment.moved {
             let records = RecordPair { golden: Some(expected[*g].record), observed: Some(actual[*o].record) };
-            let says = format!("`{}` came in another order", expected[*g].name);
-            self.findings.difference(checks::ORDER, records, Difference::new(Weight::Case, "", says));
+            let message = format!("`{}` is in a different order", expected[*g].name);
+            self.findings.difference(checks::ORDER, records, Difference::new(Weight::Case, "", message));
         }
     }
 
@@ -163,7 +163,7 @@ impl StreamComparer<'_> {
         };
         for at in &alignment.missing {
             let dialog = &self.golden.dialogs[*at];
-            let difference = Difference::new(Weight::Case, "", format!("`{}` never came", dialog.name));
+            let difference = Difference::new(Weight::Case, "", format!("missing dialog `{}`", dialog.name));
             let difference = match left_out(dialog) {
                 Some(allowance) => difference.allowed(allowance.name),
                 None => difference,
@@ -176,15 +176,15 @@ impl StreamComparer<'_> {
         }
         for at in &alignment.extra {
             let dialog = &self.observed.dialogs[*at];
-            let says = format!("`{}` came, which the recording does not have here", dialog.name);
+            let message = format!("unexpected dialog `{}`, absent here from the recording", dialog.name);
             let records = RecordPair { golden: None, observed: Some(dialog.record) };
-            self.findings.frame(checks::DIALOGS, records, vec![Difference::new(Weight::Case, "", says)]);
+            self.findings.frame(checks::DIALOGS, records, vec![Difference::new(Weight::Case, "", message)]);
         }
         for (g, o) in &alignment.moved {
             let (expected, actual) = (&self.golden.dialogs[*g], &self.observed.dialogs[*o]);
-            let says = format!("`{}` came in another order", expected.name);
+            let message = format!("`{}` is in a different order", expected.name);
             let records = RecordPair { golden: Some(expected.record), observed: Some(actual.record) };
-            self.findings.difference(checks::ORDER, records, Difference::new(Weight::Case, "", says));
+            self.findings.difference(checks::ORDER, records, Difference::new(Weight::Case, "", message));
         }
     }
 
@@ -203,8 +203,8 @@ impl StreamComparer<'_> {
         let found = snapshots::check(self.rules, &self.observed.events);
         let none = found.events > 0 && found.carried.iter().all(|count| *count == 0);
         if none && expected.carried.iter().any(|count| *count > 0) {
-            let says = format!("`{}` carries no snapshot in any of {} events", row.grows, found.events);
-            let difference = Difference::new(Weight::Case, "", says);
+            let message = format!("no `{}` has a snapshot, in {} events", row.grows, found.events);
+            let difference = Difference::new(Weight::Case, "", message);
             let form = self.rules.with_form(|form| matches!(form, Form::NoSnapshots).then_some(()));
             let difference = match form {
                 Some((allowance, ())) => difference.allowed(allowance.name),
@@ -239,36 +239,36 @@ impl StreamComparer<'_> {
     pub(super) fn framing(&mut self) {
         let (expected, found) = (self.golden.noise.len(), self.observed.noise.len());
         if expected != found {
-            let says = format!("{found} lines are no JSON object instead of {expected}");
+            let message = format!("{found} lines are not JSON objects instead of {expected}");
             // Programs in the same process may write to stdout. Such lines are only informative if the
             // recording has some too.
             let weight = if expected == 0 { Weight::Must } else { Weight::Info };
             let records = RecordPair { golden: None, observed: self.observed.noise.first().copied() };
-            self.findings.difference(checks::FRAMING, records, Difference::new(weight, "", says));
+            self.findings.difference(checks::FRAMING, records, Difference::new(weight, "", message));
         }
         if repeated_dialog(&self.golden.dialogs).is_none()
             && let Some(dialog) = repeated_dialog(&self.observed.dialogs)
         {
-            let says = format!("`{}` came twice with one id", dialog.name);
+            let message = format!("`{}` has the id of an earlier one", dialog.name);
             let records = RecordPair { golden: None, observed: Some(dialog.record) };
-            self.findings.difference(checks::FRAMING, records, Difference::new(Weight::Must, "id", says));
+            self.findings.difference(checks::FRAMING, records, Difference::new(Weight::Must, "id", message));
         }
         if self.golden.undeclared.is_empty() {
-            for (record, says) in &self.observed.undeclared {
+            for (record, message) in &self.observed.undeclared {
                 let records = RecordPair { golden: None, observed: Some(*record) };
-                let difference = Difference::new(Weight::Info, "", says.clone());
+                let difference = Difference::new(Weight::Info, "", message.clone());
                 self.findings.difference(checks::FRAMING, records, difference);
             }
         }
         if !self.golden.misshapen.is_empty() {
             return;
         }
-        for (record, says) in &self.observed.misshapen {
+        for (record, message) in &self.observed.misshapen {
             let records = RecordPair { golden: None, observed: Some(*record) };
             self.findings.difference(
                 checks::FRAMING,
                 records,
-                Difference::new(Weight::Must, "", says.clone()),
+                Difference::new(Weight::Must, "", message.clone()),
             );
         }
     }

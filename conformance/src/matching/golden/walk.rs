@@ -149,12 +149,12 @@ impl<'s, 'a> FrameWalker<'s, 'a> {
             (ExpectedChoice::Amount, Some(Value::Number(number)))
                 if number.as_f64().is_some_and(|it| it >= 0.0) => {}
             (ExpectedChoice::Value(_), None) => {
-                let says = format!("`{}` is missing, which the agent had chosen", place.member);
-                self.push(Weight::Case, says, None);
+                let message = format!("missing `{}`, which the agent has chosen", place.member);
+                self.push(Weight::Case, message, None);
             }
             (ExpectedChoice::Nothing, Some(found)) => {
-                let says = format!("it is {}, where the agent had chosen none", brief(found));
-                self.push(Weight::Case, says, None);
+                let message = format!("it is {}, but the agent has chosen no value", brief(found));
+                self.push(Weight::Case, message, None);
             }
             (ExpectedChoice::Amount, _) => return false,
         }
@@ -172,40 +172,36 @@ impl<'s, 'a> FrameWalker<'s, 'a> {
         if let Some(free) = self.free.filter(|free| free.is_free(place.member) && weight != Weight::Must) {
             return self.push(Weight::Case, format!("`{}` is left out", place.member), free.allowance);
         }
-        let says = format!("`{}` is missing; it is {} in the recording", place.member, brief(golden));
+        let message = format!("`{}` is missing; it is {} in the recording", place.member, brief(golden));
         self.add_difference(
             place,
             constant || field.is_some(),
             weight,
             DifferenceKind::Missing(golden),
-            says,
+            message,
         );
     }
 
     fn extra(&mut self, def: Option<&TypeDef>, field: Option<&Field>, observed: &Value, place: Place<'_>) {
         let declared = field.is_some() || is_constant(def, place.member);
         if let Some(free) = self.free.filter(|free| free.values) {
-            return self.push(
-                Weight::Case,
-                format!("`{}` is there in addition", place.member),
-                free.allowance,
-            );
+            return self.push(Weight::Case, format!("additional `{}`", place.member), free.allowance);
         }
         if def.is_some() && !declared {
             // Records are open: clients ignore new members.
-            let says = format!("`{}` is there, which no document has: {}", place.member, brief(observed));
-            return self.push(Weight::Info, says, None);
+            let message = format!("undocumented `{}`: {}", place.member, brief(observed));
+            return self.push(Weight::Info, message, None);
         }
-        let says =
-            format!("`{}` is there, which the recording does not have: {}", place.member, brief(observed));
+        let message =
+            format!("unexpected `{}`, absent from the recording: {}", place.member, brief(observed));
         if let Some(field) = field.filter(|_| self.state.is_derived) {
             let fits = field.nullable && observed.is_null()
                 || super::declared::type_mismatch(&field.ty, observed).is_none();
             if fits {
-                return self.push(Weight::Info, says, None);
+                return self.push(Weight::Info, message, None);
             }
         }
-        self.add_difference(place, declared, Weight::Case, DifferenceKind::Extra(observed), says);
+        self.add_difference(place, declared, Weight::Case, DifferenceKind::Extra(observed), message);
     }
 
     fn member(&mut self, field: Option<&'static Field>, golden: &Value, observed: &Value, place: Place<'_>) {
@@ -213,8 +209,8 @@ impl<'s, 'a> FrameWalker<'s, 'a> {
         if golden != observed
             && let Some(allowance) = self.state.allowances.tainted(place.member)
         {
-            let says = format!("it is {} instead of {}", brief(observed), brief(golden));
-            return self.push(Weight::Case, says, Some(allowance));
+            let message = format!("it is {} instead of {}", brief(observed), brief(golden));
+            return self.push(Weight::Case, message, Some(allowance));
         }
         let same = rules
             .sameness(place.record, place.member)
@@ -238,24 +234,24 @@ impl<'s, 'a> FrameWalker<'s, 'a> {
             return;
         }
         if observed.is_null() && !golden.is_null() && field.is_some_and(|field| !field.nullable) {
-            let says =
+            let message =
                 format!("it is null, which the declaration does not allow, instead of {}", brief(golden));
             return self.add_difference(
                 place,
                 true,
                 Weight::Must,
                 DifferenceKind::Changed(golden, observed),
-                says,
+                message,
             );
         }
         if observed.is_null() && !golden.is_null() && field.is_some() {
-            let says = format!("it is null instead of {}", brief(golden));
+            let message = format!("it is null instead of {}", brief(golden));
             return self.add_difference(
                 place,
                 true,
                 Weight::Case,
                 DifferenceKind::Changed(golden, observed),
-                says,
+                message,
             );
         }
         self.value(field.map(|field| &field.ty), golden, observed, place);
@@ -301,24 +297,24 @@ impl<'s, 'a> FrameWalker<'s, 'a> {
             || golden.is_null()
             || observed.is_null();
         if let Some(free) = self.free.filter(|free| free.is_free(place.member) && fits && of_a_kind) {
-            let says = format!("it is {} instead of {}", brief(observed), brief(golden));
-            return self.push(Weight::Case, says, free.allowance);
+            let message = format!("it is {} instead of {}", brief(observed), brief(golden));
+            return self.push(Weight::Case, message, free.allowance);
         }
         let (weight, why) =
             if fits { (Weight::Case, "") } else { (Weight::Must, ", which is not of the declared type,") };
-        let says = format!("it is {}{why} instead of {}", brief(observed), brief(golden));
-        self.add_difference(place, true, weight, DifferenceKind::Changed(golden, observed), says);
+        let message = format!("it is {}{why} instead of {}", brief(observed), brief(golden));
+        self.add_difference(place, true, weight, DifferenceKind::Changed(golden, observed), message);
     }
 
     fn text(&mut self, ty: Option<&Ty>, golden: &str, observed: &str, place: Place<'_>) {
         if let Some(free) = self.free {
             return self.compare_free_text(free, golden, observed);
         }
-        let Some(says) = self.state.texts.difference(golden, observed) else { return };
+        let Some(message) = self.state.texts.difference(golden, observed) else { return };
         let kind = (Value::from(golden), Value::from(observed));
         let fits = ty.is_none_or(|ty| super::declared::is_of(ty, &kind.1));
         let weight = if fits { Weight::Case } else { Weight::Must };
-        self.add_difference(place, true, weight, DifferenceKind::Changed(&kind.0, &kind.1), says);
+        self.add_difference(place, true, weight, DifferenceKind::Changed(&kind.0, &kind.1), message);
     }
 }
 

@@ -33,10 +33,10 @@ pub(super) fn case(at: usize, case: &ReportCase, recording: Option<&Recording>, 
                 @if let Some(reason) = &case.reason { p.reason { (reason) } }
                 @for found in told.iter().take(few) { (check(at, found, whole)) }
                 @if told.len() > few { p.reason { (told.len() - few) " more; the report in JSON has all of them." } }
-                @if held > 0 && told.is_empty() { p.reason { (if held == 1 { "The one check holds.".to_owned() } else { format!("All {held} checks hold.") }) } }
+                @if held > 0 && told.is_empty() { p.reason { (if held == 1 { "The only check passes.".to_owned() } else { format!("All {held} checks pass.") }) } }
                 @if !case.covers.is_empty() { p.covers { "Covers " (case.covers.join(", ")) "." } }
                 @if let Some(recording) = recording {
-                    h2 { "What was said" }
+                    h2 { "Frames" }
                     (frames(at, recording, &failed_records(&told), whole))
                 }
             }
@@ -63,7 +63,7 @@ fn check(at: usize, check: &ReportCheck, whole: bool) -> Markup {
         span.name { (check.check) } " " span.level { (check.level) }
         @if let Some(allowance) = &check.allowance { " allowed: " (allowance) }
         @if let Some(path) = &check.path { " at " code { (path) } }
-        @if let Some(says) = &check.says { ": " (says) }
+        @if let Some(message) = &check.says { ": " (message) }
     };
     let body = html! {
         @if let Some(reason) = &check.known { p.known { "Known: " (reason) } }

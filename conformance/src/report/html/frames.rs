@@ -86,7 +86,7 @@ fn line(case: usize, number: u64, line: &TranscriptLine, blamed: &BTreeSet<u64>)
         Direction::C2s => ("c2s", "→"),
         Direction::S2c => ("s2c", "←"),
     };
-    let says = match line.dir {
+    let message = match line.dir {
         Direction::C2s => "to the agent",
         Direction::S2c => "from the agent",
     };
@@ -95,7 +95,7 @@ fn line(case: usize, number: u64, line: &TranscriptLine, blamed: &BTreeSet<u64>)
         details.frame.(class).bad[blamed.contains(&number)] id=(anchor(case, number)) {
             summary {
                 (time(line.t.as_ref()))
-                span.way title=(says) { (way) }
+                span.way title=(message) { (way) }
                 span.line { @if let Some(head) = head(text) { b { (head) } " " } span { (preview) } }
             }
             pre { (clip(text, LONGEST)) }

@@ -106,7 +106,7 @@ impl LossReport {
         }
         if let ([recorded, came], RowKind::Command) = (&frames[..], frame.kind) {
             let of_shells = |one: &SentCommand<'_>| {
-                let mut places = one.row.differs.iter().flat_map(|differs| &differs.places);
+                let mut places = one.row.differences.iter().flat_map(|differs| &differs.places);
                 let came = self.observed.as_ref().and_then(|observed| self.has_succeeded(one.line, observed));
                 // A command that also failed in the recording left no message there.
                 places.any(|place| place == SHELLS)
@@ -141,7 +141,7 @@ impl LossReport {
         about.peek().is_some() && about.all(|member| is_other(&member.neutral))
     }
 
-    /// Returns `true` if the report allows the agent to refuse a command of the recording, or to carry it
+    /// Returns `true` if the report allows the agent to reject a command of the recording, or to carry it
     /// out, by rules of its own. For an answer without a command's name, any command of the session may be
     /// the one.
     pub(super) fn is_refused_otherwise(
@@ -158,7 +158,7 @@ impl LossReport {
                     && (one.is_busy || !differs.busy)
                     && (differs.with.is_empty() || sends_any(one.line, &differs.with))
             };
-            is_it && one.row.differs.iter().any(|differs| refuses(&differs))
+            is_it && one.row.differences.iter().any(|differs| refuses(&differs))
         })
     }
 
@@ -204,13 +204,13 @@ impl LossReport {
             return false;
         }
         let answer = id_of(&FrameText::from(shown.line.as_str()));
-        // `works`: a run is active. `set_status`: the client has requested a run that has not begun.
+        // `works`: a run is active. `is_requested`: the client has requested a run that has not begun.
         // `has_compacted`: a summary exists since the last run.
-        let (mut works, mut is_asked, mut has_compacted) = (false, false, false);
+        let (mut works, mut is_requested, mut has_compacted) = (false, false, false);
         for record in &observed.records {
             match record {
                 Record::Sent(line) if command(line.as_str()).is_some_and(|name| starts(&name)) => {
-                    is_asked = true;
+                    is_requested = true;
                 }
                 Record::Received(line) if answer.is_some() && id_of(line) == answer => return false,
                 Record::Received(line) => {
@@ -219,10 +219,10 @@ impl LossReport {
                     if self.has_summary(line, observed) {
                         has_compacted |= !works;
                     } else if run == RunEffect::Begins {
-                        if !works && !is_asked && has_compacted {
+                        if !works && !is_requested && has_compacted {
                             return true;
                         }
-                        (works, is_asked, has_compacted) = (true, false, false);
+                        (works, is_requested, has_compacted) = (true, false, false);
                     } else if may_end(run) && works {
                         (works, has_compacted) = (false, false);
                     }
@@ -271,7 +271,7 @@ impl LossReport {
         let sent = self.sent(golden.records.len(), golden);
         let told = sent.flat_map(|sent| {
             let counts = move |differs: &&Difference| sent.is_busy || !differs.busy;
-            let differs = sent.row.differs.iter().filter(counts);
+            let differs = sent.row.differences.iter().filter(counts);
             differs.flat_map(|differs| &differs.places).map(move |one| (sent.place, one.as_str()))
         });
         told.filter(|(place, one)| is_there(*place, one)).map(|(_, one)| one).collect()
@@ -317,7 +317,7 @@ impl LossReport {
                 Some(sent)
             }
             Record::Received(line) => {
-                // A refused command begins no run.
+                // A rejected command begins no run.
                 let is_refused = match route(self.front, line) {
                     Ok(RoutedFrame::Answer { success: false, .. }) => began.is_some() && id_of(line) == began,
                     _ => false,

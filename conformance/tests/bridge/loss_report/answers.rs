@@ -29,7 +29,7 @@ impl LossReport {
             "" => is_about(member, &member.path, &frame.body),
             path => is_about(member, path, &frame.body),
         };
-        let mut about = row.members.iter().chain(&row.untold).filter(is_there).peekable();
+        let mut about = row.members.iter().chain(&row.missing_members).filter(is_there).peekable();
         about.peek().is_some()
             && about.all(|member| OF_ANSWERS.iter().any(|place| is_within(place, &member.neutral)))
     }

@@ -23,12 +23,12 @@ pub fn sent_until(case: &Scenario, step: usize, golden: &Transcript) -> usize {
 /// Returns `true` if a wait timed out while the agent was running and had answered all commands. Returns
 /// `true` also if an answer lacks a member that the case needs.
 pub fn is_wait_of_a_live_agent(message: &str) -> bool {
-    let is_over = message.contains("nothing like ") && message.contains("the time is over");
+    let is_over = message.contains("no frame like ") && message.contains(": timeout");
     lacks_a_member(message) || is_over && !message.contains("was not answered")
 }
 
 pub fn lacks_a_member(message: &str) -> bool {
-    message.contains("there is no `") && message.contains("in the frame that was waited for")
+    message.contains("the awaited frame has no `")
 }
 
 /// Returns the last command before a record.

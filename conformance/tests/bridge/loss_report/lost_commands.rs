@@ -15,7 +15,7 @@ impl LossReport {
             let Record::Received(line) = one else { return None };
             let dir = agentese::types::Direction::S2c;
             let frame = self.frame(&LineExcerpt { record, dir, line: line.as_str().to_owned() }, golden)?;
-            let row = self.row(frame.kind, &frame.row).filter(|row| row.fate == Fidelity::Lost)?;
+            let row = self.row(frame.kind, &frame.row).filter(|row| row.fidelity == Fidelity::Lost)?;
             let succeeded = frame.answers.is_some_and(|(_, success)| success);
             (succeeded && !row.changes.is_empty()).then_some((record, row.changes.as_slice()))
         };
@@ -38,7 +38,7 @@ impl LossReport {
         let changes =
             lost.iter().filter(|(place, _)| shown.record > *place).flat_map(|(_, changes)| *changes);
         let changes: Vec<&String> = changes.collect();
-        let mut members = row.members.iter().chain(&row.untold);
+        let mut members = row.members.iter().chain(&row.missing_members);
         members.any(|member| {
             changes.iter().any(|change| is_within(change, &member.neutral))
                 && is_about(member, &path, &frame.body)

@@ -84,10 +84,10 @@ impl LossReport {
         let calls = self.calls(frame);
         let message = &frame.body["message"];
         let is_empty = message["content"].as_array().is_some_and(Vec::is_empty);
-        let tells_nothing = |row: &RowFidelity| row.members.is_empty() && row.untold.is_empty();
+        let has_no_members = |row: &RowFidelity| row.members.is_empty() && row.missing_members.is_empty();
         (!calls.is_empty() && calls.is_subset(unbegun))
             || (message.is_object() && calls.is_empty() && is_empty)
-            || (self.row_of(frame).is_some_and(tells_nothing) && !self.ends_runs(&frame.row))
+            || (self.row_of(frame).is_some_and(has_no_members) && !self.ends_runs(&frame.row))
     }
 
     fn row_of(&self, frame: &Frame) -> Option<&RowFidelity> {
@@ -96,7 +96,8 @@ impl LossReport {
 
     /// Returns the calls that an event is about.
     fn calls(&self, frame: &Frame) -> BTreeSet<String> {
-        let members = self.row_of(frame).into_iter().flat_map(|row| row.members.iter().chain(&row.untold));
+        let members =
+            self.row_of(frame).into_iter().flat_map(|row| row.members.iter().chain(&row.missing_members));
         let named = members.filter(|member| CALL.contains(&member.neutral.as_str()));
         let here = named.filter(|member| is_about(member, &member.path, &frame.body));
         here.filter_map(|member| Some(paths::at(&frame.body, &member.path, &[])?.as_str()?.to_owned()))
@@ -106,7 +107,7 @@ impl LossReport {
     /// Returns the stops in a recording after which the report allows missing frames.
     fn stops(&self, golden: &Transcript) -> Vec<StoppedSpan> {
         let sent = self.sent(golden.records.len(), golden).filter(|sent| {
-            let mut places = sent.row.differs.iter().filter(|differs| sent.is_busy || !differs.busy);
+            let mut places = sent.row.differences.iter().filter(|differs| sent.is_busy || !differs.busy);
             places.any(|differs| differs.places.iter().any(|place| place == STOPPED))
         });
         let ends = self.run_ends(golden);

@@ -125,7 +125,7 @@ fn a_failure_without_a_command_belongs_to_the_last_command() {
 #[test]
 fn a_rejection_is_explained_only_by_an_unsupported_parameter() {
     let report = LossReport::of("pi@1.5", "omp@12.7");
-    assert_eq!(report.row(RowKind::Command, "bash").unwrap().fate, Fidelity::Approximated);
+    assert_eq!(report.row(RowKind::Command, "bash").unwrap().fidelity, Fidelity::Approximated);
     let done = r#"{"id":"2","type":"response","command":"bash","success":true,"data":{}}"#;
     let refused = r#"{"id":"2","type":"response","command":"bash","success":false,"error":"no"}"#;
     let golden = |sent: &str| Transcript {
@@ -153,7 +153,7 @@ fn a_case_that_needs_a_rejected_answer_breaks_off_as_reported() {
         "steps": [{"send": {"id": 1}}, {"wait": {"id": 1}}, {"send": {"id": 2}}, {"wait": {"id": 2}}],
     }))
     .unwrap();
-    let says = "step 4: there is no `result.session_id` in the frame that was waited for; the agent's last line is this";
+    let says = "step 4: the awaited frame has no `result.session_id`; the last line of the agent follows";
     let dir = agentese::types::Direction::S2c;
     let refused = |id: u8| {
         let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32602,"message":"no"}}}}"#);
@@ -165,7 +165,7 @@ fn a_case_that_needs_a_rejected_answer_breaks_off_as_reported() {
     assert_eq!(
         report.unexplained(&case, &[refused(1)], &golden).len(),
         1,
-        "nothing says that of the first one"
+        "no divergence covers the first one"
     );
 }
 
@@ -197,7 +197,7 @@ fn later_state_differences_follow_from_a_lost_command() {
     let report = LossReport::of("pi@0.55", "opal@0.1");
     assert_eq!(following(&report, &after(bash, done)), ["data.messageCount"]);
     let failed = r#"{"id":"1","type":"response","command":"bash","success":false,"error":"no"}"#;
-    assert!(following(&report, &after(bash, failed)).is_empty(), "the recorded agent refused it, too");
+    assert!(following(&report, &after(bash, failed)).is_empty(), "the recorded agent rejected it too");
     let kin = LossReport::of("pi@0.55", "omp@12.7");
     assert!(following(&kin, &after(bash, done)).is_empty(), "it is not lost");
 }
@@ -207,14 +207,17 @@ fn a_lost_query_explains_no_later_difference() {
     let asked = r#"{"id":"1","type":"get_available_thinking_levels"}"#;
     let told = r#"{"id":"1","type":"response","command":"get_available_thinking_levels","success":true,"data":{"levels":[]}}"#;
     let report = LossReport::of("pi@1.5", "opal@0.1");
-    assert_eq!(report.row(RowKind::Command, "get_available_thinking_levels").unwrap().fate, Fidelity::Lost);
+    assert_eq!(
+        report.row(RowKind::Command, "get_available_thinking_levels").unwrap().fidelity,
+        Fidelity::Lost
+    );
     assert!(following(&report, &after(asked, told)).is_empty());
 }
 
 #[test]
 fn a_run_that_does_not_end_behind_a_lost_command_is_not_explained() {
     let report = LossReport::of("pi@0.55", "opal@0.1");
-    let says = r#"step 4: nothing like {"type":"agent_end"} within 9 ms: the time is over"#;
+    let says = r#"step 4: no frame like {"type":"agent_end"} within 9 ms: timeout"#;
     let broke_off = failed(SCENARIO, Mismatch { message: says.to_owned(), ..Mismatch::default() });
     assert_eq!(report.unexplained(&case(), &[broke_off], &golden()).len(), 1);
     let end = mismatch(3, r#"{"type":"agent_end","messages":[]}"#, "");
@@ -227,9 +230,9 @@ fn members_outside_all_tables_must_be_correct() {
     let state = r#"{"id":"1","type":"response","command":"get_state","success":true,"data":{}}"#;
     let golden = golden();
     let explains = |path: &str| report.explains(&mismatch(3, state, path), &golden);
-    assert!(!explains("data.madeUp"), "nobody has declared it");
-    assert!(explains("data.sessionFile"), "the agent tells no file");
-    assert!(!explains("data.sessionId"), "the agent tells it");
+    assert!(!explains("data.madeUp"), "the member is not declared");
+    assert!(explains("data.sessionFile"), "the agent reports no file");
+    assert!(!explains("data.sessionId"), "the agent reports it");
     let end = r#"{"type":"agent_end","messages":[],"willRetry":false}"#;
     assert!(!report.explains(&mismatch(3, end, "willRetry"), &golden));
     assert!(
@@ -330,24 +333,23 @@ fn failed(check: &str, mismatch: Mismatch) -> Finding {
 #[test]
 fn frames_before_the_end_of_a_broken_case_are_not_excused() {
     let report = LossReport::of("pi@0.55", "opal@0.1");
-    let says =
-        r#"step 4: nothing like {"type":"auto_compaction_start"} within 9 ms after `bash`: the time is over"#;
+    let says = r#"step 4: no frame like {"type":"auto_compaction_start"} within 9 ms after `bash`: timeout"#;
     let broke_off = failed(SCENARIO, Mismatch { message: says.to_owned(), ..Mismatch::default() });
     let text = |record: usize| failed("events", mismatch(record, END, "message.content[0].text"));
     let mut golden = golden();
     golden.records.insert(1, Record::Received(FrameText::from(END)));
     let left = |findings: &[Finding]| report.unexplained(&case(), findings, &golden);
-    assert_eq!(left(&[broke_off.clone(), text(3)]), [], "it stands behind");
+    assert_eq!(left(&[broke_off.clone(), text(3)]), [], "it follows the break");
     assert_eq!(left(&[broke_off, text(1)]).len(), 1);
 }
 
 #[test]
 fn a_crash_and_a_hang_behind_a_lost_command_are_not_explained() {
     let report = LossReport::of("pi@0.55", "opal@0.1");
-    let nothing = r#"nothing like {"type":"response","id":"2"} within 9 ms"#;
+    let nothing = r#"no frame like {"type":"response","id":"2"} within 9 ms"#;
     for says in [
         format!("step 4: {nothing}: the agent's stdout has ended"),
-        format!("step 4: `get_state` was not answered: {nothing}: the time is over"),
+        format!("step 4: `get_state` was not answered: {nothing}: timeout"),
         "the case took longer than 60 s".to_owned(),
     ] {
         let broke_off = failed(SCENARIO, Mismatch { message: says.clone(), ..Mismatch::default() });

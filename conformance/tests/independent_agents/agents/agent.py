@@ -141,7 +141,7 @@ class Agent:
         elif kind == "abort":
             self.abort()
             if self.worker:
-                self.worker.join()  # The answer says that the run is over.
+                self.worker.join()  # The answer follows the end of the run.
             self.send({**answer, "success": True})
         elif kind == "prompt" and not isinstance(command.get("message"), str):
             self.send({**answer, "error": "`message` has to be a text"})

@@ -21,7 +21,7 @@ def say(frame):
     sys.stdout.flush()
 
 
-class Refused(Exception):
+class CommandError(Exception):
     """Reason for the failure of a command."""
 
 
@@ -49,12 +49,12 @@ class Agent:
         name = command.get("type", "")
         method = getattr(self, f"do_{name}", None) if isinstance(name, str) else None
         if method is None:
-            raise Refused(f"Unknown command: {name!r}")
+            raise CommandError(f"Unknown command: {name!r}")
         return method(command)
 
     def needed(self, command, name, text="'{}' is required"):
         if not command.get(name) and command.get(name) is not False:
-            raise Refused(text.format(name))
+            raise CommandError(text.format(name))
         return command[name]
 
     def do_prompt(self, command):
@@ -116,7 +116,7 @@ class Agent:
     def do_set_thinking_level(self, command):
         level = self.needed(command, "level", "'{}' required and session must be active")
         if level not in LEVELS:
-            raise Refused(f"Unknown thinking level: {level}")
+            raise CommandError(f"Unknown thinking level: {level}")
         self.level = level
         return {"level": level}
 
@@ -229,7 +229,7 @@ class Agent:
         identity = {"id": command["id"]} if command.get("id") else {}
         try:
             data = self.answer(command)
-        except Refused as refused:
+        except CommandError as refused:
             return say({**head, "success": False, "error": str(refused), **identity})
         more = {} if data is None else {"data": data}
         return say({**head, "success": True, **identity, **more})

@@ -23,7 +23,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            UnsupportedProtocol "Unsupported RPC protocol version: {version}" => "the agent does not have that version";
+            UnsupportedProtocol "Unsupported RPC protocol version: {version}" => "the agent does not support that version";
         }
         example {"protocolVersion": 2} -> {"protocolVersion": 2};
     }
@@ -97,7 +97,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            HostToolRefused "Host tool \"{name}\" {reason}" => "a tool has no name or no description, or takes the name of another one";
+            HostToolRefused "Host tool \"{name}\" {reason}" => "a tool has no name or description, or has the name of another tool";
         }
         example {"tools": [{
             "name": "echo", "description": "Says a text back.",
@@ -172,7 +172,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            HostSchemeRefused "Host URI scheme {reason}" => "a scheme is empty, has characters that none may have, or is the agent's own";
+            HostSchemeRefused "Host URI scheme {reason}" => "a scheme is empty, contains invalid characters, or belongs to the agent";
         }
         example {"schemes": [{"scheme": "notes", "description": "Notes of the team", "writable": true}]} -> {"schemes": ["notes"]};
     }

@@ -8,10 +8,9 @@ use crate::intent::{
 use crate::meaning::{at, each};
 
 const MAPPINGS: &[CommandMapping] = &[
-    PROMPT.divergences(&[divergence(
-        "when the agent has made a summary by itself, it goes on in a run of its own",
-    )
-    .changes(&[GOES_ON])]),
+    PROMPT
+        .divergences(&[divergence("after an automatic compaction the agent continues in a run of its own")
+            .changes(&[GOES_ON])]),
     mapping(Intent::AbortAndPrompt, "abort_and_prompt")
         .params(&[("message", from("text")), ("images", from("images"))]),
     mapping(Intent::SetInterruptMode, "set_interrupt_mode").params(&[("mode", from("mode"))]),
@@ -20,7 +19,7 @@ const MAPPINGS: &[CommandMapping] = &[
         .results(&[("cancelled", at("data.cancelled")), ("text", at("data.text"))])
         .divergences(&[FORK])
         .bridge_divergences(&[divergence(
-            "who stands between stops an answer that is being given, where omp takes it along",
+            "the bridge aborts an incomplete answer of the model; omp would take it along",
         )
         .changes(&[EVENTS, HISTORY])
         .when_busy()]),
@@ -28,7 +27,7 @@ const MAPPINGS: &[CommandMapping] = &[
         "all commands have one shell, and one that a signal ends fails without a message",
     )
     .changes(&["message<shell>", SHELLS])]),
-    EXPORT.divergences(&[divergence("a conversation in which nothing was said has a page, too")
+    EXPORT.divergences(&[divergence("the agent exports an empty conversation too")
         .changes(&["export.path"])
         .refuses()]),
     mapping(Intent::ForkPoints, "get_branch_messages").results(&[("points", each("fork", "data.messages"))]),
@@ -54,18 +53,18 @@ const MAPPINGS: &[CommandMapping] = &[
 ];
 
 const DIALECT_ONLY: &[DialectOnly] = &[
-    by_adapter("negotiate_protocol", "it is about frames in pieces, not about the agent"),
-    dialect_only("set_host_tools", "no other dialect has tools that the client carries out"),
+    by_adapter("negotiate_protocol", "it concerns frames in pieces, not the agent"),
+    dialect_only("set_host_tools", "no other dialect has tools that the client executes"),
     dialect_only("set_host_uri_schemes", "no other dialect reads addresses through the client"),
     dialect_only("get_login_providers", "each dialect has a login of its own"),
     dialect_only("login", "each dialect has a login of its own"),
-    dialect_only("set_subagent_subscription", "no other dialect tells of subagents on request"),
+    dialect_only("set_subagent_subscription", "no other dialect reports progress of subagents on request"),
     dialect_only("get_subagents", "no other dialect lists subagents"),
-    dialect_only("get_subagent_messages", "no other dialect gives messages of subagents"),
-    dialect_only("set_todos", "no other dialect lets the client say what is to do"),
+    dialect_only("get_subagent_messages", "no other dialect returns messages of subagents"),
+    dialect_only("set_todos", "no other dialect has a todo list that the client can set"),
     dialect_only("set_fast_mode", "no other dialect has this mode"),
-    dialect_only("get_messages_page", "no other dialect gives messages in pages"),
-    dialect_only("handoff", "no other dialect hands its work to a new session"),
+    dialect_only("get_messages_page", "no other dialect returns messages in pages"),
+    dialect_only("handoff", "no other dialect hands over its work to a new session"),
 ];
 
 /// The mapping from intents to the commands of omp.

@@ -53,7 +53,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            FastModeUnavailable "Fast mode is unavailable for the current model." => "the model has no such mode";
+            FastModeUnavailable "Fast mode is unavailable for the current model." => "the model does not support fast mode";
         }
         example {"enabled": true} -> {"enabled": true, "active": true};
     }
@@ -127,8 +127,8 @@ protocol! {
         lane: Immediate;
         reads: true;
         errors {
-            SessionChanging "Cannot page messages while the session is changing" => "a run is going on";
-            StaleCursor "RPC message cursor is stale" => "the conversation is another one since the part before";
+            SessionChanging "Cannot page messages while the session is changing" => "a run is in progress";
+            StaleCursor "RPC message cursor is stale" => "the conversation has changed since the previous part";
         }
         example {"limit": 1} -> {"messages": [{"role": "user", "content": "Hello!", "timestamp": 1733234567890}], "totalMessages": 2};
     }

@@ -16,53 +16,55 @@ const READERS: &[Reader] = &[Reader {
     cases: &[case(OTHER, &[("session", at("id")), ("name", at("title")), ("modified", at("modified"))])],
 }];
 
-const WORDS: &[(&str, ParamSource)] = &[("text", from("text"))];
+const TEXT: &[(&str, ParamSource)] = &[("text", from("text"))];
 const OUTCOME: &[Binding] = &[(
     "outcome",
     Map("data.queued", &[("true", Constant::Text("queued")), ("false", Constant::Text("started"))]),
 )];
 /// The difference in queueing: all waiting messages are in one queue.
 const ONE_QUEUE: Divergence = divergence(
-    "words wait in one queue, which is read whole when the agent would stop: they have one answer, and calls before them are \
-     carried out",
+    "all input waits in one queue, which the agent reads completely when it would otherwise stop: the inputs have one \
+     answer, after all earlier tool calls",
 )
 .changes(&[ORDER, ANSWERS]);
 /// The difference in providers: only those of the agent's models are known.
 const PROVIDERS: Divergence =
-    divergence("of providers those of the agent's models alone are known: others are refused").refuses();
+    divergence("the agent rejects providers other than those of its models").refuses();
 /// The member that makes a session persistent.
-const KEPT: (&str, ParamSource) = ("session", Is(Constant::Flag(true)));
+const STORED: (&str, ParamSource) = ("session", Is(Constant::Flag(true)));
 const OPENED: &[Binding] = &[("session.id", at("data.session_id"))];
 
 const MAPPINGS: &[CommandMapping] = &[
-    mapping(Intent::Prompt, "agent/prompt").params(WORDS).results(OUTCOME).divergences(&[divergence(
-        "a call is told when it begins: calls of one answer that run one after the other have answers of their own",
+    mapping(Intent::Prompt, "agent/prompt").params(TEXT).results(OUTCOME).divergences(&[divergence(
+        "the agent reports a tool call at its start: consecutive calls of one answer have answers of their own",
     )
     .changes(&[CALLS])]),
     mapping(Intent::Steer, "agent/prompt")
-        .params(WORDS)
+        .params(TEXT)
         .results(OUTCOME)
         .divergences(&[ONE_QUEUE]),
     mapping(Intent::FollowUp, "agent/prompt")
-        .params(WORDS)
+        .params(TEXT)
         .results(OUTCOME)
         .divergences(&[ONE_QUEUE]),
     mapping(Intent::Abort, "agent/abort")
-        .divergences(&[divergence("neither calls of the stopped answer that had not begun are told, nor what the others gave")
-            .changes(&[STOPPED])
-            .when_busy()]),
+        .divergences(&[divergence(
+            "after an abort the agent reports neither unstarted tool calls nor the results of started ones",
+        )
+        .changes(&[STOPPED])
+        .when_busy()]),
     mapping(Intent::NewSession, "session/start")
-        .params(&[KEPT, ("working_dir", from("directory"))])
+        .params(&[STORED, ("working_dir", from("directory"))])
         .results(OPENED),
     mapping(Intent::OpenSession, "session/start")
-        .params(&[KEPT, ("session_id", from("session"))])
+        .params(&[STORED, ("session_id", from("session"))])
         .results(OPENED),
     mapping(Intent::ListSessions, "session/list").results(&[("sessions", each("listed", "data.sessions"))]),
     mapping(Intent::DeleteSession, "session/delete").params(&[("session_id", from("session"))]),
     mapping(Intent::Fork, "session/branch")
         .params(&[("entry_id", from("entry"))])
         .divergences(&[
-            divergence("the agent goes back within its session, which keeps its id").changes(&["session.id"])
+            divergence("the agent moves back within its session, which keeps its id").changes(&["session.id"])
         ]),
     mapping(Intent::State, "agent/state").results(&[
         ("model", read("model", "data.model")),
@@ -84,7 +86,7 @@ const MAPPINGS: &[CommandMapping] = &[
         .params(&[("level", from("level"))])
         .results(&[("thinkingLevel", at("data.thinking_level"))]),
     mapping(Intent::Compact, "session/compact")
-        .divergences(&[divergence("a conversation of a few messages is compacted, too").refuses()]),
+        .divergences(&[divergence("the agent compacts even a conversation of a few messages").refuses()]),
     mapping(Intent::Stats, "agent/state")
         .results(&[
             ("usage", read("usage", "data.token_usage")),
@@ -92,13 +94,13 @@ const MAPPINGS: &[CommandMapping] = &[
             ("context.tokens", at("data.token_usage.current_context_tokens")),
             ("context.window", at("data.token_usage.context_window")),
         ])
-        .divergences(&[divergence("neither its cost nor the tokens of caches are told")]),
+        .divergences(&[divergence("the agent reports neither the cost nor the tokens of caches")]),
     mapping(Intent::Todos, "tasks/list").results(&[("todos", each("task", "data.tasks"))]),
 ];
 
 const LOGIN: &str = "each dialect has a login of its own";
 const SETTINGS: &str = "the settings are those of Opal's own file";
-const CONFIG: &str = "no other dialect turns tools and features of a session on and off";
+const CONFIG: &str = "no other dialect switches tools and features of a session on and off";
 
 const DIALECT_ONLY: &[DialectOnly] = &[
     dialect_only("auth/status", LOGIN),
@@ -109,8 +111,8 @@ const DIALECT_ONLY: &[DialectOnly] = &[
     dialect_only("settings/save", SETTINGS),
     dialect_only("opal/config/get", CONFIG),
     dialect_only("opal/config/set", CONFIG),
-    by_adapter("opal/ping", "it is about the connection, not about the agent"),
-    by_adapter("opal/version", "it is about who answers, not about the agent"),
+    by_adapter("opal/ping", "it concerns the connection, not the agent"),
+    by_adapter("opal/version", "it concerns the server, not the agent"),
 ];
 
 const COMPANIONS: &[Companion] = &[

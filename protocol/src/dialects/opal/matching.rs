@@ -86,36 +86,36 @@ pub const MATCHING: Matching = Matching {
         Allowance {
             name: "undocumented-events",
             scope: AllowanceScope::Everywhere,
-            statement: "events that the table does not have are left out",
+            statement: "events that are not in the table are missing",
             reason: "the table of events has nineteen types",
             form: Form::Events(&["unknown", "tool_output"]),
         },
         Allowance {
             name: "not-in-the-document",
             scope: AllowanceScope::Everywhere,
-            statement: "members that the document does not have are left out",
-            reason: "the protocol's table is the server's own and no part of the document",
+            statement: "members that are not in the document are missing",
+            reason: "the protocol table belongs to the server and is not part of the document",
             form: Form::Undeclared,
         },
         Allowance {
             name: "refused-argument",
             scope: AllowanceScope::Everywhere,
-            statement: "a command whose arguments are not as the document has them is refused instead of accepted, and changes \
-                   nothing",
-            reason: "the document lists the arguments of each command and the values that they have",
+            statement: "a command with arguments that differ from the document is rejected instead of \
+                        accepted, and changes nothing",
+            reason: "the document lists the arguments of each command and their values",
             form: Form::Refused(&[]),
         },
         Allowance {
             name: "refused-directory",
             scope: AllowanceScope::Everywhere,
-            statement: "a session in a directory that is not there is refused",
-            reason: "tools of such a session have nowhere to work",
+            statement: "a session in a missing directory is rejected",
+            reason: "tools of such a session have no working directory",
             form: Form::RefusedFor("session/start", "working_dir", "no/such|nonexistent|missing", &[]),
         },
         Allowance {
             name: "refused-level",
             scope: AllowanceScope::Everywhere,
-            statement: "a thinking level that the document does not have is refused, and the level stays as it was",
+            statement: "a thinking level that is not in the document is rejected, and the level stays unchanged",
             reason: "the document lists the levels",
             form: Form::RefusedFor(
                 "thinking/set",
@@ -127,7 +127,8 @@ pub const MATCHING: Matching = Matching {
         Allowance {
             name: "refused-model-level",
             scope: AllowanceScope::Everywhere,
-            statement: "a model with a thinking level that the document does not have is refused, and the model stays",
+            statement: "a model with a thinking level that is not in the document is rejected, and the model \
+                        stays unchanged",
             reason: "the document lists the levels",
             form: Form::RefusedFor(
                 "model/set",
@@ -139,21 +140,21 @@ pub const MATCHING: Matching = Matching {
         Allowance {
             name: "no-node",
             scope: AllowanceScope::Everywhere,
-            statement: "a session's answer does not name the server's node",
-            reason: "nodes belong to the language that the recorded server is written in",
+            statement: "the answer for a new session does not name the node of the server",
+            reason: "nodes belong to the programming language of the recorded server",
             form: Form::LeftOut(&[("SessionStartResult", "node_name")]),
         },
         Allowance {
             name: "tool-words",
             scope: AllowanceScope::Everywhere,
-            statement: "what tools say is worded otherwise",
+            statement: "texts of tools have other wording",
             reason: "the tools are not in the document",
             form: Form::OtherWords,
         },
         Allowance {
             name: "invalid-params",
             scope: AllowanceScope::Everywhere,
-            statement: "wrong parameters have the code of wrong parameters",
+            statement: "invalid parameters have the code for invalid params",
             reason: "JSON-RPC 2.0 has a code for invalid params",
             form: Form::ErrorCode(-32603, -32602),
         },
@@ -174,15 +175,15 @@ pub const MATCHING: Matching = Matching {
         Allowance {
             name: "session-folder",
             scope: AllowanceScope::Everywhere,
-            statement: "sessions are kept in another folder",
-            reason: "the document does not say where they are kept",
+            statement: "sessions are stored in another folder",
+            reason: "the document does not state the folder",
             form: Form::OtherFolder,
         },
         Allowance {
             name: "signal-exit",
             scope: AllowanceScope::Everywhere,
-            statement: "a clean end instead of a death by the signal that was sent, or the other way round",
-            reason: "the document says nothing about signals",
+            statement: "a clean exit instead of an end by the sent signal, or the reverse",
+            reason: "the document does not mention signals",
             form: Form::SignalExit,
         },
         Allowance {
@@ -196,7 +197,7 @@ pub const MATCHING: Matching = Matching {
             name: "masks-keys",
             scope: AllowanceScope::InCases,
             statement: "keys in settings are masked",
-            reason: "the method for keys saves them; what the settings show of them is not said",
+            reason: "the method for keys stores them; the document does not state their form in the settings",
             form: Form::Bounded,
         },
     ]],

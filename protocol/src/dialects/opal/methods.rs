@@ -54,14 +54,14 @@ protocol! {
             "features." => InvalidFeatureValue, "tools" => InvalidTools, "tools." => InvalidTools
         };
         errors {
-            (-32602) InvalidModel "model must be {provider, id} with non-empty strings" => "`model` is wrong";
-            (-32602) UnknownFeature "Unknown feature keys" => "`features` has a key that is not known";
+            (-32602) InvalidModel "model must be {provider, id} with non-empty strings" => "`model` is invalid";
+            (-32602) UnknownFeature "Unknown feature keys" => "`features` has an unknown key";
             (-32602) InvalidFeatureValue "Invalid feature value" => "a feature is not a boolean";
-            (-32602) InvalidFeatures "features must be an object" => "`features` is no object";
-            (-32602) InvalidTools "tools must be an array of strings" => "`tools` is wrong";
-            (-32602) UnknownTool "Unknown tools in tools list" => "a tool is not known";
+            (-32602) InvalidFeatures "features must be an object" => "`features` is not an object";
+            (-32602) InvalidTools "tools must be an array of strings" => "`tools` is invalid";
+            (-32602) UnknownTool "Unknown tools in tools list" => "a tool is unknown";
             (-32602) UnknownProvider "Unknown provider" => "no provider has that name";
-            (-32603) SessionStartFailed "Failed to start session" => "anything else";
+            (-32603) SessionStartFailed "Failed to start session" => "any other failure";
         }
         example {"working_dir": "/path/to/project", "features": {"sub_agents": false}} -> {
             "session_id": "9a8238b2879510eb168fe8999a4cb3e9", "session_dir": "/home/user/.opal/sessions",
@@ -171,8 +171,8 @@ protocol! {
         answer: Done;
         lane: Session;
         errors {
-            (-32603) BranchFailed "Branch failed" => "there is no such message";
-            (-32602) SessionNotFound "Session not found" => "no kept session has that id";
+            (-32603) BranchFailed "Branch failed" => "no message has that id";
+            (-32602) SessionNotFound "Session not found" => "no stored session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9", "entry_id": "4c8b437fb84d7604"};
     }
@@ -190,8 +190,8 @@ protocol! {
         timeout: Never;
         tolerates: ["keep_recent"];
         errors {
-            (-32603) NotKept "Session persistence not enabled — cannot compact" => "the session is not kept";
-            (-32603) CompactionFailed "Compaction failed" => "the model gave no summary";
+            (-32603) NotKept "Session persistence not enabled — cannot compact" => "the session is not stored";
+            (-32603) CompactionFailed "Compaction failed" => "the model returned no summary";
             (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9"};
@@ -235,8 +235,8 @@ protocol! {
         answer: Done;
         lane: Session;
         errors {
-            (-32602) SessionNotFound "Session not found" => "no kept session has that id";
-            (-32603) DeleteFailed "Delete failed" => "its file could not be removed";
+            (-32602) SessionNotFound "Session not found" => "no stored session has that id";
+            (-32603) DeleteFailed "Delete failed" => "the file of the session could not be deleted";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9"} -> {"ok": true};
     }
@@ -257,7 +257,7 @@ protocol! {
         lane: Immediate;
         reads: true;
         errors {
-            (-32602) UnknownProviderInList "Unknown provider in providers list" => "a provider is not known";
+            (-32602) UnknownProviderInList "Unknown provider in providers list" => "a provider is unknown";
         }
         example {} -> {"models": [
             {"id": "gpt-4o", "name": "GPT-4o", "provider": "copilot", "supports_thinking": false, "thinking_levels": []}
@@ -374,7 +374,7 @@ protocol! {
         lane: Bash;
         timeout: Never;
         errors {
-            (-32603) LoginPollingFailed "Auth polling failed" => "the code expired or the user refused";
+            (-32603) LoginPollingFailed "Auth polling failed" => "the code expired or the user declined";
             (-32602) MissingParameters "Missing required params: device_code, interval" => "a parameter is missing";
         }
         example {"device_code": "dc-1234567890", "interval": 5} -> {"authenticated": true};
@@ -443,7 +443,7 @@ protocol! {
         lane: Immediate;
         wrong: {"settings" => MissingParameters};
         errors {
-            (-32602) MissingParameters "Missing required param: settings" => "`settings` is missing or no object";
+            (-32602) MissingParameters "Missing required param: settings" => "`settings` is missing or not an object";
         }
         example {"settings": {"theme": "dark"}} -> {"settings": {"default_model": "copilot:gpt-4o", "theme": "dark"}};
     }
@@ -483,11 +483,11 @@ protocol! {
             "tools." => InvalidTools
         };
         errors {
-            (-32602) UnknownTool "Unknown tools in tools list" => "a tool is not known";
-            (-32602) UnknownFeature "Unknown feature keys" => "`features` has a key that is not known";
+            (-32602) UnknownTool "Unknown tools in tools list" => "a tool is unknown";
+            (-32602) UnknownFeature "Unknown feature keys" => "`features` has an unknown key";
             (-32602) InvalidFeatureValue "Invalid feature value" => "a feature is not a boolean";
-            (-32602) InvalidFeatures "features must be an object" => "`features` is no object";
-            (-32602) InvalidTools "tools must be an array of strings" => "`tools` is wrong";
+            (-32602) InvalidFeatures "features must be an object" => "`features` is not an object";
+            (-32602) InvalidTools "tools must be an array of strings" => "`tools` is invalid";
             (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9", "features": {"debug": true}} -> {

@@ -17,7 +17,7 @@ const MAPPINGS: &[CommandMapping] = &[
     mapping(Intent::Abort, "abort"),
     mapping(Intent::Compact, "compact")
         .params(&[("custom_instructions", from("instructions"))])
-        .divergences(&[divergence("a conversation of a few messages is compacted, too").refuses()]),
+        .divergences(&[divergence("the agent compacts even a conversation of a few messages").refuses()]),
     mapping(Intent::Steer, "steer").params(&[("message", from("text"))]),
     mapping(Intent::FollowUp, "follow_up").params(&[("message", from("text"))]),
     mapping(Intent::NewSession, "new_session").results(&[CANCELLED]),
@@ -25,9 +25,9 @@ const MAPPINGS: &[CommandMapping] = &[
         .params(&[("session_file", from("session"))])
         .results(&[CANCELLED])
         .divergences(&[
-            divergence("the agent does not tell the messages of the session: the history is empty")
+            divergence("the agent does not return the messages of the session: the history is empty")
                 .changes(&[HISTORY]),
-            divergence("the agent refuses while a run is going on")
+            divergence("the agent rejects the command during a run")
                 .changes(&["session.id", "session.file"])
                 .when_busy()
                 .refuses()
@@ -36,11 +36,11 @@ const MAPPINGS: &[CommandMapping] = &[
     mapping(Intent::Fork, "fork")
         .params(&[("entry_id", from("entry"))])
         .results(&[CANCELLED])
-        .divergences(&[divergence("the agent goes back within its session, which keeps its id and file")
+        .divergences(&[divergence("the agent moves back within its session, which keeps its id and file")
             .changes(&["session.id", "session.file"])]),
     mapping(Intent::Messages, "get_messages")
         .results(&[("messages", each("message", "data.messages"))])
-        .divergences(&[divergence("the messages of the process, without the user's prompts")]),
+        .divergences(&[divergence("the messages are those of the process, without the user's prompts")]),
     mapping(Intent::SetThinking, "set_thinking_level")
         .params(&[("level", from("level"))])
         .results(&[("thinkingLevel", at("data.level"))]),
@@ -63,7 +63,8 @@ const MAPPINGS: &[CommandMapping] = &[
 ];
 
 /// Commands that the agent confirms without effect.
-const DIALECT_ONLY: &[DialectOnly] = &[dialect_only("set_model", "the agent says yes and keeps its model")];
+const DIALECT_ONLY: &[DialectOnly] =
+    &[dialect_only("set_model", "the agent confirms the command and keeps its model")];
 
 /// The mapping from intents to the commands of Operator.
 pub const INTENTS: Intents = Intents {

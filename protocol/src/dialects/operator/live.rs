@@ -42,7 +42,7 @@ protocol! {
         run: Acts;
         lane: Immediate;
         errors {
-            MissingParameters "'message' required and session must be active" => "the words are missing or empty, or there is no session";
+            MissingParameters "'message' required and session must be active" => "the message is missing or empty, or there is no session";
         }
         example {"message": "Use tabs"};
     }
@@ -54,7 +54,7 @@ protocol! {
         run: Acts;
         lane: Immediate;
         errors {
-            MissingParameters "'message' required and session must be active" => "the words are missing or empty, or there is no session";
+            MissingParameters "'message' required and session must be active" => "the message is missing or empty, or there is no session";
         }
         example {"message": "And add a test"};
     }
@@ -180,7 +180,7 @@ protocol! {
         lane: Immediate;
         errors {
             MissingParameters "'level' required and session must be active" => "the level is missing, or there is no session";
-            UnknownThinkingLevel "Unknown thinking level: {level}" => "there is no such level";
+            UnknownThinkingLevel "Unknown thinking level: {level}" => "no thinking level has that name";
         }
         example {"level": "high"} -> {"level": "high"};
     }
@@ -199,7 +199,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            MissingParameters "'enabled' required" => "it is missing";
+            MissingParameters "'enabled' required" => "`enabled` is missing";
         }
         example {"enabled": true} -> {"enabled": true};
     }

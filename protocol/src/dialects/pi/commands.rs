@@ -30,7 +30,7 @@ protocol! {
         timeout: Never;
         errors {
             AgentBusy "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
-                => "the agent is working and `streamingBehavior` is missing";
+                => "the agent is busy and `streamingBehavior` is missing";
             NoApiKey "No API key found for {provider}.{remedy}" => "the model's provider has no key";
         }
         example {"message": "Hello, world!"} -> {"disposition": "started"};
@@ -227,10 +227,10 @@ protocol! {
         lane: Session;
         timeout: Never;
         errors {
-            AlreadyCompacted "Already compacted" => "nothing was said since the last compaction";
+            AlreadyCompacted "Already compacted" => "the conversation has no new messages since the last compaction";
             NothingToCompact "Nothing to compact (session too small)" => "there is nothing to summarise" [since "pi@1.5"];
-            CompactionCancelled "Compaction cancelled" => "an extension or an abort stopped it";
-            SummarizationFailed "Summarization failed: {reason}" => "the model refused or failed";
+            CompactionCancelled "Compaction cancelled" => "an extension or an abort stopped the compaction";
+            SummarizationFailed "Summarization failed: {reason}" => "the model refused to answer or failed";
         }
         example {"customInstructions": "Focus on code changes"} -> {
             "summary": "Summary of conversation...", "firstKeptEntryId": "abc123", "tokensBefore": 150000, "details": {}
@@ -309,7 +309,7 @@ protocol! {
         lane: Session;
         errors {
             NothingToExport "Nothing to export yet - start a conversation first" => "the session has no messages";
-            SessionNotInFile "Cannot export in-memory session to HTML" => "the session is not kept in a file";
+            SessionNotInFile "Cannot export in-memory session to HTML" => "the session is not stored in a file";
         }
         example {"outputPath": "/tmp/session.html"} -> {"path": "/tmp/session.html"};
     }
@@ -334,7 +334,7 @@ protocol! {
         run: Replaces;
         lane: Session;
         errors {
-            EntryNotFound "Invalid entry ID for forking" => "there is no such message of the user";
+            EntryNotFound "Invalid entry ID for forking" => "no message of the user has that id";
         }
         example {"entryId": "abc123"} -> {"text": "The original prompt text...", "cancelled": false};
     }
@@ -347,7 +347,7 @@ protocol! {
         lane: Session;
         errors {
             NothingSaid "This session has not been saved yet. Send a message before cloning or forking it."
-                => "nothing was said in the session";
+                => "the session has no messages";
         }
         example {} -> {"cancelled": false};
     }
@@ -405,7 +405,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            EmptySessionName "Session name cannot be empty" => "nothing is left of the name";
+            EmptySessionName "Session name cannot be empty" => "the name is empty after trimming";
         }
         example {"name": "my-feature-work"};
     }

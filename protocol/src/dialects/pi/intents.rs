@@ -16,12 +16,12 @@ const DISPOSITION: Source = Map(
 /// The model in an answer.
 pub const MODEL: Binding = ("model", read("model", "data.model"));
 
-const WORDS: (&str, ParamSource) = ("message", from("text"));
+const TEXT: (&str, ParamSource) = ("message", from("text"));
 const IMAGES: (&str, ParamSource) = ("images", from("images"));
 const OUTCOME: &[Binding] = &[("outcome", DISPOSITION)];
 /// The difference in meaning of a fork in this family.
 pub const FORK: Divergence =
-    divergence("a place is a message of the user, and the conversation ends before it");
+    divergence("a position is a message of the user, and the conversation ends before it");
 const CANCELLED: Binding = ("cancelled", at("data.cancelled"));
 
 /// The command that runs a shell command of the user.
@@ -40,12 +40,12 @@ pub const EXPORT: CommandMapping = mapping(Intent::Export, "export_html")
 
 /// The command that starts a run with the user's input.
 pub const PROMPT: CommandMapping =
-    mapping(Intent::Prompt, "prompt").params(&[WORDS, IMAGES, ("streamingBehavior", from("whenBusy"))]);
+    mapping(Intent::Prompt, "prompt").params(&[TEXT, IMAGES, ("streamingBehavior", from("whenBusy"))]);
 
 const MAPPINGS: &[CommandMapping] = &[
     PROMPT.results(OUTCOME),
-    mapping(Intent::Steer, "steer").params(&[WORDS, IMAGES]).results(OUTCOME),
-    mapping(Intent::FollowUp, "follow_up").params(&[WORDS, IMAGES]).results(OUTCOME),
+    mapping(Intent::Steer, "steer").params(&[TEXT, IMAGES]).results(OUTCOME),
+    mapping(Intent::FollowUp, "follow_up").params(&[TEXT, IMAGES]).results(OUTCOME),
     mapping(Intent::Abort, "abort"),
     mapping(Intent::ClearQueue, "clear_queue")
         .results(&[("steering", at("data.steering")), ("followUp", at("data.followUp"))]),
@@ -97,16 +97,19 @@ const MAPPINGS: &[CommandMapping] = &[
     mapping(Intent::Compact, "compact")
         .params(&[("customInstructions", from("instructions"))])
         .results(&[("message", read("summary", "data"))])
-        .divergences(&[divergence("a conversation no longer than what stays of one is refused").refuses()]),
+        .divergences(&[divergence(
+            "the agent rejects the compaction of a short conversation, which would stay unchanged",
+        )
+        .refuses()]),
     mapping(Intent::SetAutoCompaction, "set_auto_compaction").params(&[("enabled", from("enabled"))]),
     mapping(Intent::SetAutoRetry, "set_auto_retry").params(&[("enabled", from("enabled"))]),
     mapping(Intent::AbortRetry, "abort_retry"),
     BASH.divergences(&[divergence(
-        "each command has a shell of its own: its directory and variables do not stay",
+        "each command has a shell of its own, without the directory and variables of earlier commands",
     )
     .changes(&["bash.output", "message<shell>"])]),
     mapping(Intent::AbortBash, "abort_bash"),
-    EXPORT.divergences(&[divergence("there is no page of a conversation in which nothing was said")
+    EXPORT.divergences(&[divergence("the agent does not export an empty conversation")
         .changes(&["export.path"])
         .refuses()]),
     mapping(Intent::SetSessionName, "set_session_name").params(&[("name", from("name"))]),

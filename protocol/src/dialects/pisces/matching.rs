@@ -33,7 +33,7 @@ const ALLOWANCES: &[Allowance] = &[
         name: "repaired-is-passed",
         scope: AllowanceScope::Everywhere,
         statement: "a verification that passed after a repair is `passed`",
-        reason: "the statuses of the document are four, and `passed` is the one that fits",
+        reason: "the document has four statuses, of which `passed` fits",
         form: Form::Instead(&[
             ("VerificationResult", "status", "\"retried_passed\"", "\"passed\""),
             ("*", "status", "\"retried_passed\"", "\"passed\""),
@@ -42,15 +42,15 @@ const ALLOWANCES: &[Allowance] = &[
     Allowance {
         name: "subagents-count",
         scope: AllowanceScope::InCases,
-        statement: "tokens, cost and calls of subagents count",
+        statement: "tokens, cost and calls of subagents are counted",
         reason: "a snapshot has all tokens, the cost and all calls",
         form: Form::Bounded,
     },
     Allowance {
         name: "verification-settings",
         scope: AllowanceScope::InCases,
-        statement: "settings of verification are read as the document has them",
-        reason: "dotted keys, the master switch, and a profile with inline commands over it",
+        statement: "settings of verification are read as in the document",
+        reason: "the document has dotted keys, the master switch, and a profile with overriding inline commands",
         form: Form::Bounded,
     },
 ];

@@ -13,34 +13,34 @@ const fn setting<T: WireType>(
 }
 
 pub(super) const SETTINGS: &[Setting] = &[
-    setting::<Bool>("task.verification.enabled", Some("false"), "Whether tasks may be verified at all."),
+    setting::<Bool>("task.verification.enabled", Some("false"), "`true` to allow the verification of tasks."),
     setting::<Str>(
         "task.verification.defaultProfile",
         Some("\"\""),
-        "The profile of `verify: true` and `verify: \"\"`.",
+        "The profile for `verify: true` and `verify: \"\"`.",
     ),
     setting::<Bool>(
         "task.verification.requireForIsolated",
         Some("false"),
-        "Whether every isolated task is verified.",
+        "`true` to verify every isolated task.",
     ),
-    setting::<Count>("task.verification.maxRetries", Some("1"), "How many repairs are allowed."),
+    setting::<Count>("task.verification.maxRetries", Some("1"), "Maximum number of repairs."),
     setting::<Count>(
         "task.verification.failureContextLineLimit",
         Some("200"),
-        "How many lines of a failed command's output a repair gets to see.",
+        "Number of lines of a failed command's output that a repair receives.",
     ),
     setting::<Map<TaskVerifyConfig>>("task.verification.profiles", Some("{}"), "The profiles by name."),
-    setting::<Count>(
-        "task.budget.maxWallTimeMs",
-        None,
-        "The longest wall time of a session, in milliseconds.",
+    setting::<Count>("task.budget.maxWallTimeMs", None, "Maximum wall time of a session in milliseconds."),
+    setting::<Count>("task.budget.maxInputTokens", None, "Maximum number of input tokens."),
+    setting::<Count>("task.budget.maxOutputTokens", None, "Maximum number of output tokens."),
+    setting::<Count>("task.budget.maxTotalTokens", None, "Maximum number of tokens in total."),
+    setting::<Num>("task.budget.maxCostUsd", None, "Maximum cost in US dollars."),
+    setting::<Count>("task.budget.maxToolCalls", None, "Maximum number of tool calls."),
+    setting::<Count>("task.budget.maxSubagents", None, "Maximum number of subagents."),
+    setting::<Num>(
+        "task.budget.warnAtRatio",
+        Some("0.8"),
+        "Fraction of a limit at which the agent sends a warning.",
     ),
-    setting::<Count>("task.budget.maxInputTokens", None, "The most input tokens."),
-    setting::<Count>("task.budget.maxOutputTokens", None, "The most output tokens."),
-    setting::<Count>("task.budget.maxTotalTokens", None, "The most tokens altogether."),
-    setting::<Num>("task.budget.maxCostUsd", None, "The most money, in US dollars."),
-    setting::<Count>("task.budget.maxToolCalls", None, "The most tool calls."),
-    setting::<Count>("task.budget.maxSubagents", None, "The most subagents."),
-    setting::<Num>("task.budget.warnAtRatio", Some("0.8"), "At which part of a limit the warning comes."),
 ];

@@ -105,7 +105,7 @@ class AsyncPendingResult:
     def finish(self) -> None:
         """Sets the result, also if the loop ends first."""
         if self.result is None:
-            self.result = RuntimeError("nobody waits for the end of this run any more")
+            self.result = RuntimeError("no task waits for the end of this run any more")
         try:
             self._catch_up()
         finally:

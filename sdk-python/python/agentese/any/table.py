@@ -24,7 +24,7 @@ def intent_of(name: str) -> str:
     intent = camel(name)
     known = [name for name in _read("neutral") if not name.startswith("$")]
     if intent not in known:
-        raise ValueError(f"there is no intent `{name}`{suggest(intent, known)}")
+        raise ValueError(f"unknown intent `{name}`{suggest(intent, known)}")
     return intent
 
 

@@ -5,19 +5,19 @@ from agentese.errors import RefusedError
 
 
 class AgentBusy(RefusedError):
-    """The agent rejected the command: the agent is working and `streamingBehavior` is missing; or a turn is going on."""
+    """The agent rejected the command: the agent is busy and `streamingBehavior` is missing; or a turn is in progress."""
 
     kind = "agent_busy"
 
 
 class AlreadyCompacted(RefusedError):
-    """The agent rejected the command: nothing was said since the last compaction."""
+    """The agent rejected the command: the conversation has no new messages since the last compaction."""
 
     kind = "already_compacted"
 
 
 class BranchFailed(RefusedError):
-    """The agent rejected the command: there is no such message."""
+    """The agent rejected the command: no message has that id."""
 
     kind = "branch_failed"
 
@@ -29,31 +29,31 @@ class CommandFailed(RefusedError):
 
 
 class CompactionCancelled(RefusedError):
-    """The agent rejected the command: an extension or an abort stopped it."""
+    """The agent rejected the command: an extension or an abort stopped the compaction."""
 
     kind = "compaction_cancelled"
 
 
 class CompactionFailed(RefusedError):
-    """The agent rejected the command: the model gave no summary."""
+    """The agent rejected the command: the model returned no summary."""
 
     kind = "compaction_failed"
 
 
 class DeleteFailed(RefusedError):
-    """The agent rejected the command: its file could not be removed."""
+    """The agent rejected the command: the file of the session could not be deleted."""
 
     kind = "delete_failed"
 
 
 class EmptySessionName(RefusedError):
-    """The agent rejected the command: nothing is left of the name."""
+    """The agent rejected the command: the name is empty after trimming."""
 
     kind = "empty_session_name"
 
 
 class EntryNotFound(RefusedError):
-    """The agent rejected the command: there is no such message of the user; or no entry has that id; or there is no such entry."""
+    """The agent rejected the command: no message of the user has that id; or no entry has that id."""
 
     kind = "entry_not_found"
 
@@ -65,19 +65,19 @@ class ExtensionCommand(RefusedError):
 
 
 class FastModeUnavailable(RefusedError):
-    """The agent rejected the command: the model has no such mode."""
+    """The agent rejected the command: the model does not support fast mode."""
 
     kind = "fast_mode_unavailable"
 
 
 class HostSchemeRefused(RefusedError):
-    """The agent rejected the command: a scheme is empty, has characters that none may have, or is the agent's own."""
+    """The agent rejected the command: a scheme is empty, contains invalid characters, or belongs to the agent."""
 
     kind = "host_scheme_refused"
 
 
 class HostToolRefused(RefusedError):
-    """The agent rejected the command: a tool has no name or no description, or takes the name of another one."""
+    """The agent rejected the command: a tool has no name or description, or has the name of another tool."""
 
     kind = "host_tool_refused"
 
@@ -95,25 +95,25 @@ class InvalidFeatureValue(RefusedError):
 
 
 class InvalidFeatures(RefusedError):
-    """The agent rejected the command: `features` is no object."""
+    """The agent rejected the command: `features` is not an object."""
 
     kind = "invalid_features"
 
 
 class InvalidLine(RefusedError):
-    """The agent rejected the command: the line is not a JSON object, or a member is missing or wrong; or the line is not JSON; sent as `parse` without id; or the line is not JSON; the id is null."""
+    """The agent rejected the command: the line is not a JSON object, or a member is missing or invalid; or the line is not JSON; sent as `parse` without id; or the line is not JSON; the id is null."""
 
     kind = "invalid_line"
 
 
 class InvalidModel(RefusedError):
-    """The agent rejected the command: `model` is wrong."""
+    """The agent rejected the command: `model` is invalid."""
 
     kind = "invalid_model"
 
 
 class InvalidParameters(RefusedError):
-    """The agent rejected the command: a parameter has another type, or a value that it cannot have."""
+    """The agent rejected the command: a parameter has the wrong type or an invalid value."""
 
     kind = "invalid_parameters"
 
@@ -125,7 +125,7 @@ class InvalidRequest(RefusedError):
 
 
 class InvalidTools(RefusedError):
-    """The agent rejected the command: `tools` is wrong."""
+    """The agent rejected the command: `tools` is invalid."""
 
     kind = "invalid_tools"
 
@@ -137,13 +137,13 @@ class LoginFailed(RefusedError):
 
 
 class LoginPollingFailed(RefusedError):
-    """The agent rejected the command: the code expired or the user refused."""
+    """The agent rejected the command: the code expired or the user declined."""
 
     kind = "login_polling_failed"
 
 
 class MissingParameters(RefusedError):
-    """The agent rejected the command: the prompt is missing or empty; or the entry is missing or empty; or the file is missing or empty; or the words are missing or empty, or there is no session; or the name is missing or blank; or the model is missing or empty; or the level is missing, or there is no session; or it is missing; or a parameter is missing; or a parameter is missing or empty; or `settings` is missing or no object; or the one parameter that is needed is missing."""
+    """The agent rejected the command: the prompt is missing or empty; or the entry is missing or empty; or the file is missing or empty; or the message is missing or empty, or there is no session; or the name is missing or blank; or the model is missing or empty; or the level is missing, or there is no session; or `enabled` is missing; or a parameter is missing; or a parameter is missing or empty; or `settings` is missing or not an object; or the only required parameter is missing."""
 
     kind = "missing_parameters"
 
@@ -167,13 +167,13 @@ class NoSession(RefusedError):
 
 
 class NotKept(RefusedError):
-    """The agent rejected the command: the session is not kept."""
+    """The agent rejected the command: the session is not stored."""
 
     kind = "not_kept"
 
 
 class NothingSaid(RefusedError):
-    """The agent rejected the command: nothing was said in the session."""
+    """The agent rejected the command: the session has no messages."""
 
     kind = "nothing_said"
 
@@ -191,13 +191,13 @@ class NothingToExport(RefusedError):
 
 
 class SessionChanging(RefusedError):
-    """The agent rejected the command: a run is going on."""
+    """The agent rejected the command: a run is in progress."""
 
     kind = "session_changing"
 
 
 class SessionFileNotFound(RefusedError):
-    """The agent rejected the command: there is no such file."""
+    """The agent rejected the command: the file does not exist."""
 
     kind = "session_file_not_found"
 
@@ -209,25 +209,25 @@ class SessionNotFound(RefusedError):
 
 
 class SessionNotInFile(RefusedError):
-    """The agent rejected the command: the session is not kept in a file."""
+    """The agent rejected the command: the session is not stored in a file."""
 
     kind = "session_not_in_file"
 
 
 class SessionStartFailed(RefusedError):
-    """The agent rejected the command: anything else."""
+    """The agent rejected the command: any other failure."""
 
     kind = "session_start_failed"
 
 
 class StaleCursor(RefusedError):
-    """The agent rejected the command: the conversation is another one since the part before."""
+    """The agent rejected the command: the conversation has changed since the previous part."""
 
     kind = "stale_cursor"
 
 
 class SummarizationFailed(RefusedError):
-    """The agent rejected the command: the model refused or failed."""
+    """The agent rejected the command: the model refused to answer or failed."""
 
     kind = "summarization_failed"
 
@@ -239,7 +239,7 @@ class UnknownCommand(RefusedError):
 
 
 class UnknownFeature(RefusedError):
-    """The agent rejected the command: `features` has a key that is not known."""
+    """The agent rejected the command: `features` has an unknown key."""
 
     kind = "unknown_feature"
 
@@ -251,25 +251,25 @@ class UnknownProvider(RefusedError):
 
 
 class UnknownProviderInList(RefusedError):
-    """The agent rejected the command: a provider is not known."""
+    """The agent rejected the command: a provider is unknown."""
 
     kind = "unknown_provider_in_list"
 
 
 class UnknownThinkingLevel(RefusedError):
-    """The agent rejected the command: there is no such level."""
+    """The agent rejected the command: no thinking level has that name."""
 
     kind = "unknown_thinking_level"
 
 
 class UnknownTool(RefusedError):
-    """The agent rejected the command: a tool is not known."""
+    """The agent rejected the command: a tool is unknown."""
 
     kind = "unknown_tool"
 
 
 class UnsupportedProtocol(RefusedError):
-    """The agent rejected the command: the agent does not have that version."""
+    """The agent rejected the command: the agent does not support that version."""
 
     kind = "unsupported_protocol"
 

@@ -415,14 +415,14 @@ class _Commands:
     def session_start(self, *, model=None, system_prompt=None, working_dir=None, tools=None, mcp_servers=None, features=None, session=None, session_id=None, timeout=DEFAULT):
         """Starts a session (or loads a stored one) and subscribes to its events.
 
-        Raises InvalidModel (`model must be {provider, id} with non-empty strings`, code -32602): `model` is wrong.
-        Raises UnknownFeature (`Unknown feature keys`, code -32602): `features` has a key that is not known.
+        Raises InvalidModel (`model must be {provider, id} with non-empty strings`, code -32602): `model` is invalid.
+        Raises UnknownFeature (`Unknown feature keys`, code -32602): `features` has an unknown key.
         Raises InvalidFeatureValue (`Invalid feature value`, code -32602): a feature is not a boolean.
-        Raises InvalidFeatures (`features must be an object`, code -32602): `features` is no object.
-        Raises InvalidTools (`tools must be an array of strings`, code -32602): `tools` is wrong.
-        Raises UnknownTool (`Unknown tools in tools list`, code -32602): a tool is not known.
+        Raises InvalidFeatures (`features must be an object`, code -32602): `features` is not an object.
+        Raises InvalidTools (`tools must be an array of strings`, code -32602): `tools` is invalid.
+        Raises UnknownTool (`Unknown tools in tools list`, code -32602): a tool is unknown.
         Raises UnknownProvider (`Unknown provider`, code -32602): no provider has that name.
-        Raises SessionStartFailed (`Failed to start session`, code -32603): anything else.
+        Raises SessionStartFailed (`Failed to start session`, code -32603): any other failure.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -468,8 +468,8 @@ class _Commands:
     def session_branch(self, *, session_id, entry_id, timeout=DEFAULT):
         """Moves the current position of a session back to one of its messages.
 
-        Raises BranchFailed (`Branch failed`, code -32603): there is no such message.
-        Raises SessionNotFound (`Session not found`, code -32602): no kept session has that id.
+        Raises BranchFailed (`Branch failed`, code -32603): no message has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no stored session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -478,8 +478,8 @@ class _Commands:
     def session_compact(self, session_id, *, keep_recent=None, timeout=DEFAULT):
         """Compacts a session now: a summary replaces its older messages.
 
-        Raises NotKept (`Session persistence not enabled — cannot compact`, code -32603): the session is not kept.
-        Raises CompactionFailed (`Compaction failed`, code -32603): the model gave no summary.
+        Raises NotKept (`Session persistence not enabled — cannot compact`, code -32603): the session is not stored.
+        Raises CompactionFailed (`Compaction failed`, code -32603): the model returned no summary.
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -498,8 +498,8 @@ class _Commands:
     def session_delete(self, session_id, *, timeout=DEFAULT):
         """Deletes a stored session.
 
-        Raises SessionNotFound (`Session not found`, code -32602): no kept session has that id.
-        Raises DeleteFailed (`Delete failed`, code -32603): its file could not be removed.
+        Raises SessionNotFound (`Session not found`, code -32602): no stored session has that id.
+        Raises DeleteFailed (`Delete failed`, code -32603): the file of the session could not be deleted.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -508,7 +508,7 @@ class _Commands:
     def models_list(self, *, providers=None, timeout=DEFAULT):
         """Lists the available models.
 
-        Raises UnknownProviderInList (`Unknown provider in providers list`, code -32602): a provider is not known.
+        Raises UnknownProviderInList (`Unknown provider in providers list`, code -32602): a provider is unknown.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -553,7 +553,7 @@ class _Commands:
     def auth_poll(self, *, device_code, interval, timeout=DEFAULT):
         """Waits until the user has logged in.
 
-        Raises LoginPollingFailed (`Auth polling failed`, code -32603): the code expired or the user refused.
+        Raises LoginPollingFailed (`Auth polling failed`, code -32603): the code expired or the user declined.
         Raises MissingParameters (`Missing required params: device_code, interval`, code -32602): a parameter is missing.
         No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -589,7 +589,7 @@ class _Commands:
     def settings_save(self, settings, *, timeout=DEFAULT):
         """Merges settings into the user's and returns all of them.
 
-        Raises MissingParameters (`Missing required param: settings`, code -32602): `settings` is missing or no object.
+        Raises MissingParameters (`Missing required param: settings`, code -32602): `settings` is missing or not an object.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -607,11 +607,11 @@ class _Commands:
     def opal_config_set(self, session_id, *, features=None, tools=None, timeout=DEFAULT):
         """Changes the configuration of a session.
 
-        Raises UnknownTool (`Unknown tools in tools list`, code -32602): a tool is not known.
-        Raises UnknownFeature (`Unknown feature keys`, code -32602): `features` has a key that is not known.
+        Raises UnknownTool (`Unknown tools in tools list`, code -32602): a tool is unknown.
+        Raises UnknownFeature (`Unknown feature keys`, code -32602): `features` has an unknown key.
         Raises InvalidFeatureValue (`Invalid feature value`, code -32602): a feature is not a boolean.
-        Raises InvalidFeatures (`features must be an object`, code -32602): `features` is no object.
-        Raises InvalidTools (`tools must be an array of strings`, code -32602): `tools` is wrong.
+        Raises InvalidFeatures (`features must be an object`, code -32602): `features` is not an object.
+        Raises InvalidTools (`tools must be an array of strings`, code -32602): `tools` is invalid.
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).

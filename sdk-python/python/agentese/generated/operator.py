@@ -429,7 +429,7 @@ class _Commands:
         text that begins with `/` is a command of the agent.
 
         Returns the run at once; the run's result says how the command ended.
-        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
+        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is in progress.
         Raises MissingParameters (`'message' is required`): the prompt is missing or empty.
         No timeout by default.
         Source: Operator, docs/rpc.md.
@@ -440,7 +440,7 @@ class _Commands:
         """Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
         the next turn.
 
-        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
+        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is in progress.
         Raises NoSession (`No active session`): there is no session.
         No timeout by default.
         Source: Operator, docs/rpc.md.
@@ -466,7 +466,7 @@ class _Commands:
     def fork(self, entry_id, *, timeout=DEFAULT):
         """Forks the session from one of its entries. Answered with data since operator@live.
 
-        Raises EntryNotFound (`"Entry '{entry_id}' not found in session."`): there is no such entry.
+        Raises EntryNotFound (`"Entry '{entry_id}' not found in session."`): no entry has that id.
         Raises MissingParameters (`'entry_id' is required`): the entry is missing or empty.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -477,7 +477,7 @@ class _Commands:
         """Opens another session file. The published sources create a missing file, and ignore a file outside the directory
         of sessions; both look like success. Answered with data since operator@live.
 
-        Raises SessionFileNotFound (`session file not found: {session_file}`): there is no such file.
+        Raises SessionFileNotFound (`session file not found: {session_file}`): the file does not exist.
         Raises MissingParameters (`'session_path' is required`): the file is missing or empty.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -496,7 +496,7 @@ class _Commands:
         """Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
         the next one. Since operator@live.
 
-        Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
+        Raises MissingParameters (`'message' required and session must be active`): the message is missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
@@ -506,7 +506,7 @@ class _Commands:
         """Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
         input waits for the next one. Since operator@live.
 
-        Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
+        Raises MissingParameters (`'message' required and session must be active`): the message is missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
@@ -558,7 +558,7 @@ class _Commands:
         """Sets the thinking level. Since operator@live.
 
         Raises MissingParameters (`'level' required and session must be active`): the level is missing, or there is no session.
-        Raises UnknownThinkingLevel (`Unknown thinking level: {level}`): there is no such level.
+        Raises UnknownThinkingLevel (`Unknown thinking level: {level}`): no thinking level has that name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
@@ -567,7 +567,7 @@ class _Commands:
     def set_auto_compaction(self, enabled, *, timeout=DEFAULT):
         """Switches automatic compaction on or off. Since operator@live.
 
-        Raises MissingParameters (`'enabled' required`): it is missing.
+        Raises MissingParameters (`'enabled' required`): `enabled` is missing.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
@@ -596,7 +596,7 @@ class _Acts:
         """Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
         the next one. Since operator@live.
 
-        Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
+        Raises MissingParameters (`'message' required and session must be active`): the message is missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
@@ -606,7 +606,7 @@ class _Acts:
         """Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
         input waits for the next one. Since operator@live.
 
-        Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
+        Raises MissingParameters (`'message' required and session must be active`): the message is missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """

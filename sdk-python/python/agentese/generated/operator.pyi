@@ -362,7 +362,7 @@ class Run(SyncRun[Event, Client]):
         """Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
         the next one. Since operator@live.
 
-        Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
+        Raises MissingParameters (`'message' required and session must be active`): the message is missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
@@ -370,7 +370,7 @@ class Run(SyncRun[Event, Client]):
         """Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
         input waits for the next one. Since operator@live.
 
-        Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
+        Raises MissingParameters (`'message' required and session must be active`): the message is missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
@@ -387,7 +387,7 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
         """Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
         the next one. Since operator@live.
 
-        Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
+        Raises MissingParameters (`'message' required and session must be active`): the message is missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
@@ -395,7 +395,7 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
         """Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
         input waits for the next one. Since operator@live.
 
-        Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
+        Raises MissingParameters (`'message' required and session must be active`): the message is missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
@@ -409,7 +409,7 @@ class Client(SyncClient[Event, Dialogs]):
         text that begins with `/` is a command of the agent.
 
         Returns the run at once; the run's result says how the command ended.
-        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
+        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is in progress.
         Raises MissingParameters (`'message' is required`): the prompt is missing or empty.
         No timeout by default.
         Source: Operator, docs/rpc.md.
@@ -418,7 +418,7 @@ class Client(SyncClient[Event, Dialogs]):
         """Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
         the next turn.
 
-        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
+        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is in progress.
         Raises NoSession (`No active session`): there is no session.
         No timeout by default.
         Source: Operator, docs/rpc.md.
@@ -438,7 +438,7 @@ class Client(SyncClient[Event, Dialogs]):
     def fork(self, entry_id: str, *, timeout: Timeout = ...) -> types.OperatorForkResult | None:
         """Forks the session from one of its entries. Answered with data since operator@live.
 
-        Raises EntryNotFound (`"Entry '{entry_id}' not found in session."`): there is no such entry.
+        Raises EntryNotFound (`"Entry '{entry_id}' not found in session."`): no entry has that id.
         Raises MissingParameters (`'entry_id' is required`): the entry is missing or empty.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -447,7 +447,7 @@ class Client(SyncClient[Event, Dialogs]):
         """Opens another session file. The published sources create a missing file, and ignore a file outside the directory
         of sessions; both look like success. Answered with data since operator@live.
 
-        Raises SessionFileNotFound (`session file not found: {session_file}`): there is no such file.
+        Raises SessionFileNotFound (`session file not found: {session_file}`): the file does not exist.
         Raises MissingParameters (`'session_path' is required`): the file is missing or empty.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -462,7 +462,7 @@ class Client(SyncClient[Event, Dialogs]):
         """Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
         the next one. Since operator@live.
 
-        Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
+        Raises MissingParameters (`'message' required and session must be active`): the message is missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
@@ -470,7 +470,7 @@ class Client(SyncClient[Event, Dialogs]):
         """Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
         input waits for the next one. Since operator@live.
 
-        Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
+        Raises MissingParameters (`'message' required and session must be active`): the message is missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
@@ -510,14 +510,14 @@ class Client(SyncClient[Event, Dialogs]):
         """Sets the thinking level. Since operator@live.
 
         Raises MissingParameters (`'level' required and session must be active`): the level is missing, or there is no session.
-        Raises UnknownThinkingLevel (`Unknown thinking level: {level}`): there is no such level.
+        Raises UnknownThinkingLevel (`Unknown thinking level: {level}`): no thinking level has that name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def set_auto_compaction(self, enabled: bool, *, timeout: Timeout = ...) -> types.OperatorAutoCompaction:
         """Switches automatic compaction on or off. Since operator@live.
 
-        Raises MissingParameters (`'enabled' required`): it is missing.
+        Raises MissingParameters (`'enabled' required`): `enabled` is missing.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
@@ -536,7 +536,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         text that begins with `/` is a command of the agent.
 
         Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
-        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
+        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is in progress.
         Raises MissingParameters (`'message' is required`): the prompt is missing or empty.
         No timeout by default.
         Source: Operator, docs/rpc.md.
@@ -545,7 +545,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
         the next turn.
 
-        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
+        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is in progress.
         Raises NoSession (`No active session`): there is no session.
         No timeout by default.
         Source: Operator, docs/rpc.md.
@@ -565,7 +565,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def fork(self, entry_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorForkResult | None]:
         """Forks the session from one of its entries. Answered with data since operator@live.
 
-        Raises EntryNotFound (`"Entry '{entry_id}' not found in session."`): there is no such entry.
+        Raises EntryNotFound (`"Entry '{entry_id}' not found in session."`): no entry has that id.
         Raises MissingParameters (`'entry_id' is required`): the entry is missing or empty.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -574,7 +574,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Opens another session file. The published sources create a missing file, and ignore a file outside the directory
         of sessions; both look like success. Answered with data since operator@live.
 
-        Raises SessionFileNotFound (`session file not found: {session_file}`): there is no such file.
+        Raises SessionFileNotFound (`session file not found: {session_file}`): the file does not exist.
         Raises MissingParameters (`'session_path' is required`): the file is missing or empty.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -589,7 +589,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
         the next one. Since operator@live.
 
-        Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
+        Raises MissingParameters (`'message' required and session must be active`): the message is missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
@@ -597,7 +597,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
         input waits for the next one. Since operator@live.
 
-        Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
+        Raises MissingParameters (`'message' required and session must be active`): the message is missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
@@ -637,14 +637,14 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Sets the thinking level. Since operator@live.
 
         Raises MissingParameters (`'level' required and session must be active`): the level is missing, or there is no session.
-        Raises UnknownThinkingLevel (`Unknown thinking level: {level}`): there is no such level.
+        Raises UnknownThinkingLevel (`Unknown thinking level: {level}`): no thinking level has that name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def set_auto_compaction(self, enabled: bool, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorAutoCompaction]:
         """Switches automatic compaction on or off. Since operator@live.
 
-        Raises MissingParameters (`'enabled' required`): it is missing.
+        Raises MissingParameters (`'enabled' required`): `enabled` is missing.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """

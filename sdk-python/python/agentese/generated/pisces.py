@@ -601,7 +601,7 @@ class _Commands:
         run, `streamingBehavior` must state how the agent queues the prompt.
 
         Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
-        Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
+        Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is busy and `streamingBehavior` is missing.
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -720,7 +720,7 @@ class _Commands:
     def compact(self, *, custom_instructions=None, timeout=DEFAULT):
         """Compacts the conversation now: a summary replaces its older part.
 
-        Raises AlreadyCompacted (`Failed to parse command: Already compacted`): nothing was said since the last compaction.
+        Raises AlreadyCompacted (`Failed to parse command: Already compacted`): the conversation has no new messages since the last compaction.
         Raises NothingToCompact (`Failed to parse command: Nothing to compact (session too small)`): there is nothing to summarise.
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -779,7 +779,7 @@ class _Commands:
     def export_html(self, *, output_path=None, timeout=DEFAULT):
         """Exports the session as an HTML page.
 
-        Raises SessionNotInFile (`Failed to parse command: Cannot export in-memory session to HTML`): the session is not kept in a file.
+        Raises SessionNotInFile (`Failed to parse command: Cannot export in-memory session to HTML`): the session is not stored in a file.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -804,7 +804,7 @@ class _Commands:
     def set_session_name(self, name, *, timeout=DEFAULT):
         """Sets the name of the session. White space around the name is removed.
 
-        Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
+        Raises EmptySessionName (`Session name cannot be empty`): the name is empty after trimming.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -831,7 +831,7 @@ class _Commands:
     def branch(self, entry_id, *, timeout=DEFAULT):
         """Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
 
-        Raises EntryNotFound (`Failed to parse command: Invalid entry ID for branching`): there is no such message of the user.
+        Raises EntryNotFound (`Failed to parse command: Invalid entry ID for branching`): no message of the user has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """

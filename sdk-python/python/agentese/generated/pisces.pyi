@@ -530,7 +530,7 @@ class Client(SyncClient[Event, Dialogs]):
         run, `streamingBehavior` must state how the agent queues the prompt.
 
         Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
-        Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
+        Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is busy and `streamingBehavior` is missing.
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -621,7 +621,7 @@ class Client(SyncClient[Event, Dialogs]):
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> types.CompactionResult:
         """Compacts the conversation now: a summary replaces its older part.
 
-        Raises AlreadyCompacted (`Failed to parse command: Already compacted`): nothing was said since the last compaction.
+        Raises AlreadyCompacted (`Failed to parse command: Already compacted`): the conversation has no new messages since the last compaction.
         Raises NothingToCompact (`Failed to parse command: Nothing to compact (session too small)`): there is nothing to summarise.
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -666,7 +666,7 @@ class Client(SyncClient[Event, Dialogs]):
     def export_html(self, *, output_path: str | None = None, timeout: Timeout = ...) -> types.WrittenFile:
         """Exports the session as an HTML page.
 
-        Raises SessionNotInFile (`Failed to parse command: Cannot export in-memory session to HTML`): the session is not kept in a file.
+        Raises SessionNotInFile (`Failed to parse command: Cannot export in-memory session to HTML`): the session is not stored in a file.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -685,7 +685,7 @@ class Client(SyncClient[Event, Dialogs]):
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> None:
         """Sets the name of the session. White space around the name is removed.
 
-        Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
+        Raises EmptySessionName (`Session name cannot be empty`): the name is empty after trimming.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -706,7 +706,7 @@ class Client(SyncClient[Event, Dialogs]):
     def branch(self, entry_id: str, *, timeout: Timeout = ...) -> types.ForkResult:
         """Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
 
-        Raises EntryNotFound (`Failed to parse command: Invalid entry ID for branching`): there is no such message of the user.
+        Raises EntryNotFound (`Failed to parse command: Invalid entry ID for branching`): no message of the user has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -730,7 +730,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         run, `streamingBehavior` must state how the agent queues the prompt.
 
         Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
-        Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
+        Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is busy and `streamingBehavior` is missing.
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -821,7 +821,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CompactionResult]:
         """Compacts the conversation now: a summary replaces its older part.
 
-        Raises AlreadyCompacted (`Failed to parse command: Already compacted`): nothing was said since the last compaction.
+        Raises AlreadyCompacted (`Failed to parse command: Already compacted`): the conversation has no new messages since the last compaction.
         Raises NothingToCompact (`Failed to parse command: Nothing to compact (session too small)`): there is nothing to summarise.
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -866,7 +866,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def export_html(self, *, output_path: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.WrittenFile]:
         """Exports the session as an HTML page.
 
-        Raises SessionNotInFile (`Failed to parse command: Cannot export in-memory session to HTML`): the session is not kept in a file.
+        Raises SessionNotInFile (`Failed to parse command: Cannot export in-memory session to HTML`): the session is not stored in a file.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -885,7 +885,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Sets the name of the session. White space around the name is removed.
 
-        Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
+        Raises EmptySessionName (`Session name cannot be empty`): the name is empty after trimming.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -906,7 +906,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def branch(self, entry_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ForkResult]:
         """Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
 
-        Raises EntryNotFound (`Failed to parse command: Invalid entry ID for branching`): there is no such message of the user.
+        Raises EntryNotFound (`Failed to parse command: Invalid entry ID for branching`): no message of the user has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """

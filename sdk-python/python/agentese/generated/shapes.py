@@ -1445,14 +1445,14 @@ class OpalAgentAbort(TypedDict):
     """The run was aborted; the agent is idle."""
     type: Literal["agent_abort"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
 
 
 class OpalAgentEnd(TypedDict):
     """The agent has completed its work and is idle."""
     type: Literal["agent_end"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
     usage: NotRequired["OpalUsage"]
     """Tokens used in the session."""
 
@@ -1461,14 +1461,14 @@ class OpalAgentRecovered(TypedDict):
     """The agent crashed and restarted; its current run is lost."""
     type: Literal["agent_recovered"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
 
 
 class OpalAgentStart(TypedDict):
     """The agent starts to work on a prompt."""
     type: Literal["agent_start"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
 
 
 class OpalAskUser(TypedDict):
@@ -1551,7 +1551,7 @@ class OpalContextDiscovered(TypedDict):
     """The server found context files of the project."""
     type: Literal["context_discovered"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
     files: "Sequence[str]"
     """Paths of the files."""
 
@@ -1630,7 +1630,7 @@ class OpalMessageApplied(TypedDict):
     """A queued prompt has entered the conversation."""
     type: Literal["message_applied"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
     text: "str"
     """Text of the prompt."""
 
@@ -1639,7 +1639,7 @@ class OpalMessageDelta(TypedDict):
     """A piece of text."""
     type: Literal["message_delta"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
     delta: "str"
     """The new piece of text."""
 
@@ -1648,7 +1648,7 @@ class OpalMessageQueued(TypedDict):
     """The agent is busy and queued a prompt."""
     type: Literal["message_queued"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
     text: "str"
     """Text of the queued prompt."""
 
@@ -1657,7 +1657,7 @@ class OpalMessageStart(TypedDict):
     """The model starts a message."""
     type: Literal["message_start"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
 
 
 class OpalModel(TypedDict):
@@ -1702,7 +1702,7 @@ class OpalRunError(TypedDict):
     """The run failed; the agent is idle."""
     type: Literal["error"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
     reason: "str"
     """Error message of the run."""
 
@@ -1727,7 +1727,7 @@ class OpalSkillLoaded(TypedDict):
     """A skill was activated."""
     type: Literal["skill_loaded"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
     name: "str"
     """Name of the skill."""
     description: "str"
@@ -1738,7 +1738,7 @@ class OpalStatusUpdate(TypedDict):
     """A short description of the agent's current activity."""
     type: Literal["status_update"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
     message: "str"
     """Text of the description."""
 
@@ -1747,7 +1747,7 @@ class OpalSubAgentEvent(TypedDict):
     """An event of a child agent."""
     type: Literal["sub_agent_event"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
     parent_call_id: "str"
     """Id of the tool call that started the child agent."""
     sub_session_id: "str"
@@ -1790,7 +1790,7 @@ class OpalThinkingDelta(TypedDict):
     """A piece of reasoning."""
     type: Literal["thinking_delta"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
     delta: "str"
     """The new piece of reasoning."""
 
@@ -1799,14 +1799,14 @@ class OpalThinkingStart(TypedDict):
     """The model starts to reason."""
     type: Literal["thinking_start"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
 
 
 class OpalToolExecutionEnd(TypedDict):
     """A tool ends."""
     type: Literal["tool_execution_end"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
     tool: "str"
     """Name of the tool."""
     call_id: "str"
@@ -1819,7 +1819,7 @@ class OpalToolExecutionStart(TypedDict):
     """A tool starts to run."""
     type: Literal["tool_execution_start"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
     tool: "str"
     """Name of the tool."""
     call_id: "str"
@@ -1860,7 +1860,7 @@ class OpalTurnEnd(TypedDict):
     """A message of the model is complete and another request follows, after its tool calls."""
     type: Literal["turn_end"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
     message: "str"
     """Text of the complete message."""
 
@@ -1869,7 +1869,7 @@ class OpalUnknown(TypedDict):
     """An internal event of the server without a form of its own. Clients ignore it."""
     type: Literal["unknown"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
     raw: "str"
     """Text form of the event."""
 
@@ -1892,7 +1892,7 @@ class OpalUsageUpdate(TypedDict):
     """Tokens used so far."""
     type: Literal["usage_update"]
     session_id: "str"
-    """The session that the event belongs to."""
+    """Id of the session of the event."""
     usage: "OpalUsage"
     """Token counts of the session."""
 

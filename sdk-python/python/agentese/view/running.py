@@ -64,7 +64,7 @@ def outcome(conversation: Conversation, slots: Slots, _context: ReducerContext) 
         return conversation
     if told != "failed":
         return _with_failure(conversation, None)
-    before = conversation.internal.failure or "the agent does not say why"
+    before = conversation.internal.failure or "the agent gave no reason"
     return _with_failure(conversation, message if isinstance(message, str) else before)
 
 

@@ -43,11 +43,11 @@ impl DialectPair<'_> {
         front: &'static CommandMapping,
     ) -> Vec<&'static Divergence> {
         match self.agent.table.mapping(self.agent.spec, intent) {
-            Some(carrier) => {
+            Some(mapping) => {
                 let is_other = |differs: &&Divergence| {
                     !front.differs.contains(differs) && differs.applies_to(self.agent.spec)
                 };
-                let others = carrier.differs.iter().filter(is_other);
+                let others = mapping.differs.iter().filter(is_other);
                 others.chain(&front.alone).collect()
             }
             None => {
@@ -69,9 +69,9 @@ impl DialectPair<'_> {
         let of = |(intent, front): (Intent, &'static CommandMapping)| {
             // A command that also starts runs has another intent only during a run.
             let is_busy = begins && intent != Intent::Prompt;
-            let told = self.divergences(intent, front).into_iter();
-            let told = told.filter(|differs| differs.refuses || !differs.changes.is_empty());
-            told.map(move |differs| Difference {
+            let divergences = self.divergences(intent, front).into_iter();
+            let divergences = divergences.filter(|differs| differs.refuses || !differs.changes.is_empty());
+            divergences.map(move |differs| Difference {
                 places: differs.changes.clone(),
                 busy: differs.busy || is_busy,
                 refuses: differs.refuses,

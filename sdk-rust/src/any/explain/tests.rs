@@ -6,7 +6,7 @@ fn fidelity(front: &str, agent: &str, row: &str) -> (Fidelity, String) {
     let spec = |name: &str| crate::dynamic::spec(name).unwrap();
     let rows = explain(spec(front), spec(agent)).unwrap();
     let row = rows.into_iter().find(|known| known.row == row).unwrap();
-    (row.fate, row.reason)
+    (row.fidelity, row.reason)
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn a_dialect_specific_notice_is_approximated_elsewhere() {
 fn unsupported_parameters_and_missing_sessions_are_reported() {
     let (fate, reason) = fidelity("opal", "pi", "session/start");
     assert_eq!(fate, Fidelity::Approximated);
-    for part in ["the agent has one session at a time", "nobody hands on `system_prompt`, `tools`"] {
+    for part in ["the agent has one session at a time", "not forwarded: `system_prompt`, `tools`"] {
         assert!(reason.contains(part), "{reason}");
     }
     assert!(!fidelity("opal", "opal", "session/start").1.contains("one session"));
@@ -66,7 +66,7 @@ fn parameters_that_the_agent_does_not_get_are_named() {
     let untaken = |front: &str, agent: &str, row: &str| {
         let spec = |name: &str| crate::dynamic::spec(name).unwrap();
         let rows = explain(spec(front), spec(agent)).unwrap();
-        rows.into_iter().find(|known| known.row == row).unwrap().untaken
+        rows.into_iter().find(|known| known.row == row).unwrap().unsupported_params
     };
     assert_eq!(untaken("pi@1.5", "pi@0.55", "bash"), ["excludeFromContext"]);
     assert!(untaken("opal", "pi", "session/start").contains(&"system_prompt".to_owned()));
@@ -113,13 +113,13 @@ fn divergences_of_a_command_are_reported() {
     let differs = |front: &str, agent: &str, row: &str| {
         let spec = |name: &str| crate::dynamic::spec(name).unwrap();
         let rows = explain(spec(front), spec(agent)).unwrap();
-        rows.into_iter().find(|known| known.row == row).unwrap().differs
+        rows.into_iter().find(|known| known.row == row).unwrap().differences
     };
     let opened = differs("pi", "operator@seed", "switch_session");
     assert!(opened.iter().any(|one| one.places == ["history"] && !one.busy && !one.refuses), "{opened:?}");
     assert!(opened.iter().any(|one| one.busy && one.refuses), "{opened:?}");
     let live = differs("pi", "operator@live", "switch_session");
-    assert!(!live.is_empty() && live.iter().all(|one| !one.refuses), "it refuses nothing known: {live:?}");
+    assert!(!live.is_empty() && live.iter().all(|one| !one.refuses), "no rejection: {live:?}");
     assert!(fidelity("pi", "operator@seed", "switch_session").1.contains("the history is empty"));
     // Input for which the agent has no queue.
     let steered = differs("pi", "operator@seed", "steer");
@@ -148,8 +148,8 @@ fn divergences_of_a_command_are_reported() {
     assert!(listed.iter().any(|one| one.refuses && one.with == ["providers"]), "{listed:?}");
     assert!(fidelity("opal", "operator@seed", "models/list").1.contains("of providers"));
     // A prompt has this difference only during a run.
-    let said = differs("opal", "operator@seed", "agent/prompt");
-    assert!(!said.is_empty() && said.iter().all(|one| one.busy), "{said:?}");
+    let differences = differs("opal", "operator@seed", "agent/prompt");
+    assert!(!differences.is_empty() && differences.iter().all(|one| one.busy), "{differences:?}");
     assert!(
         differs("pi", "pi", "switch_session").is_empty() && differs("pi", "opal", "new_session").is_empty()
     );

@@ -61,13 +61,13 @@ impl InboundDispatcher {
     }
 
     /// Processes all lines of one read. Receivers are woken once for all events, and before any other frame takes
-    /// effect. `heads` are the beginnings of undelivered lines. `may_have_secret_payload` is `true` if one of the lines may be a
-    /// frame whose type alone may be shown.
+    /// effect. `heads` are the beginnings of undelivered lines. `may_be_secret` is `true` if the lines may
+    /// include a frame whose type alone may be shown.
     pub async fn dispatch_batch(
         &mut self,
         batch: &mut Vec<Incoming>,
         heads: Vec<String>,
-        may_be_sealed: bool,
+        may_be_secret: bool,
     ) {
         let mut heads = heads.into_iter();
         let mut left = batch.len();
@@ -77,7 +77,7 @@ impl InboundDispatcher {
                 // The first of many frames are not among the last ones.
                 Incoming::Frame(frame) => {
                     let recent = left < RECENT_FRAMES;
-                    if let Some(sorted) = self.classify(frame, recent, may_be_sealed) {
+                    if let Some(sorted) = self.classify(frame, recent, may_be_secret) {
                         self.dispatch(sorted, recent).await;
                     }
                 }
@@ -120,11 +120,11 @@ impl InboundDispatcher {
     }
 
     /// Classifies a line. Returns the remaining work; most lines are plain events without any.
-    fn classify(&mut self, frame: FrameText, recent: bool, may_be_sealed: bool) -> Option<ClassifiedLine> {
+    fn classify(&mut self, frame: FrameText, recent: bool, may_be_secret: bool) -> Option<ClassifiedLine> {
         if frame.as_str().trim_ascii().is_empty() {
             return None;
         }
-        let (frame, routed) = self.route(frame, may_be_sealed);
+        let (frame, routed) = self.route(frame, may_be_secret);
         // Assembly precedes the tap, because a key in a piece would not be recognized.
         let (frame, routed) = self.assemble(frame, routed)?;
         self.shared.tap_frame(Direction::Received, frame.as_str());
@@ -157,10 +157,10 @@ impl InboundDispatcher {
 
     /// Routes a line. Removes the members of an event with a key, so that no receiver can show the key. This applies in
     /// all dialects, because the agent may speak another than expected.
-    fn route(&mut self, frame: FrameText, may_be_sealed: bool) -> (FrameText, Result<RoutedFrame, String>) {
+    fn route(&mut self, frame: FrameText, may_be_secret: bool) -> (FrameText, Result<RoutedFrame, String>) {
         let routed = self.router.route(&frame);
         let shown = match &routed {
-            _ if !may_be_sealed => None,
+            _ if !may_be_secret => None,
             Ok(RoutedFrame::Event { outline: Some(outline), .. }) => {
                 strip_payload_by_outline(frame.as_str(), outline)
             }

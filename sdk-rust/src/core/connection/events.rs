@@ -125,14 +125,14 @@ impl Shared {
         let mut state = self.state();
         let State { subscribers, runs, .. } = &mut *state;
         let size = |event: &EventFrame| Some(event.size());
-        let is_told = |event: &EventFrame| {
+        let affects_run = |event: &EventFrame| {
             self.own_row(event).is_none_or(|spec| spec.run != RunEffect::None || !spec.outcome.is_empty())
         };
         match (&**subscribers, &mut **runs) {
             ([subscriber], []) => subscriber.0.push_while_room(events, size),
             ([], [run]) if run.has_handle() && !run.is_metered() => {
                 let before = events.len();
-                run.sender().push_while_room(events, |event| size(event).filter(|_| !is_told(event)));
+                run.sender().push_while_room(events, |event| size(event).filter(|_| !affects_run(event)));
                 if events.len() < before {
                     run.record_event();
                 }
@@ -199,7 +199,7 @@ impl Shared {
     /// Waits for a slow receiver while it keeps reading; after a pause in its reading, waits again only when it has
     /// caught up. Does not wait during pending calls, open questions or after the exit of the agent, nor with a policy
     /// other than [`Overflow::Block`].
-    pub(super) async fn apply_backpressure(&self, pace: &mut Backpressure) {
+    pub(super) async fn apply_backpressure(&self, backpressure: &mut Backpressure) {
         let behind = {
             let state = self.state();
             let in_hurry = !state.pending.is_empty() || self.dialogs.any();
@@ -210,10 +210,10 @@ impl Shared {
             let mut all = state.subscribers.iter().map(|subscriber| &subscriber.0).chain(runs);
             all.find(|sender| is_behind(sender.queued())).cloned()
         };
-        let Some(behind) = behind else { return *pace = Backpressure::default() };
+        let Some(behind) = behind else { return *backpressure = Backpressure::default() };
         let (mut queued, _) = behind.queued();
-        while !pace.remaining.is_zero() && !self.exited.is_cancelled() && !self.stop.is_cancelled() {
-            let limit = WAIT_STEP.min(pace.remaining);
+        while !backpressure.remaining.is_zero() && !self.exited.is_cancelled() && !self.stop.is_cancelled() {
+            let limit = WAIT_STEP.min(backpressure.remaining);
             let began = Instant::now();
             let caught_up = tokio::time::timeout(
                 limit,
@@ -221,12 +221,12 @@ impl Shared {
             )
             .await;
             if caught_up.is_ok() {
-                return *pace = Backpressure::default();
+                return *backpressure = Backpressure::default();
             }
-            pace.remaining = pace.remaining.saturating_sub(began.elapsed());
+            backpressure.remaining = backpressure.remaining.saturating_sub(began.elapsed());
             let (left, _) = behind.queued();
             if left >= queued {
-                pace.remaining = Duration::ZERO;
+                backpressure.remaining = Duration::ZERO;
             }
             queued = left;
         }

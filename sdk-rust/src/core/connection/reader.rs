@@ -46,11 +46,11 @@ pub(super) async fn run(
         })
     });
     let mut batch = Vec::new();
-    let mut taking = InboundDispatcher::new(shared.clone());
-    let mut pace = Backpressure::default();
+    let mut dispatcher = InboundDispatcher::new(shared.clone());
+    let mut backpressure = Backpressure::default();
     let cause = loop {
-        let mut may_be_sealed = true;
-        let mut look = |text: &str| may_be_sealed = redact::may_have_secret_payload(text);
+        let mut may_be_secret = true;
+        let mut look = |text: &str| may_be_secret = redact::may_have_secret_payload(text);
         let read = tokio::select! {
             read = frames.next_batch_of(&mut batch, &mut look) => read,
             () = shared.stop.cancelled() => return,
@@ -61,10 +61,10 @@ pub(super) async fn run(
             Err(error) => break Cause::Io { kind: error.kind(), text: error.to_string() },
         }
         shared.reads.fetch_add(1, Ordering::Relaxed);
-        taking.dispatch_batch(&mut batch, frames.take_heads(), may_be_sealed).await;
-        shared.apply_backpressure(&mut pace).await;
+        dispatcher.dispatch_batch(&mut batch, frames.take_heads(), may_be_secret).await;
+        shared.apply_backpressure(&mut backpressure).await;
     };
-    taking.end();
+    dispatcher.end();
     shared.read_to_end.cancel();
     // A process closes its stdout when it ends, and its exit code carries more information than the end of
     // the stream.

@@ -19,8 +19,8 @@ pub(super) struct RevisionEvidence {
 }
 
 impl RevisionEvidence {
-    pub fn new(spec: &'static Spec, told: Option<&'static Spec>) -> Self {
-        let known = RevisionDetector::new(spec, told);
+    pub fn new(spec: &'static Spec, named: Option<&'static Spec>) -> Self {
+        let known = RevisionDetector::new(spec, named);
         let seen = RevisionEvidence {
             is_settled: AtomicBool::default(),
             revision: OnceLock::new(),

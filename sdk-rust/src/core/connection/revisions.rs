@@ -85,7 +85,7 @@ impl Shared {
 
     fn contradicted(&self, contradiction: Option<Contradiction>) {
         if let Some(Contradiction { named: told, seen }) = contradiction {
-            self.diagnose(Diagnostic::OtherRevision { told, seen });
+            self.diagnose(Diagnostic::OtherRevision { named: told, seen });
         }
     }
 

@@ -24,7 +24,7 @@ impl FrameText {
     #[inline]
     pub fn as_str(&self) -> &str {
         // SAFETY: every constructor of a `FrameText` goes through a `&str`, a `String` or `from_utf8`.
-        // `ByteStream` cannot change after that: the field is private and never lent mutably. Only `slice_of`
+        // `Bytes` cannot change after that: the field is private and never lent mutably. Only `slice_of`
         // shares a part, and its argument is itself a `&str` over the same bytes.
         #[allow(unsafe_code)]
         unsafe {

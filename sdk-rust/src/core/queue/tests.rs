@@ -169,7 +169,7 @@ fn a_quiet_push_wakes_no_receiver_until_wake() {
     let mut context = Context::from_waker(&waker);
     assert!(receiver.poll_recv(&mut context).is_pending());
     sender.wake();
-    assert_eq!(woken.times(), 0, "there is nothing to receive");
+    assert_eq!(woken.times(), 0, "the queue is empty");
     assert_eq!(sender.try_push_quietly("a", 1, None), Ok(PushResult::Queued));
     assert_eq!(sender.try_push_quietly("b", 1, None), Ok(PushResult::Queued));
     assert_eq!(woken.times(), 0);
@@ -220,13 +220,13 @@ fn many_are_pushed_while_there_is_room_and_one_has_a_size() {
     assert_eq!(items, ["stop", "b", "c", "dd"]);
     items.pop_front();
     sender.push_while_room(&mut items, size);
-    assert_eq!((items.len(), woken.times(), sender.queued()), (1, 0, (3, 3)), "what has no room is left");
+    assert_eq!((items.len(), woken.times(), sender.queued()), (1, 0, (3, 3)), "items without room stay");
     sender.wake();
     assert_eq!(woken.times(), 1);
     assert_eq!(drain(&mut receiver), ["a", "b", "c"]);
     drop(receiver);
     sender.push_while_room(&mut items, size);
-    assert_eq!(items, ["dd"], "nobody is there for it");
+    assert_eq!(items, ["dd"], "the receiver is gone");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Sealed frames: events that carry a key, reduced to their type.
+//! Frames with a secret payload: events that carry a key, reduced to their type.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -8,21 +8,22 @@ use memchr::memmem::Finder;
 use crate::generated::secrets::{ENVELOPES, SECRET_EVENTS};
 use crate::scan::{self, MemberSpan, Outline};
 
-/// Searches for the types of sealed frames, built once: building takes longer than searching a short frame.
+/// Searches for the types of events that carry a key, built once: building takes longer than searching a short
+/// frame.
 static SEARCHES: LazyLock<Vec<(&str, Finder<'static>)>> =
     LazyLock::new(|| SECRET_EVENTS.iter().map(|kind| (*kind, Finder::new(*kind))).collect());
 
 /// Search for the escapes of letters.
 static ESCAPES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u00"));
 
-/// Returns `true` if a frame of a text may be sealed: the text contains such a type, or escapes that may hide
-/// one. One search for many short frames is faster than one search for each.
+/// Returns `true` if a frame of a text may have a secret payload: the text contains such a type, or escapes that
+/// may hide one. One search for many short frames is faster than one search for each.
 pub(crate) fn may_have_secret_payload(text: &str) -> bool {
     let mut all = SEARCHES.iter().map(|(_, search)| search).chain([&*ESCAPES]);
     all.any(|search| search.find(text.as_bytes()).is_some())
 }
 
-/// Returns a sealed frame reduced to its type, or `None` for any other frame.
+/// Returns a frame with a secret payload reduced to its type, or `None` for any other frame.
 pub fn strip_payload(frame: &str) -> Option<String> {
     let plain = with_plain_letters(frame);
     let (kind, _) = SEARCHES.iter().find(|(_, search)| is_quoted(&plain, search))?;
@@ -38,8 +39,8 @@ pub fn strip_payload(frame: &str) -> Option<String> {
     }
 }
 
-/// Works like [`sealed`], for a frame with a known outline, which decides nearly all cases independent of the
-/// length.
+/// Works like [`strip_payload`], for a frame with a known outline, which decides nearly all cases independent of
+/// the length.
 pub(crate) fn strip_payload_by_outline(frame: &str, outline: &Outline) -> Option<String> {
     let part = |from: u32, to: u32| frame.get(from as usize..to as usize).unwrap_or_default();
     let may_be = |&[name, name_end, from, to]: &MemberSpan| {
@@ -55,8 +56,8 @@ pub(crate) fn strip_payload_by_outline(frame: &str, outline: &Outline) -> Option
 }
 
 /// Returns the types that a frame names: types inside envelopes first, several types of one object in their
-/// order. Returns `None` for the beginning of a frame and for invalid JSON; text that resembles a sealed
-/// event is then treated as one.
+/// order. Returns `None` for the beginning of a frame and for invalid JSON; text that resembles an event with a
+/// key is then treated as one.
 fn types_in(text: &str, is_frame: bool) -> Option<Vec<Cow<'_, str>>> {
     let (mut types, mut inner) = (Vec::new(), Vec::new());
     let mut is_sound = true;

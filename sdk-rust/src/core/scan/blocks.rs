@@ -3,7 +3,7 @@
 /// Minimum number of quotes in 64 bytes; below it, hopping from quote to quote is faster.
 const MANY_QUOTES: u32 = 2;
 
-/// Result of [`blocks`].
+/// Result of [`scan_blocks`].
 pub(super) enum ScanStep {
     /// Offset of the quote that ends the string.
     End(usize),

@@ -26,9 +26,9 @@ mod tests {
         left.writer.write_all(b"ping\n").await.unwrap();
         right.writer.write_all(b"pong\n").await.unwrap();
         drop(left.writer);
-        let mut heard = String::new();
-        right.reader.read_to_string(&mut heard).await.unwrap();
-        assert_eq!(heard, "ping\n");
+        let mut received = String::new();
+        right.reader.read_to_string(&mut received).await.unwrap();
+        assert_eq!(received, "ping\n");
         // The other direction continues.
         let mut answer = [0; 5];
         left.reader.read_exact(&mut answer).await.unwrap();

@@ -100,7 +100,7 @@ impl<'de, T: ChoiceUnion> Visitor<'de> for ChoiceVisitor<T> {
                 }
             }
         }
-        Err(A::Error::custom(format_args!("no form of {} fits: {reasons}", T::NAME)))
+        Err(A::Error::custom(format_args!("the value fits no form of {}: {reasons}", T::NAME)))
     }
 }
 

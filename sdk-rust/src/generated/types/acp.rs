@@ -1856,7 +1856,7 @@ pub struct AcpSelectOptionBuilder {
 }
 
 impl AcpSelectOptionBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> AcpSelectOption {
         AcpSelectOption {
             id: self.id,

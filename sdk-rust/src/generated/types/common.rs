@@ -227,7 +227,7 @@ pub struct AssistantMessageBuilder {
 }
 
 impl AssistantMessageBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> AssistantMessage {
         AssistantMessage {
             content: self.content,
@@ -327,7 +327,7 @@ pub struct AttachmentBuilder {
 }
 
 impl AttachmentBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> Attachment {
         Attachment {
             id: self.id,
@@ -381,7 +381,7 @@ pub struct BashExecutionMessageBuilder {
 }
 
 impl BashExecutionMessageBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> BashExecutionMessage {
         BashExecutionMessage {
             command: self.command,
@@ -864,7 +864,7 @@ pub struct CompactionPlanBuilder {
 }
 
 impl CompactionPlanBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> CompactionPlan {
         CompactionPlan {
             first_kept_entry_id: self.first_kept_entry_id,
@@ -1097,7 +1097,7 @@ pub struct CostBuilder {
 }
 
 impl CostBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> Cost {
         Cost {
             input: self.input,
@@ -1157,7 +1157,7 @@ pub struct CustomMessageBuilder {
 }
 
 impl CustomMessageBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> CustomMessage {
         CustomMessage {
             custom_type: self.custom_type,
@@ -2164,7 +2164,7 @@ pub struct FramesExpectationBuilder {
 }
 
 impl FramesExpectationBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> FramesExpectation {
         FramesExpectation {
             check: self.check,
@@ -2450,7 +2450,7 @@ pub struct HostCommandBuilder {
 }
 
 impl HostCommandBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> HostCommand {
         HostCommand {
             id: self.id,
@@ -2588,7 +2588,7 @@ pub struct HostInitializeBuilder {
 }
 
 impl HostInitializeBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> HostInitialize {
         HostInitialize {
             id: self.id,
@@ -2773,7 +2773,7 @@ pub struct HostToolBuilder {
 }
 
 impl HostToolBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> HostTool {
         HostTool {
             id: self.id,
@@ -3260,7 +3260,7 @@ pub struct ModelBuilder {
 }
 
 impl ModelBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> Model {
         Model {
             id: self.id,
@@ -3324,7 +3324,7 @@ pub struct ModelCostBuilder {
 }
 
 impl ModelCostBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> ModelCost {
         ModelCost {
             input: self.input,
@@ -3398,7 +3398,7 @@ pub struct ModelRequestBuilder {
 }
 
 impl ModelRequestBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> ModelRequest {
         ModelRequest {
             n: self.n,
@@ -3784,7 +3784,7 @@ pub struct ProfileBuilder {
 }
 
 impl ProfileBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> Profile {
         Profile {
             profile: self.profile,
@@ -4122,7 +4122,7 @@ pub struct ReportCaseBuilder {
 }
 
 impl ReportCaseBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> ReportCase {
         ReportCase {
             name: self.name,
@@ -4246,7 +4246,7 @@ pub struct ReportTotalsBuilder {
 }
 
 impl ReportTotalsBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> ReportTotals {
         ReportTotals {
             pass: self.pass,
@@ -4531,7 +4531,7 @@ pub struct ScenarioBuilder {
 }
 
 impl ScenarioBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> Scenario {
         Scenario {
             scenario: self.scenario,
@@ -5571,7 +5571,7 @@ pub struct SourceInfoBuilder {
 }
 
 impl SourceInfoBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> SourceInfo {
         SourceInfo {
             path: self.path,
@@ -5770,7 +5770,7 @@ pub struct SuiteReportBuilder {
 }
 
 impl SuiteReportBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> SuiteReport {
         SuiteReport {
             report: self.report,
@@ -5848,7 +5848,7 @@ pub struct SuiteSummaryBuilder {
 }
 
 impl SuiteSummaryBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> SuiteSummary {
         SuiteSummary {
             summary: self.summary,
@@ -6062,7 +6062,7 @@ pub struct TextExpectationBuilder {
 }
 
 impl TextExpectationBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> TextExpectation {
         TextExpectation {
             check: self.check,
@@ -6428,7 +6428,7 @@ pub struct ToolExecutionEndBuilder {
 }
 
 impl ToolExecutionEndBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> ToolExecutionEnd {
         ToolExecutionEnd {
             tool_call_id: self.tool_call_id,
@@ -6497,7 +6497,7 @@ pub struct ToolExecutionUpdateBuilder {
 }
 
 impl ToolExecutionUpdateBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> ToolExecutionUpdate {
         ToolExecutionUpdate {
             tool_call_id: self.tool_call_id,
@@ -6689,7 +6689,7 @@ pub struct ToolResultHookBuilder {
 }
 
 impl ToolResultHookBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> ToolResultHook {
         ToolResultHook {
             tool_call_id: self.tool_call_id,
@@ -6743,7 +6743,7 @@ pub struct ToolResultMessageBuilder {
 }
 
 impl ToolResultMessageBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> ToolResultMessage {
         ToolResultMessage {
             tool_call_id: self.tool_call_id,
@@ -6970,7 +6970,7 @@ pub struct UsageBuilder {
 }
 
 impl UsageBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> Usage {
         Usage {
             input: self.input,

@@ -835,7 +835,7 @@ pub struct LoginProviderBuilder {
 }
 
 impl LoginProviderBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> LoginProvider {
         LoginProvider {
             id: self.id,
@@ -1056,7 +1056,7 @@ pub struct OmpAutoRetryStartBuilder {
 }
 
 impl OmpAutoRetryStartBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> OmpAutoRetryStart {
         OmpAutoRetryStart {
             attempt: self.attempt,
@@ -1139,7 +1139,7 @@ pub struct OmpSessionStateBuilder {
 }
 
 impl OmpSessionStateBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> OmpSessionState {
         OmpSessionState {
             model: crate::wire::Maybe::Absent,
@@ -1379,7 +1379,7 @@ pub struct RpcChunkBuilder {
 }
 
 impl RpcChunkBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> RpcChunk {
         RpcChunk {
             chunk_id: self.chunk_id,
@@ -1689,7 +1689,7 @@ pub struct SubagentLifecyclePayloadBuilder {
 }
 
 impl SubagentLifecyclePayloadBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> SubagentLifecyclePayload {
         SubagentLifecyclePayload {
             id: self.id,
@@ -1742,7 +1742,7 @@ pub struct SubagentMessagesBuilder {
 }
 
 impl SubagentMessagesBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> SubagentMessages {
         SubagentMessages {
             session_file: self.session_file,
@@ -1846,7 +1846,7 @@ pub struct SubagentProgressBuilder {
 }
 
 impl SubagentProgressBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> SubagentProgress {
         SubagentProgress {
             index: self.index,
@@ -1938,7 +1938,7 @@ pub struct SubagentReportBuilder {
 }
 
 impl SubagentReportBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> SubagentReport {
         SubagentReport {
             index: self.index,
@@ -2003,7 +2003,7 @@ pub struct SubagentSnapshotBuilder {
 }
 
 impl SubagentSnapshotBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> SubagentSnapshot {
         SubagentSnapshot {
             id: self.id,

@@ -82,7 +82,7 @@ pub struct AgentStateBuilder {
 }
 
 impl AgentStateBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> AgentState {
         AgentState {
             session_id: self.session_id,
@@ -265,7 +265,7 @@ pub struct DeviceCodeBuilder {
 }
 
 impl DeviceCodeBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> DeviceCode {
         DeviceCode {
             user_code: self.user_code,
@@ -368,7 +368,7 @@ impl Default for ModelsListParams {
 record! {
     /// The run was aborted; the agent is idle.
     pub struct OpalAgentAbort("type" = "agent_abort") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
     }
 }
@@ -395,7 +395,7 @@ impl Default for OpalAgentAbort {
 record! {
     /// The agent has completed its work and is idle.
     pub struct OpalAgentEnd("type" = "agent_end") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
         /// Tokens used in the session.
         optional usage: OpalUsage = "usage",
@@ -426,7 +426,7 @@ impl Default for OpalAgentEnd {
 record! {
     /// The agent crashed and restarted; its current run is lost.
     pub struct OpalAgentRecovered("type" = "agent_recovered") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
     }
 }
@@ -453,7 +453,7 @@ impl Default for OpalAgentRecovered {
 record! {
     /// The agent starts to work on a prompt.
     pub struct OpalAgentStart("type" = "agent_start") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
     }
 }
@@ -555,7 +555,7 @@ pub struct OpalAuthProviderBuilder {
 }
 
 impl OpalAuthProviderBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> OpalAuthProvider {
         OpalAuthProvider {
             id: self.id,
@@ -683,7 +683,7 @@ pub struct OpalConfirmBuilder {
 }
 
 impl OpalConfirmBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> OpalConfirm {
         OpalConfirm {
             session_id: self.session_id,
@@ -698,7 +698,7 @@ impl OpalConfirmBuilder {
 record! {
     /// The server found context files of the project.
     pub struct OpalContextDiscovered("type" = "context_discovered") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
         /// Paths of the files.
         required files: Vec<String> = "files",
@@ -884,7 +884,7 @@ impl OpalInput {
 record! {
     /// A queued prompt has entered the conversation.
     pub struct OpalMessageApplied("type" = "message_applied") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
         /// Text of the prompt.
         required text: String = "text",
@@ -905,7 +905,7 @@ impl OpalMessageApplied {
 record! {
     /// A piece of text.
     pub struct OpalMessageDelta("type" = "message_delta") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
         /// The new piece of text.
         required delta: String = "delta",
@@ -926,7 +926,7 @@ impl OpalMessageDelta {
 record! {
     /// The agent is busy and queued a prompt.
     pub struct OpalMessageQueued("type" = "message_queued") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
         /// Text of the queued prompt.
         required text: String = "text",
@@ -947,7 +947,7 @@ impl OpalMessageQueued {
 record! {
     /// The model starts a message.
     pub struct OpalMessageStart("type" = "message_start") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
     }
 }
@@ -1046,7 +1046,7 @@ pub struct OpalModelInfoBuilder {
 }
 
 impl OpalModelInfoBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> OpalModelInfo {
         OpalModelInfo {
             id: self.id,
@@ -1089,7 +1089,7 @@ impl Default for OpalModels {
 record! {
     /// The run failed; the agent is idle.
     pub struct OpalRunError("type" = "error") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
         /// Error message of the run.
         required reason: String = "reason",
@@ -1161,7 +1161,7 @@ impl Default for OpalSettings {
 record! {
     /// A skill was activated.
     pub struct OpalSkillLoaded("type" = "skill_loaded") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
         /// Name of the skill.
         required name: String = "name",
@@ -1199,7 +1199,7 @@ strings! {
 record! {
     /// A short description of the agent's current activity.
     pub struct OpalStatusUpdate("type" = "status_update") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
         /// Text of the description.
         required message: String = "message",
@@ -1220,7 +1220,7 @@ impl OpalStatusUpdate {
 record! {
     /// An event of a child agent.
     pub struct OpalSubAgentEvent("type" = "sub_agent_event") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
         /// Id of the tool call that started the child agent.
         required parent_call_id: String = "parent_call_id",
@@ -1234,7 +1234,7 @@ record! {
 /// Builds a [`OpalSubAgentEvent`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct OpalSubAgentEventBuilder {
-    /// The session that the event belongs to.
+    /// Id of the session of the event.
     pub session_id: String,
     /// Id of the tool call that started the child agent.
     pub parent_call_id: String,
@@ -1245,7 +1245,7 @@ pub struct OpalSubAgentEventBuilder {
 }
 
 impl OpalSubAgentEventBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> OpalSubAgentEvent {
         OpalSubAgentEvent {
             session_id: self.session_id,
@@ -1332,7 +1332,7 @@ impl Default for OpalTasks {
 record! {
     /// A piece of reasoning.
     pub struct OpalThinkingDelta("type" = "thinking_delta") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
         /// The new piece of reasoning.
         required delta: String = "delta",
@@ -1353,7 +1353,7 @@ impl OpalThinkingDelta {
 record! {
     /// The model starts to reason.
     pub struct OpalThinkingStart("type" = "thinking_start") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
     }
 }
@@ -1380,7 +1380,7 @@ impl Default for OpalThinkingStart {
 record! {
     /// A tool ends.
     pub struct OpalToolExecutionEnd("type" = "tool_execution_end") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
         /// Name of the tool.
         required tool: String = "tool",
@@ -1394,7 +1394,7 @@ record! {
 /// Builds a [`OpalToolExecutionEnd`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct OpalToolExecutionEndBuilder {
-    /// The session that the event belongs to.
+    /// Id of the session of the event.
     pub session_id: String,
     /// Name of the tool.
     pub tool: String,
@@ -1405,7 +1405,7 @@ pub struct OpalToolExecutionEndBuilder {
 }
 
 impl OpalToolExecutionEndBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> OpalToolExecutionEnd {
         OpalToolExecutionEnd {
             session_id: self.session_id,
@@ -1420,7 +1420,7 @@ impl OpalToolExecutionEndBuilder {
 record! {
     /// A tool starts to run.
     pub struct OpalToolExecutionStart("type" = "tool_execution_start") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
         /// Name of the tool.
         required tool: String = "tool",
@@ -1436,7 +1436,7 @@ record! {
 /// Builds a [`OpalToolExecutionStart`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct OpalToolExecutionStartBuilder {
-    /// The session that the event belongs to.
+    /// Id of the session of the event.
     pub session_id: String,
     /// Name of the tool.
     pub tool: String,
@@ -1447,7 +1447,7 @@ pub struct OpalToolExecutionStartBuilder {
 }
 
 impl OpalToolExecutionStartBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> OpalToolExecutionStart {
         OpalToolExecutionStart {
             session_id: self.session_id,
@@ -1545,7 +1545,7 @@ impl Default for OpalTools {
 record! {
     /// A message of the model is complete and another request follows, after its tool calls.
     pub struct OpalTurnEnd("type" = "turn_end") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
         /// Text of the complete message.
         required message: String = "message",
@@ -1566,7 +1566,7 @@ impl OpalTurnEnd {
 record! {
     /// An internal event of the server without a form of its own. Clients ignore it.
     pub struct OpalUnknown("type" = "unknown") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
         /// Text form of the event.
         required raw: String = "raw",
@@ -1616,7 +1616,7 @@ pub struct OpalUsageBuilder {
 }
 
 impl OpalUsageBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> OpalUsage {
         OpalUsage {
             prompt_tokens: self.prompt_tokens,
@@ -1645,7 +1645,7 @@ impl Default for OpalUsage {
 record! {
     /// Tokens used so far.
     pub struct OpalUsageUpdate("type" = "usage_update") {
-        /// The session that the event belongs to.
+        /// Id of the session of the event.
         required session_id: String = "session_id",
         /// Token counts of the session.
         required usage: OpalUsage = "usage",

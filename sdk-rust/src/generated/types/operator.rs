@@ -1622,7 +1622,7 @@ pub struct OperatorToolExecutionFailureBuilder {
 }
 
 impl OperatorToolExecutionFailureBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> OperatorToolExecutionFailure {
         OperatorToolExecutionFailure {
             tool_name: self.tool_name,
@@ -1735,7 +1735,7 @@ pub struct OperatorToolResultEventBuilder {
 }
 
 impl OperatorToolResultEventBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> OperatorToolResultEvent {
         OperatorToolResultEvent {
             tool_call_id: self.tool_call_id,

@@ -132,7 +132,7 @@ pub struct AutoRetryStartBuilder {
 }
 
 impl AutoRetryStartBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> AutoRetryStart {
         AutoRetryStart {
             attempt: self.attempt,
@@ -254,7 +254,7 @@ pub struct BranchSummaryEntryBuilder {
 }
 
 impl BranchSummaryEntryBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> BranchSummaryEntry {
         BranchSummaryEntry {
             id: self.id,
@@ -415,7 +415,7 @@ pub struct CompactionEntryBuilder {
 }
 
 impl CompactionEntryBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> CompactionEntry {
         CompactionEntry {
             id: self.id,
@@ -544,7 +544,7 @@ pub struct ContextEditEntryBuilder {
 }
 
 impl ContextEditEntryBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> ContextEditEntry {
         ContextEditEntry {
             id: self.id,
@@ -605,7 +605,7 @@ pub struct CustomEntryBuilder {
 }
 
 impl CustomEntryBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> CustomEntry {
         CustomEntry {
             id: self.id,
@@ -656,7 +656,7 @@ pub struct CustomMessageEntryBuilder {
 }
 
 impl CustomMessageEntryBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> CustomMessageEntry {
         CustomMessageEntry {
             id: self.id,
@@ -1068,7 +1068,7 @@ pub struct LabelEntryBuilder {
 }
 
 impl LabelEntryBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> LabelEntry {
         LabelEntry {
             id: self.id,
@@ -1133,7 +1133,7 @@ pub struct MessageEntryBuilder {
 }
 
 impl MessageEntryBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> MessageEntry {
         MessageEntry {
             id: self.id,
@@ -1204,7 +1204,7 @@ pub struct ModelChangeEntryBuilder {
 }
 
 impl ModelChangeEntryBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> ModelChangeEntry {
         ModelChangeEntry {
             id: self.id,
@@ -1513,7 +1513,7 @@ pub struct SessionStateBuilder {
 }
 
 impl SessionStateBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> SessionState {
         SessionState {
             model: crate::wire::Maybe::Absent,
@@ -1583,7 +1583,7 @@ pub struct SessionStatsBuilder {
 }
 
 impl SessionStatsBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> SessionStats {
         SessionStats {
             session_file: None,
@@ -1962,7 +1962,7 @@ pub struct SummarizationRetryScheduledBuilder {
 }
 
 impl SummarizationRetryScheduledBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> SummarizationRetryScheduled {
         SummarizationRetryScheduled {
             attempt: self.attempt,
@@ -2032,7 +2032,7 @@ pub struct ThinkingLevelChangeEntryBuilder {
 }
 
 impl ThinkingLevelChangeEntryBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> ThinkingLevelChangeEntry {
         ThinkingLevelChangeEntry {
             id: self.id,
@@ -2123,7 +2123,7 @@ pub struct TokenTotalsBuilder {
 }
 
 impl TokenTotalsBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> TokenTotals {
         TokenTotals {
             input: self.input,
@@ -2260,7 +2260,7 @@ pub struct UsageEntryBuilder {
 }
 
 impl UsageEntryBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> UsageEntry {
         UsageEntry {
             id: self.id,

@@ -110,7 +110,7 @@ pub struct BudgetSnapshotBuilder {
 }
 
 impl BudgetSnapshotBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> BudgetSnapshot {
         BudgetSnapshot {
             status: self.status,
@@ -277,7 +277,7 @@ pub struct SubagentVerificationCommandEndBuilder {
 }
 
 impl SubagentVerificationCommandEndBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> SubagentVerificationCommandEnd {
         SubagentVerificationCommandEnd {
             id: self.id,
@@ -433,7 +433,7 @@ pub struct VerificationAttemptResultBuilder {
 }
 
 impl VerificationAttemptResultBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> VerificationAttemptResult {
         VerificationAttemptResult {
             attempt: self.attempt,
@@ -483,7 +483,7 @@ pub struct VerificationCommandResultBuilder {
 }
 
 impl VerificationCommandResultBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> VerificationCommandResult {
         VerificationCommandResult {
             name: self.name,
@@ -543,7 +543,7 @@ pub struct VerificationResultBuilder {
 }
 
 impl VerificationResultBuilder {
-    /// Makes the value; set the optional members on the result.
+    /// Returns the value; set the optional members on the result.
     pub fn build(self) -> VerificationResult {
         VerificationResult {
             requested: self.requested,

@@ -1,4 +1,4 @@
-//! Acts that replace messages.
+//! Reducers that replace messages.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use super::super::panel::{PendingInputState, Session};
 use super::messages::{copy_result, sum, with_tool_state};
 use super::slots::{Slots, message_of};
 
-/// Returns the marks that identify a message: its id or its time, and its text.
+/// Returns the keys that identify a message: its id or its time, and its text.
 fn identity_keys(message: &Message) -> Vec<String> {
     let call = message.call_id.as_deref().unwrap_or_default();
     let command = message.command.as_deref().unwrap_or_default();
     let role = message.role;
-    let words = format!("{role:?} words {command} {call} {}", message.text());
+    let text_key = format!("{role:?} words {command} {call} {}", message.text());
     let place = message.id.clone().or_else(|| message.time.map(|time| time.to_string()));
     match place {
-        Some(place) => vec![format!("{role:?} {place} {call}"), words],
-        None => vec![words],
+        Some(place) => vec![format!("{role:?} {place} {call}"), text_key],
+        None => vec![text_key],
     }
 }
 
@@ -35,7 +35,7 @@ pub(in super::super) fn history(conversation: &mut Conversation, slots: &Slots) 
         }
     }
     let mut kept: HashSet<String> = HashSet::new();
-    let mut told = Vec::with_capacity(given.len());
+    let mut reported = Vec::with_capacity(given.len());
     let mut used = Usage::default();
     for mut message in given.iter().filter_map(message_of) {
         let same = identity_keys(&message).iter().find_map(|mark| {
@@ -47,20 +47,20 @@ pub(in super::super) fn history(conversation: &mut Conversation, slots: &Slots) 
         }
         let Some(old) = same else {
             message.key = conversation.next_key();
-            told.push(Arc::new(message));
+            reported.push(Arc::new(message));
             continue;
         };
         kept.insert(old.key.clone());
         message.key.clone_from(&old.key);
         message.blocks = tools(&old, message.blocks);
-        told.push(if *old == message { old } else { Arc::new(message) });
+        reported.push(if *old == message { old } else { Arc::new(message) });
     }
-    conversation.messages = merge_messages(&conversation.messages, &told);
+    conversation.messages = merge_messages(&conversation.messages, &reported);
     if conversation.usage.total.unwrap_or(0) <= used.total.unwrap_or(0) {
         conversation.usage = used;
     }
     conversation.complete = true;
-    for message in told {
+    for message in reported {
         if message.role == Role::Tool {
             copy_result(conversation, &message);
         }
@@ -75,32 +75,32 @@ fn tools(old: &Message, blocks: Vec<Block>) -> Vec<Block> {
             _ => None,
         })
     };
-    let told = |block| match block {
+    let with_state = |block| match block {
         Block::Tool(tool) => match known(&tool.call_id) {
             Some(known) => {
-                let mut told = with_tool_state(*tool, known);
-                told.state = known.state;
-                Block::Tool(Box::new(told))
+                let mut tool = with_tool_state(*tool, known);
+                tool.state = known.state;
+                Block::Tool(Box::new(tool))
             }
             None => Block::Tool(tool),
         },
         block => block,
     };
-    blocks.into_iter().map(told).collect()
+    blocks.into_iter().map(with_state).collect()
 }
 
 /// Returns all messages in the order of observation. Messages missing from the agent's list are marked as no
 /// longer in the model's context.
-fn merge_messages(old: &[Arc<Message>], told: &[Arc<Message>]) -> Vec<Arc<Message>> {
+fn merge_messages(old: &[Arc<Message>], reported: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let places: HashMap<&str, usize> =
-        told.iter().enumerate().map(|(place, message)| (message.key.as_str(), place)).collect();
+        reported.iter().enumerate().map(|(place, message)| (message.key.as_str(), place)).collect();
     let known: HashSet<&str> = old.iter().map(|message| message.key.as_str()).collect();
-    let mut all: Vec<Arc<Message>> = Vec::with_capacity(old.len() + told.len());
+    let mut all: Vec<Arc<Message>> = Vec::with_capacity(old.len() + reported.len());
     let mut next = 0;
     let mut take_new = |until: usize, all: &mut Vec<Arc<Message>>| {
         while next < until {
-            if !known.contains(told[next].key.as_str()) {
-                all.push(Arc::clone(&told[next]));
+            if !known.contains(reported[next].key.as_str()) {
+                all.push(Arc::clone(&reported[next]));
             }
             next += 1;
         }
@@ -109,29 +109,29 @@ fn merge_messages(old: &[Arc<Message>], told: &[Arc<Message>]) -> Vec<Arc<Messag
         match places.get(message.key.as_str()) {
             Some(place) => {
                 take_new(*place, &mut all);
-                all.push(Arc::clone(&told[*place]));
+                all.push(Arc::clone(&reported[*place]));
             }
             None if message.is_growing() || message.is_gone() => all.push(Arc::clone(message)),
             None => all.push(Arc::new(Message { gone: Some(true), ..Message::clone(message) })),
         }
     }
-    take_new(told.len(), &mut all);
-    if is_ordered(&all, told) {
+    take_new(reported.len(), &mut all);
+    if is_ordered(&all, reported) {
         return all;
     }
     let gone = all.iter().filter(|message| message.is_gone());
     let growing = all.iter().filter(|message| message.is_growing());
-    gone.chain(told).chain(growing).cloned().collect()
+    gone.chain(reported).chain(growing).cloned().collect()
 }
 
 /// Returns `true` if the messages have the agent's order. The agent lists a summary first; here a summary keeps
 /// its place.
-fn is_ordered(all: &[Arc<Message>], told: &[Arc<Message>]) -> bool {
+fn is_ordered(all: &[Arc<Message>], reported: &[Arc<Message>]) -> bool {
     fn keys(list: &[Arc<Message>]) -> impl Iterator<Item = &str> {
         list.iter().filter(|message| message.role != Role::Summary).map(|message| message.key.as_str())
     }
-    let known: HashSet<&str> = keys(told).collect();
-    keys(all).filter(|key| known.contains(key)).eq(keys(told))
+    let known: HashSet<&str> = keys(reported).collect();
+    keys(all).filter(|key| known.contains(key)).eq(keys(reported))
 }
 
 /// Applies the agent's number of messages. If the number of observed messages differs, some were not

@@ -1,4 +1,4 @@
-//! Acts on messages and their blocks.
+//! Reducers of messages and their blocks.
 
 use std::sync::Arc;
 
@@ -36,8 +36,8 @@ pub(in super::super) fn arrive(conversation: &mut Conversation, about: &ReducerC
         item.mode == Delivery::Prompt
             && about.id.is_none_or(|id| id_text(item.id.as_ref()) == id_text(Some(id)))
     });
-    let words: Vec<String> = meant.map(|item| item.text.clone()).collect();
-    for text in words {
+    let texts: Vec<String> = meant.map(|item| item.text.clone()).collect();
+    for text in texts {
         let blocks = if text.is_empty() { Vec::new() } else { vec![Block::Text { text }] };
         add(conversation, Message { role: Role::User, blocks, ..Message::default() });
     }
@@ -59,37 +59,37 @@ fn carry_tool_state(old: &[Block], blocks: Vec<Block>) -> Vec<Block> {
         let is_call = |block: &&Block| matches!(block, Block::Tool(tool) if tool.call_id == call);
         old.get(place).filter(is_call).or_else(|| old.iter().find(is_call))
     };
-    let told = |(place, block): (usize, Block)| match block {
+    let with_state = |(place, block): (usize, Block)| match block {
         Block::Tool(tool) => match known(place, &tool.call_id) {
             Some(Block::Tool(known)) => Block::Tool(Box::new(with_tool_state(*tool, known))),
             _ => Block::Tool(tool),
         },
         block => block,
     };
-    blocks.into_iter().enumerate().map(told).collect()
+    blocks.into_iter().enumerate().map(with_state).collect()
 }
 
 /// Merges a repeated call with the known state of its tool.
-pub(super) fn with_tool_state(told: ToolBlock, known: &ToolBlock) -> ToolBlock {
-    let state = if known.state == ToolState::Coming { told.state } else { known.state };
+pub(super) fn with_tool_state(reported: ToolBlock, known: &ToolBlock) -> ToolBlock {
+    let state = if known.state == ToolState::Coming { reported.state } else { known.state };
     ToolBlock {
         state,
-        output: told.output.or_else(|| known.output.clone()),
-        result: told.result.or_else(|| known.result.clone()),
-        details: told.details.or_else(|| known.details.clone()),
-        duration_ms: told.duration_ms.or(known.duration_ms),
-        label: told.label.or_else(|| known.label.clone()),
-        child: told.child.or_else(|| known.child.clone()),
-        ..told
+        output: reported.output.or_else(|| known.output.clone()),
+        result: reported.result.or_else(|| known.result.clone()),
+        details: reported.details.or_else(|| known.details.clone()),
+        duration_ms: reported.duration_ms.or(known.duration_ms),
+        label: reported.label.or_else(|| known.label.clone()),
+        child: reported.child.or_else(|| known.child.clone()),
+        ..reported
     }
 }
 
 /// Replaces a message by a newer version.
-fn update_message(conversation: &mut Conversation, place: usize, told: Message, state: MessageState) {
+fn update_message(conversation: &mut Conversation, place: usize, reported: Message, state: MessageState) {
     let old = &conversation.messages[place];
-    let blocks = carry_tool_state(&old.blocks, told.blocks);
-    let gone = if old.is_gone() { Some(true) } else { told.gone };
-    let message = Message { key: old.key.clone(), state, blocks, gone, ..told };
+    let blocks = carry_tool_state(&old.blocks, reported.blocks);
+    let gone = if old.is_gone() { Some(true) } else { reported.gone };
+    let message = Message { key: old.key.clone(), state, blocks, gone, ..reported };
     if **old != message {
         conversation.messages[place] = Arc::new(message);
     }
@@ -226,9 +226,9 @@ pub(in super::super) fn change_message(conversation: &mut Conversation, mut slot
 }
 
 pub(in super::super) fn end(conversation: &mut Conversation, mut slots: Slots) {
-    let told = message(&mut slots);
-    let role = told.as_ref().map_or(Role::Assistant, |message| message.role);
-    let place = match (growing(conversation, role), told) {
+    let reported = message(&mut slots);
+    let role = reported.as_ref().map_or(Role::Assistant, |message| message.role);
+    let place = match (growing(conversation, role), reported) {
         (None, None) => return,
         (None, Some(message)) => add(conversation, message),
         (Some(place), None) => {

@@ -1,4 +1,4 @@
-//! Acts on everything beside the messages: queue, dialogs, notices, status, settings, tasks.
+//! Reducers of everything beside the messages: queue, dialogs, notices, status, settings, tasks.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -154,9 +154,9 @@ pub(in super::super) fn notify(
 }
 
 pub(in super::super) fn notice(conversation: &mut Conversation, slots: &Slots, about: &ReducerContext<'_>) {
-    let Some(words) = text(slots, "text") else { return };
+    let Some(message) = text(slots, "text") else { return };
     let level = text(slots, "level").filter(|level| ["warning", "error"].contains(level)).unwrap_or("info");
-    notify(conversation, level, words, text(slots, "source"), about.at);
+    notify(conversation, level, message, text(slots, "source"), about.at);
 }
 
 pub(in super::super) fn entry(conversation: &mut Conversation, mut slots: Slots) {

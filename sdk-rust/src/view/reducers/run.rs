@@ -1,4 +1,4 @@
-//! Acts on the activity of the agent.
+//! Reducers of the activity of the agent.
 
 use std::sync::Arc;
 
@@ -38,9 +38,9 @@ pub(in super::super) fn work(conversation: &mut Conversation, slots: &Slots) {
         }
         return;
     }
-    let told = conversation.internal.failure.take().filter(|_| !conversation.run.aborting);
-    let refusal = text(slots, "refusal").filter(|_| conversation.run.working && !conversation.run.aborting);
-    let error = text(slots, "error").map(str::to_owned).or(told).or_else(|| refusal.map(str::to_owned));
+    let failure = conversation.internal.failure.take().filter(|_| !conversation.run.aborting);
+    let rejection = text(slots, "refusal").filter(|_| conversation.run.working && !conversation.run.aborting);
+    let error = text(slots, "error").map(str::to_owned).or(failure).or_else(|| rejection.map(str::to_owned));
     end_run(conversation, error, flag(slots, "dropped") == Some(true));
 }
 
@@ -65,7 +65,7 @@ pub(in super::super) fn outcome(conversation: &mut Conversation, slots: &Slots) 
         Some("retried") => {}
         Some("failed") => {
             let message = text(slots, "message").map(str::to_owned).or_else(|| failure.take());
-            *failure = Some(message.unwrap_or_else(|| "the agent does not say why".to_owned()));
+            *failure = Some(message.unwrap_or_else(|| "the agent gave no reason".to_owned()));
         }
         _ => *failure = None,
     }

@@ -1,4 +1,4 @@
-//! Slots of an act, its context, and conversions of their values.
+//! Slots of a reducer, its context, and conversions of their values.
 
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use super::super::conversation::Message;
 use super::super::meaning::Meaning;
 
-/// The values of an act.
+/// The values of a reducer's slots.
 pub(in super::super) type Slots = Map<String, Value>;
 
-/// Context of an act besides its slots.
+/// Context of a reducer besides its slots.
 pub(in super::super) struct ReducerContext<'a> {
     /// The dialect's table.
     pub meaning: &'static Meaning,

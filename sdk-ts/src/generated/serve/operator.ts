@@ -6,7 +6,7 @@ import type { ServeSpec } from "../../serve/spec.js";
 import { type Types, spec } from "../operator.js";
 export type * from "../operator.js";
 
-/** A command that is being carried out, with what sends its events, its questions and its answer. */
+/** A command in progress, with the methods that send its events, its questions and its answer. */
 export type Call<K extends keyof Types["commands"] = keyof Types["commands"]> = AnyCall<Types, K>;
 
 import type {

@@ -46,7 +46,7 @@ function withFailure(conversation: Conversation, failure: string | undefined): C
 export const outcome: Reducer = (conversation, { told, message }) => {
   if (told === "retried") return conversation;
   if (told !== "failed") return withFailure(conversation, undefined);
-  const before = conversation.internal.failure ?? "the agent does not say why";
+  const before = conversation.internal.failure ?? "the agent gave no reason";
   return withFailure(conversation, typeof message === "string" ? message : before);
 };
 

@@ -17,7 +17,7 @@ pub enum WriteError {
     },
     /// The caller has withdrawn the change.
     Unwanted(String),
-    /// Writing the target failed, and so did restoring the old content, which is in `kept`.
+    /// Writing the target failed, and so did restoring the old content, which is in `backup`.
     Torn {
         /// The file with the old content.
         backup: PathBuf,

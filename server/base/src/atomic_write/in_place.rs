@@ -38,11 +38,11 @@ fn backup_prefix(target: &Path) -> Vec<u8> {
 
 /// Returns the abandoned copies in a directory: those of one file, or all.
 pub(super) fn abandoned_backups(directory: &Path, of: Option<&Path>) -> Vec<PathBuf> {
-    let beginning = of.map(backup_prefix).unwrap_or_default();
+    let prefix = of.map(backup_prefix).unwrap_or_default();
     let is_copy = |name: &[u8]| {
         let Some(stem) = name.strip_suffix(SUFFIX.as_bytes()) else { return false };
         let Some((rest, digits)) = stem.split_last_chunk::<16>() else { return false };
-        name.starts_with(&beginning)
+        name.starts_with(&prefix)
             && name.starts_with(b".")
             && rest.ends_with(MARK.as_bytes())
             && digits.iter().all(u8::is_ascii_hexdigit)
@@ -60,7 +60,7 @@ pub(super) fn abandoned_backups(directory: &Path, of: Option<&Path>) -> Vec<Path
 pub fn log_abandoned_backups(directory: &Path, of: Option<&Path>) {
     for path in abandoned_backups(directory, of) {
         tracing::warn!(
-            "a file was being written when its writer was stopped; what was in it before is in {}",
+            "a program was stopped while it wrote a file; the previous content is in {}",
             path.display()
         );
     }

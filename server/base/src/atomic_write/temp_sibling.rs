@@ -32,16 +32,16 @@ impl TempSibling {
     /// Creates an empty file. Fails with the error of the system.
     pub fn create(directory: &Path, mode: u32) -> io::Result<Self> {
         sweep_once(directory);
-        let beside = |path, file| Self { directory: directory.to_owned(), path, file };
+        let sibling = |path, file| Self { directory: directory.to_owned(), path, file };
         if let Some(file) = unnamed(directory, mode)? {
-            return Ok(beside(None, file));
+            return Ok(sibling(None, file));
         }
         let path = temp_path(directory)?;
         let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path)?;
-        let beside = beside(Some(path), file);
+        let sibling = sibling(Some(path), file);
         // Some file systems have no locks; for them the age alone decides.
-        let _ = flock(&beside.file, FlockOperation::NonBlockingLockExclusive);
-        Ok(beside)
+        let _ = flock(&sibling.file, FlockOperation::NonBlockingLockExclusive);
+        Ok(sibling)
     }
 
     pub fn file(&mut self) -> &mut File {

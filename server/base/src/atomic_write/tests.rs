@@ -110,7 +110,7 @@ fn an_access_list_stays_and_that_of_the_directory_is_not_taken() {
     rustix::fs::removexattr(&file, LIST).unwrap();
     rustix::fs::setxattr(directory.path(), "system.posix_acl_default", &list, XattrFlags::empty()).unwrap();
     put(&file, "newer").unwrap();
-    assert!(get().is_err(), "nobody has more rights than before");
+    assert!(get().is_err(), "no user has more rights than before");
 }
 
 fn fails_half_way(file: &mut dyn Write) -> io::Result<()> {

@@ -26,7 +26,7 @@ pub enum ConfigWarning {
         path: PathBuf,
     },
     /// The file is not JSON. It stays unchanged, so that its author can correct it.
-    #[error("{path}: it is not JSON: {reason}; the file is ignored", path = path.display())]
+    #[error("{path}: cannot be parsed: {reason}; the file is ignored", path = path.display())]
     NotJson {
         /// The file.
         path: PathBuf,
@@ -34,7 +34,7 @@ pub enum ConfigWarning {
         reason: String,
     },
     /// One value has the wrong type; the previous value applies.
-    #[error("{path}: {key} is to be {expected}, but is {found}; it is ignored", path = path.display())]
+    #[error("{path}: {key} must be {expected}, found {found}; it is ignored", path = path.display())]
     WrongType {
         /// The file.
         path: PathBuf,

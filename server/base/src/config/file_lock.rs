@@ -40,7 +40,7 @@ pub struct FileLock {
 
 impl FileLock {
     /// Locks a file in an existing directory; the file itself may not exist yet. Blocks for at most
-    /// `patience`, then fails.
+    /// `timeout`, then fails.
     pub fn acquire(file: &Path, timeout: Duration) -> Result<Self, LockError> {
         let end = Instant::now() + timeout;
         let mut name = file.as_os_str().to_owned();
@@ -96,7 +96,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
     if !is_stale(path) {
         return Ok(());
     }
-    tracing::warn!(path = %path.display(), "a lock that was left behind is taken over");
+    tracing::warn!(path = %path.display(), "removing a stale lock");
     match std::fs::remove_dir(path) {
         // Its holder was alive, or another program was faster.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

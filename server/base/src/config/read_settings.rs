@@ -28,7 +28,7 @@ pub struct LoadedSettings {
 }
 
 /// Reads the user's settings in the agent directory, and then those of a trusted working directory, from the files that
-/// `of` names. `trust` is an earlier decision about the working directory, if any. Never fails: an unreadable part
+/// `paths` names. `trust` is an earlier decision about the working directory, if any. Never fails: an unreadable part
 /// becomes a warning, and its default applies.
 ///
 /// The user's own file can also grant trust, see [`Trust::of`]; the working directory's file cannot.
@@ -41,19 +41,18 @@ pub fn load_settings(
 ) -> LoadedSettings {
     let mut loaded =
         LoadedSettings { trust: trust.map_or(Trust::Undecided, Trust::from), ..LoadedSettings::default() };
-    let LoadedSettings { settings, warnings: complaints, trust: decided, ignored_project_file: left_out } =
-        &mut loaded;
+    let LoadedSettings { settings, warnings, trust: decision, ignored_project_file } = &mut loaded;
     if let Some(path) = agent_dir.map(|directory| directory.join(paths.settings))
-        && let Some(object) = read_object(&path, paths.comments, complaints, settings)
+        && let Some(object) = read_object(&path, paths.comments, warnings, settings)
     {
         if trust.is_none() {
-            *decided = Trust::of(&object, cwd, home);
+            *decision = Trust::of(&object, cwd, home);
         }
-        apply_file(settings, complaints, &path, object, home, paths.reports_unknown);
+        apply_file(settings, warnings, &path, object, home, paths.reports_unknown);
     }
     let path = cwd.join(paths.project);
-    if *decided == Trust::Granted {
-        if let Some(mut object) = read_object(&path, paths.comments, complaints, settings) {
+    if *decision == Trust::Granted {
+        if let Some(mut object) = read_object(&path, paths.comments, warnings, settings) {
             // Only the user may remove this protection.
             if let Some(Value::Object(host)) = object.get_mut("extensionHost") {
                 host.remove("unguarded");
@@ -63,12 +62,12 @@ pub fn load_settings(
                 object.shift_remove(key);
             }
             let own = settings.limits;
-            apply_file(settings, complaints, &path, object, home, paths.reports_unknown);
+            apply_file(settings, warnings, &path, object, home, paths.reports_unknown);
             // A project makes limits stricter, never looser.
             settings.limits = settings.limits.within(own);
         }
     } else if would_change_settings(settings, paths, &path, home) {
-        *left_out = Some(path);
+        *ignored_project_file = Some(path);
     }
     loaded
 }
@@ -94,7 +93,7 @@ fn read_object(
 ) -> Option<Map<String, Value>> {
     let path = path.to_owned();
     let mut may_protect = true;
-    let complaint = match read_text(&path, LIMIT) {
+    let warning = match read_text(&path, LIMIT) {
         Err(error) if error.is_not_found() => return None,
         Err(source) => ConfigWarning::Unreadable { path, source },
         Ok(file) if file.truncated => ConfigWarning::TooLong { path },
@@ -103,7 +102,7 @@ fn read_object(
         Ok(file) => {
             let reason = match parse(&path, &file.text, comments) {
                 Ok(Value::Object(object)) => return Some(object),
-                Ok(other) => format!("an object was expected, not {}", kind(&other)),
+                Ok(other) => format!("expected an object, found {}", kind(&other)),
                 Err(reason) => reason,
             };
             may_protect = file.text.contains("approval");
@@ -113,7 +112,7 @@ fn read_object(
     if may_protect {
         settings.approval.tools.push(ApprovalSettings::ALL_TOOLS.to_owned());
     }
-    warnings.push(complaint);
+    warnings.push(warning);
     None
 }
 
@@ -129,7 +128,7 @@ fn parse(path: &Path, text: &str, comments: bool) -> Result<Value, String> {
     }
 }
 
-/// Applies a file to the settings; `tells` enables a warning about unknown keys.
+/// Applies a file to the settings; `reports_unknown` enables a warning about unknown keys.
 fn apply_file(
     settings: &mut Settings,
     warnings: &mut Vec<ConfigWarning>,

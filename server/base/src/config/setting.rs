@@ -97,7 +97,7 @@ impl Setting for ProxyUrl {
 }
 
 impl Setting for String {
-    const EXPECTED: &'static str = "a text";
+    const EXPECTED: &'static str = "a string";
     fn read(value: &Value) -> Option<Self> {
         value.as_str().map(str::to_owned)
     }
@@ -111,7 +111,7 @@ impl Setting for PathBuf {
 }
 
 impl Setting for Vec<String> {
-    const EXPECTED: &'static str = "a list of texts";
+    const EXPECTED: &'static str = "a list of strings";
     fn read(value: &Value) -> Option<Self> {
         value.as_array()?.iter().map(String::read).collect()
     }
@@ -183,8 +183,8 @@ pub(super) fn kind(value: &Value) -> &'static str {
         Value::Bool(true) => "true",
         Value::Bool(false) => "false",
         Value::Number(_) => "a number",
-        Value::String(text) if text.is_empty() => "an empty text",
-        Value::String(_) => "a text",
+        Value::String(text) if text.is_empty() => "an empty string",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }

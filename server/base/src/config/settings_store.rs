@@ -99,7 +99,7 @@ pub enum SettingsFileError {
     #[error(transparent)]
     Lock(#[from] LockError),
     /// The file is not a JSON object. It stays unchanged, so that its author can correct it.
-    #[error("the file is not a JSON object, it is left as it is: {0}")]
+    #[error("the file is not a JSON object and was not changed: {0}")]
     Corrupt(String),
     /// The system reported an error.
     #[error(transparent)]
@@ -135,7 +135,7 @@ impl SettingsStore for SettingsFile {
     fn save(&self, change: SettingsChange) {
         let sent = self.writer().as_ref().is_some_and(|writer| writer.sender.send(change).is_ok());
         if !sent {
-            tracing::error!("nothing writes the settings any more");
+            tracing::error!("settings are not saved: the writer thread has ended");
         }
     }
 
@@ -143,7 +143,7 @@ impl SettingsStore for SettingsFile {
         let Some(WriterThread { sender, thread }) = self.writer().take() else { return };
         drop(sender);
         // At most the current write and one more precede the end, and each waits for the lock no longer than
-        // PATIENCE.
+        // `LOCK_TIMEOUT`.
         let _ = thread.join();
     }
 }

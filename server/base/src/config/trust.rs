@@ -57,10 +57,10 @@ mod tests {
 
     #[test]
     fn a_users_own_file_may_trust() {
-        let place = tempfile::tempdir().unwrap();
-        let work = place.path().join("work");
+        let directory = tempfile::tempdir().unwrap();
+        let work = directory.path().join("work");
         std::fs::create_dir(&work).unwrap();
-        let root = place.path().to_str().unwrap();
+        let root = directory.path().to_str().unwrap();
         let cases = [
             (json!({"defaultProjectTrust": "always"}), Trust::Granted),
             (json!({"defaultProjectTrust": "never"}), Trust::Refused),
@@ -74,7 +74,7 @@ mod tests {
             (json!({"trustedDirectories": root}), Trust::Undecided),
         ];
         for (user, trust) in cases {
-            assert_eq!(Trust::of(user.as_object().unwrap(), &work, Some(place.path())), trust, "{user}");
+            assert_eq!(Trust::of(user.as_object().unwrap(), &work, Some(directory.path())), trust, "{user}");
         }
     }
 }

@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn members_are_merged_and_null_is_kept() {
-        let place = tempfile::tempdir().unwrap();
-        let file = UserFile::at(place.path().join("agent/settings.json"));
+        let directory = tempfile::tempdir().unwrap();
+        let file = UserFile::at(directory.path().join("agent/settings.json"));
         assert_eq!(file.read().unwrap(), Map::new());
         let object = |value: Value| value.as_object().unwrap().clone();
         file.merge(object(json!({"a": {"b": 1}, "c": "d"}))).unwrap();
@@ -62,8 +62,8 @@ mod tests {
 
     #[test]
     fn a_file_that_is_not_an_object_stays_unchanged() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("settings.json");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("settings.json");
         std::fs::write(&path, "[1]").unwrap();
         let file = UserFile::at(&path);
         assert!(file.read().is_err() && file.merge(Map::new()).is_err());

@@ -1,7 +1,7 @@
 //! The guard: a small process between the server and a command, which outlives the server just long enough.
 //!
-//! The server runs its own binary as `agentese __guard -- PROGRAM ARGUMENT…`. The guard's standard input is one end of
-//! a socket pair. On it the guard reports, a line each:
+//! The server runs its own binary as `agentese __guard -- PROGRAM ARGUMENT…`. The guard's standard input is one end
+//! of a socket pair. On it the guard reports, a line each:
 //!
 //! | line | meaning |
 //! |---|---|
@@ -94,8 +94,8 @@ fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static s
         true => io::stdout().as_fd().try_clone_to_owned().map(Stdio::from),
         false => Ok(Stdio::null()),
     };
-    let input = input.map_err(|_| "there is no standard output")?;
-    let server = io::stdin().as_fd().try_clone_to_owned().map_err(|_| "there is no standard input")?;
+    let input = input.map_err(|_| "standard output is closed")?;
+    let server = io::stdin().as_fd().try_clone_to_owned().map_err(|_| "standard input is closed")?;
     let mut server = UnixStream::from(server);
     server
         .local_addr()
@@ -118,7 +118,7 @@ fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static s
         watcher.and_then(|_| Command::new(program).args(arguments).stdin(input).process_group(0).spawn());
     let leader = match spawned.as_ref().map(|child| Pid::from_raw(child.id() as i32)) {
         Ok(Some(leader)) => leader,
-        Ok(None) => return Err("the program has no process number"),
+        Ok(None) => return Err("the program has no process id"),
         Err(error) => {
             let _ = writeln!(server, "failed {}", error.raw_os_error().unwrap_or_default());
             return Ok(());
@@ -170,8 +170,8 @@ fn wait_for_group(server: &mut UnixStream, leader: Pid) {
     }
 }
 
-/// Ends the group after the server's end was closed. The process ends when [`stay`] detects the end of the
-/// group.
+/// Ends the group after the server's end was closed. The process ends when [`wait_for_group`] detects the end
+/// of the group.
 fn kill_group_when_closed(mut server: UnixStream, group: &Mutex<Option<Pid>>) {
     let mut ignored = [0; 64];
     loop {
@@ -250,7 +250,7 @@ impl Report {
                 _ => None,
             }
         });
-        parsed.ok_or_else(|| io::Error::other(format!("unexpected report of a guard: {line}")))
+        parsed.ok_or_else(|| io::Error::other(format!("unexpected report of the guard process: {line}")))
     }
 }
 

@@ -63,7 +63,7 @@ impl LocalSpawner {
         command.args(&line.arguments).stdin(Stdio::null()).process_group(0);
         let (child, output) = start(command, line)?;
         let group = child.id().and_then(|id| Pid::from_raw(id as i32));
-        let group = group.ok_or_else(|| io::Error::other("the process has no number"))?;
+        let group = group.ok_or_else(|| io::Error::other("the process has no id"))?;
         Ok(Box::new(UnguardedProcess { child, group, exit: None, output: Some(output) }))
     }
 
@@ -89,7 +89,7 @@ impl LocalSpawner {
         command.args(&line.arguments).process_group(0);
         let (child, socket, errors) = start_piped(command, line, false)?;
         let group = child.id().and_then(|id| Pid::from_raw(id as i32));
-        let group = group.ok_or_else(|| io::Error::other("the process has no number"))?;
+        let group = group.ok_or_else(|| io::Error::other("the process has no id"))?;
         Ok(piped_process(
             socket,
             errors,
@@ -124,7 +124,7 @@ impl LocalSpawner {
             _ => {
                 // The program is not a guard, so it must not continue.
                 let _ = guarded.guard.as_mut().map(Child::start_kill);
-                Err(io::Error::other(format!("{} does not act as a guard", guard.display())))
+                Err(io::Error::other(format!("{} did not start as a guard process", guard.display())))
             }
         }
     }
@@ -248,7 +248,7 @@ impl ProcessHandle for UnguardedProcess {
 
     fn end(&mut self) -> BoxFuture<'_, ()> {
         async {
-            let asked = Instant::now();
+            let start = Instant::now();
             let mut killed = false;
             let _ = kill_process_group(self.group, Signal::TERM);
             loop {
@@ -260,11 +260,11 @@ impl ProcessHandle for UnguardedProcess {
                     }
                     sleep_until(Instant::now() + POLL_INTERVAL).await;
                 }
-                if !killed && asked.elapsed() >= GRACE {
+                if !killed && start.elapsed() >= GRACE {
                     let _ = kill_process_group(self.group, Signal::KILL);
                     killed = true;
                 }
-                if asked.elapsed() >= GRACE + KILL_TIMEOUT {
+                if start.elapsed() >= GRACE + KILL_TIMEOUT {
                     return;
                 }
             }
@@ -312,7 +312,7 @@ impl ProcessHandle for GuardedProcess {
                 _ => {
                     // The guard was killed, so this process has to end the group.
                     self.kill();
-                    Err(io::Error::other("the guard of the command was killed"))
+                    Err(io::Error::other("the guard process of the command was killed"))
                 }
             }
         }
@@ -322,14 +322,14 @@ impl ProcessHandle for GuardedProcess {
     fn end(&mut self) -> BoxFuture<'_, ()> {
         async {
             self.close();
-            let gone = async {
+            let ended = async {
                 while let Ok(Some(report)) = self.reports.next().await {
                     if let Report::Ended(exit) = report {
                         self.exit = Some(exit);
                     }
                 }
             };
-            if timeout(GRACE + KILL_TIMEOUT, gone).await.is_err() {
+            if timeout(GRACE + KILL_TIMEOUT, ended).await.is_err() {
                 self.kill();
                 // The time limit is over, and the guard has no group any more.
                 let _ = self.guard.as_mut().map(Child::start_kill);

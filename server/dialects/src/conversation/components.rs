@@ -1,4 +1,4 @@
-//! The parts of an agent, independent of its dialect.
+//! The components of an agent, independent of its dialect.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,14 +22,15 @@ pub enum UpdateContent {
     Delta,
 }
 
-/// Creates the parts of an agent in another directory, equal to the parts of an agent that is started there.
+/// Creates the components of an agent in another directory, equal to those of an agent that is started there.
 /// Fails with a sentence for the client.
 pub trait ComponentsFactory: Send + Sync {
-    /// Returns the parts. May block.
+    /// Returns the components. May block.
     fn components(&self, cwd: &Path) -> Result<AgentComponents, String>;
 }
 
-/// The parts of an agent. Cheap to clone except for the session, which is unique: see [`Parts::with`].
+/// The components of an agent. Cheap to clone except for the session, which is unique: see
+/// [`AgentComponents::for_session`].
 pub struct AgentComponents {
     /// The options of its engine. Hooks and commands of extensions are added to them.
     pub options: engine::Options,
@@ -46,7 +47,7 @@ pub struct AgentComponents {
     /// True if no tools were configured, so that a dialect may add its own.
     pub has_default_tools: bool,
     /// The factory for sessions in other directories, in protocols that have them. `None` if those sessions
-    /// use the same parts.
+    /// use the same components.
     pub components_factory: Option<Arc<dyn ComponentsFactory>>,
     /// The remote agents, one for each session, in protocols with several sessions. `None` if this agent
     /// carries out the sessions.
@@ -54,7 +55,7 @@ pub struct AgentComponents {
 }
 
 impl AgentComponents {
-    /// Returns the same parts for another session, or for a new one. The new parts count their usage
+    /// Returns the same components for another session, or for a new one. The new components count their usage
     /// separately and share the MCP servers.
     pub fn for_session(&self, session: Option<Session>) -> Self {
         let mut options = self.options.clone();

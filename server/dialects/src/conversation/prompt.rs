@@ -84,14 +84,14 @@ impl ConversationService {
         self.engine.check_budget()?;
         let delivery = request.delivery;
         match Box::pin(self.run_input_hooks(request, context)).await? {
-            HookedPrompt::Input(input, accepted) => {
-                let handed = self.engine.forward_prompt(&input, delivery).await?;
+            HookedPrompt::Input(input, on_accepted) => {
+                let delivery_guard = self.engine.forward_prompt(&input, delivery).await?;
                 Ok(start_run(
-                    self.engine.accept_prompt(input, delivery)?.with_delivery_guard(handed),
-                    accepted,
+                    self.engine.accept_prompt(input, delivery)?.with_delivery_guard(delivery_guard),
+                    on_accepted,
                 ))
             }
-            HookedPrompt::Done(taken) => Ok(taken),
+            HookedPrompt::Done(outcome) => Ok(outcome),
         }
     }
 
@@ -112,14 +112,17 @@ impl ConversationService {
         let hooked = tokio::select! {
             biased;
             () = aborted.cancelled() => Err(PromptRequestError::Cancelled),
-            left = self.run_input_hooks(request, context) => left,
+            result = self.run_input_hooks(request, context) => result,
         };
         match hooked? {
-            HookedPrompt::Input(input, accepted) => {
-                let handed = self.engine.forward_reserved_prompt(&input).await?;
-                Ok(start_run(reservation.accept_prompt(input)?.with_delivery_guard(handed), accepted))
+            HookedPrompt::Input(input, on_accepted) => {
+                let delivery_guard = self.engine.forward_reserved_prompt(&input).await?;
+                Ok(start_run(
+                    reservation.accept_prompt(input)?.with_delivery_guard(delivery_guard),
+                    on_accepted,
+                ))
             }
-            HookedPrompt::Done(taken) => Ok(taken),
+            HookedPrompt::Done(outcome) => Ok(outcome),
         }
     }
 
@@ -130,7 +133,7 @@ impl ConversationService {
         images: Option<Vec<ImageContent>>,
     ) -> Result<(), PromptRequestError> {
         let input = self.prepare_queued_input(text, images).await?;
-        let _handed = self.engine.forward_to_queue(&input, InputQueue::Steer).await?;
+        let _delivery_guard = self.engine.forward_to_queue(&input, InputQueue::Steer).await?;
         self.engine.steer(input)?;
         Ok(())
     }
@@ -143,7 +146,7 @@ impl ConversationService {
         images: Option<Vec<ImageContent>>,
     ) -> Result<(), PromptRequestError> {
         let input = self.prepare_queued_input(text, images).await?;
-        let _handed = self.engine.forward_to_queue(&input, InputQueue::FollowUp).await?;
+        let _delivery_guard = self.engine.forward_to_queue(&input, InputQueue::FollowUp).await?;
         self.engine.follow_up(input)?;
         Ok(())
     }
@@ -182,20 +185,20 @@ impl ConversationService {
         request: PromptRequest,
         context: RequestContext,
     ) -> Result<HookedPrompt, PromptRequestError> {
-        let RequestContext { on_accepted: accepted, replaced } = context;
-        if let Some(invoked) = self.host.find(&request.text) {
+        let RequestContext { on_accepted, replaced } = context;
+        if let Some(invocation) = self.host.find(&request.text) {
             let finished = CancellationToken::new();
             let outcome = PromptOutcome::Command(finished.clone());
-            let accepted = Box::new(move || accepted(&outcome));
-            self.host.invoke(invoked, finished.clone().drop_guard(), accepted).await;
+            let on_accepted = Box::new(move || on_accepted(&outcome));
+            self.host.invoke(invocation, finished.clone().drop_guard(), on_accepted).await;
             return Ok(HookedPrompt::Done(PromptOutcome::Command(finished)));
         }
         let empty = self.engine.check_input(&request.text, &request.images)?;
-        let asked = self.host.input(request.text, request.images, InputSource::Rpc);
-        match self.host.until_replaced(replaced, asked).await {
+        let input_hooks = self.host.input(request.text, request.images, InputSource::Rpc);
+        match self.host.until_replaced(replaced, input_hooks).await {
             InputHookResult::Input(text, images) => {
                 let input = self.prepare_input(text, images, empty).await?;
-                Ok(HookedPrompt::Input(self.engine.read_mentions(input).await, accepted))
+                Ok(HookedPrompt::Input(self.engine.read_mentions(input).await, on_accepted))
             }
             InputHookResult::Handled => Ok(HookedPrompt::Done(PromptOutcome::Handled)),
             InputHookResult::Rejected(reason) => Err(PromptRequestError::Extension(reason)),
@@ -210,8 +213,8 @@ impl ConversationService {
         images: Option<Vec<ImageContent>>,
     ) -> Result<UserInput, PromptRequestError> {
         self.host.ready().await;
-        if let Some(invoked) = self.host.find(&text) {
-            return Err(PromptRequestError::Command(invoked.name().to_owned()));
+        if let Some(invocation) = self.host.find(&text) {
+            return Err(PromptRequestError::Command(invocation.name().to_owned()));
         }
         let images = images.unwrap_or_default();
         let empty = self.engine.check_input(&text, &images)?;

@@ -7,8 +7,8 @@ use futures::future::join_all;
 
 use super::ConversationService;
 
-/// The desks of a process, by the ids of their sessions. Each desk has its own engine, extensions, command
-/// queue and storage. Models, settings and tools are shared, because their parts are.
+/// The conversations of a process, by the ids of their sessions. Each one has its own engine, extensions, command
+/// queue and storage. Models, settings and tools are shared, because their components are.
 #[derive(Debug, Default)]
 pub struct ConversationRegistry(Mutex<BTreeMap<String, Arc<ConversationService>>>);
 
@@ -17,34 +17,34 @@ impl ConversationRegistry {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a desk under the id of its session. Returns the previous desk with this id, unchanged.
+    /// Adds a conversation under the id of its session. Returns the previous one with this id, unchanged.
     pub fn add(&self, conversation: Arc<ConversationService>) -> Option<Arc<ConversationService>> {
         self.conversations().insert(conversation.engine().status().session_id, conversation)
     }
 
-    /// Returns the desk of a session.
+    /// Returns the conversation of a session.
     pub fn get(&self, id: &str) -> Option<Arc<ConversationService>> {
         self.conversations().get(id).cloned()
     }
 
-    /// Returns all desks, in the order of their ids.
+    /// Returns all conversations, in the order of their ids.
     pub fn all(&self) -> Vec<Arc<ConversationService>> {
         self.conversations().values().cloned().collect()
     }
 
-    /// Removes a desk and shuts it down. Returns false if no desk has this id.
+    /// Removes a conversation and shuts it down. Returns false if no conversation has this id.
     pub async fn close(&self, id: &str) -> bool {
         let Some(conversation) = self.conversations().remove(id) else { return false };
         conversation.shut_down().await;
         true
     }
 
-    /// Shuts down all desks concurrently.
+    /// Shuts down all conversations concurrently.
     pub async fn shut_down(&self) {
         join_all(self.all().iter().map(|conversation| conversation.shut_down())).await;
     }
 
-    /// Waits until all desks are idle, concurrently.
+    /// Waits until all conversations are idle, concurrently.
     pub async fn wait_until_idle(&self) {
         join_all(self.all().iter().map(|conversation| conversation.wait_until_idle())).await;
     }
@@ -83,8 +83,8 @@ mod tests {
         tokio::time::timeout(SOON, future).await.expect("it does not take that long")
     }
 
-    /// Returns parts with a model that answers `ok` to every prompt, but never answers `hang`.
-    fn parts(directory: &Path) -> AgentComponents {
+    /// Returns components with a model that answers `ok` to every prompt, but never answers `hang`.
+    fn components(directory: &Path) -> AgentComponents {
         let script = json!({"responses": [
             {"when": {"user": "hang"}, "keep": true, "hang_after": 0},
         ], "default": {"text": "ok"}});
@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    /// Adds another conversation with the same parts. Returns its id and its desk.
+    /// Adds another conversation with the same components. Returns its id and the conversation.
     fn add(
         registry: &ConversationRegistry,
         components: &AgentComponents,
@@ -125,14 +125,14 @@ mod tests {
 
     #[tokio::test]
     async fn sessions_have_separate_conversations_and_run_concurrently() {
-        let place = tempfile::tempdir().unwrap();
-        let (registry, parts) = (ConversationRegistry::default(), parts(place.path()));
-        let (first, busy) = add(&registry, &parts);
-        let (second, other) = add(&registry, &parts);
+        let directory = tempfile::tempdir().unwrap();
+        let (registry, components) = (ConversationRegistry::default(), components(directory.path()));
+        let (first, busy) = add(&registry, &components);
+        let (second, other) = add(&registry, &components);
         assert_ne!(first, second);
         assert!(Arc::ptr_eq(&registry.get(&first).unwrap(), &busy));
         assert!(Arc::ptr_eq(&registry.get(&second).unwrap(), &other));
-        assert!(registry.get("nobody").is_none() && registry.get(&first[..8]).is_none());
+        assert!(registry.get("unknown").is_none() && registry.get(&first[..8]).is_none());
         start_prompt(&busy, "hang");
         for number in 1..4 {
             start_prompt(&other, "go");
@@ -140,7 +140,7 @@ mod tests {
             assert_eq!(other.engine().status().messages, 2 * number);
         }
         assert!(busy.engine().status().streaming && !other.engine().status().streaming);
-        // Each desk counts only its own usage.
+        // Each conversation counts only its own usage.
         assert_eq!(
             (busy.engine().stats().2.assistant_messages, other.engine().stats().2.assistant_messages),
             (0, 3)
@@ -150,21 +150,25 @@ mod tests {
 
     #[tokio::test]
     async fn idle_session_keeps_only_message_texts() {
-        let place = tempfile::tempdir().unwrap();
-        let (registry, parts) = (ConversationRegistry::default(), parts(place.path()));
-        let (_, desk) = add(&registry, &parts);
+        let directory = tempfile::tempdir().unwrap();
+        let (registry, components) = (ConversationRegistry::default(), components(directory.path()));
+        let (_, conversation) = add(&registry, &components);
         for number in 1..4 {
-            start_prompt(&desk, "go");
-            soon(desk.engine().wait_until_idle()).await;
-            assert_eq!(desk.engine().decoded(), 0);
-            let messages = desk.engine().messages();
+            start_prompt(&conversation, "go");
+            soon(conversation.engine().wait_until_idle()).await;
+            assert_eq!(conversation.engine().decoded(), 0);
+            let messages = conversation.engine().messages();
             assert_eq!(messages.len(), 2 * number);
             // These queries keep no decoded messages.
-            let _ = (desk.engine().conversation(), desk.engine().stats(), desk.engine().context_tokens());
-            assert_eq!(desk.engine().last_assistant_text().as_deref(), Some("ok"));
-            assert_eq!(desk.engine().fork_messages().len(), number);
-            let texts: Vec<_> = desk.engine().message_texts();
-            assert_eq!(desk.engine().decoded(), 0);
+            let _ = (
+                conversation.engine().conversation(),
+                conversation.engine().stats(),
+                conversation.engine().context_tokens(),
+            );
+            assert_eq!(conversation.engine().last_assistant_text().as_deref(), Some("ok"));
+            assert_eq!(conversation.engine().fork_messages().len(), number);
+            let texts: Vec<_> = conversation.engine().message_texts();
+            assert_eq!(conversation.engine().decoded(), 0);
             for (text, message) in texts.iter().zip(&messages) {
                 assert_eq!(text.as_str(), serde_json::to_string(&**message).unwrap());
             }
@@ -174,21 +178,21 @@ mod tests {
 
     #[tokio::test]
     async fn closing_a_busy_session_ends_it_and_permits_deletion() {
-        let place = tempfile::tempdir().unwrap();
-        let (registry, parts) = (ConversationRegistry::default(), parts(place.path()));
-        let store = parts.options.store.clone().unwrap();
-        let (id, desk) = add(&registry, &parts);
-        let (other, _) = add(&registry, &parts);
-        start_prompt(&desk, "go");
-        soon(desk.engine().wait_until_idle()).await;
-        start_prompt(&desk, "hang");
+        let directory = tempfile::tempdir().unwrap();
+        let (registry, components) = (ConversationRegistry::default(), components(directory.path()));
+        let store = components.options.store.clone().unwrap();
+        let (id, conversation) = add(&registry, &components);
+        let (other, _) = add(&registry, &components);
+        start_prompt(&conversation, "go");
+        soon(conversation.engine().wait_until_idle()).await;
+        start_prompt(&conversation, "hang");
         assert!(matches!(store.delete(&id), Err(DeleteError::Locked { .. })));
-        let file = desk.engine().status().session_file.unwrap();
+        let file = conversation.engine().status().session_file.unwrap();
         assert!(soon(registry.close(&id)).await);
-        assert!(registry.get(&id).is_none() && !desk.engine().status().streaming);
-        assert!(!registry.close(&id).now_or_never().unwrap(), "it is gone already");
-        assert!(desk.engine().accept_prompt(UserInput::text("late"), None).is_err());
-        drop(desk);
+        assert!(registry.get(&id).is_none() && !conversation.engine().status().streaming);
+        assert!(!registry.close(&id).now_or_never().unwrap(), "it is closed already");
+        assert!(conversation.engine().accept_prompt(UserInput::text("late"), None).is_err());
+        drop(conversation);
         store.delete(&id).unwrap();
         assert!(!file.exists());
         assert_eq!(registry.all().len(), 1);
@@ -198,32 +202,37 @@ mod tests {
 
     #[tokio::test]
     async fn shut_down_ends_every_session_and_idle_wait_covers_every_session() {
-        let place = tempfile::tempdir().unwrap();
-        let (registry, parts) = (ConversationRegistry::default(), parts(place.path()));
-        let desks: Vec<_> = (0..3).map(|_| add(&registry, &parts).1).collect();
-        desks.iter().for_each(|desk| start_prompt(desk, "go"));
+        let directory = tempfile::tempdir().unwrap();
+        let (registry, components) = (ConversationRegistry::default(), components(directory.path()));
+        let conversations: Vec<_> = (0..3).map(|_| add(&registry, &components).1).collect();
+        conversations.iter().for_each(|conversation| start_prompt(conversation, "go"));
         soon(registry.wait_until_idle()).await;
-        assert!(desks.iter().all(|desk| desk.engine().status().messages == 2));
-        desks.iter().for_each(|desk| start_prompt(desk, "hang"));
+        assert!(conversations.iter().all(|conversation| conversation.engine().status().messages == 2));
+        conversations.iter().for_each(|conversation| start_prompt(conversation, "hang"));
         soon(registry.shut_down()).await;
-        assert!(desks.iter().all(|desk| !desk.engine().status().streaming));
-        assert!(desks.iter().all(|desk| desk.engine().accept_prompt(UserInput::text("late"), None).is_err()));
+        assert!(conversations.iter().all(|conversation| !conversation.engine().status().streaming));
+        assert!(
+            conversations.iter().all(|conversation| conversation
+                .engine()
+                .accept_prompt(UserInput::text("late"), None)
+                .is_err())
+        );
     }
 
     #[tokio::test]
     async fn reopened_session_replaces_its_conversation() {
-        let place = tempfile::tempdir().unwrap();
-        let (registry, parts) = (ConversationRegistry::default(), parts(place.path()));
-        let (id, desk) = add(&registry, &parts);
-        start_prompt(&desk, "go");
-        soon(desk.engine().wait_until_idle()).await;
-        let file = desk.engine().status().session_file.unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let (registry, components) = (ConversationRegistry::default(), components(directory.path()));
+        let (id, conversation) = add(&registry, &components);
+        start_prompt(&conversation, "go");
+        soon(conversation.engine().wait_until_idle()).await;
+        let file = conversation.engine().status().session_file.unwrap();
         assert!(soon(registry.close(&id)).await);
-        drop(desk);
-        let start = SessionOptions::new(place.path(), Arc::new(SystemClock), Arc::new(RandomIds));
+        drop(conversation);
+        let start = SessionOptions::new(directory.path(), Arc::new(SystemClock), Arc::new(RandomIds));
         let session = Session::open(&file, start).unwrap();
         let again = ConversationService::new(
-            parts.for_session(Some(session)),
+            components.for_session(Some(session)),
             Arc::new(NullSink),
             CancellationToken::new(),
         );

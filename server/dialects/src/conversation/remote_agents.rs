@@ -1,6 +1,6 @@
 //! Remote agents that carry out and store sessions: one agent for each session.
 
-use crate::session::Record;
+use crate::session::SessionSummary;
 
 /// The maximum length of the title of a session without a name, in characters.
 const LONGEST_TITLE: usize = 80;
@@ -38,8 +38,8 @@ pub struct ListedSession {
     pub modified: Option<String>,
 }
 
-impl From<Record> for ListedSession {
-    fn from(record: Record) -> Self {
+impl From<SessionSummary> for ListedSession {
+    fn from(record: SessionSummary) -> Self {
         let first = record.first_message.map(|text| {
             let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
             line.chars().take(LONGEST_TITLE).collect()

@@ -1,4 +1,4 @@
-//! The sender of a command, as far as its execution depends on the sender.
+//! The context of a command: the callback at its acceptance, and the signal of its replacement.
 
 use agentese::serve::Call;
 use agentese::spec::Dialect;
@@ -21,7 +21,7 @@ pub enum PromptOutcome {
     Handled,
 }
 
-/// The sender of a command. It receives the acceptance, and signals that another command replaces this one.
+/// The context of a command. It receives the acceptance, and signals that another command replaces this one.
 pub struct RequestContext {
     pub(super) on_accepted: OnAccepted,
     pub(super) replaced: BoxFuture<'static, ()>,
@@ -30,17 +30,17 @@ pub struct RequestContext {
 pub(super) type OnAccepted = Box<dyn FnOnce(&PromptOutcome) + Send>;
 
 impl RequestContext {
-    /// Creates a sender. `accepted` runs after a prompt is accepted and before its first event. It does not
+    /// Creates a context. `on_accepted` runs after a prompt is accepted and before its first event. It does not
     /// run if the prompt fails or an extension handles it. `replaced` completes when another command ends
     /// this one and waits for its end.
     pub fn new(
-        accepted: impl FnOnce(&PromptOutcome) + Send + 'static,
+        on_accepted: impl FnOnce(&PromptOutcome) + Send + 'static,
         replaced: impl Future<Output = ()> + Send + 'static,
     ) -> Self {
-        Self { on_accepted: Box::new(accepted), replaced: replaced.boxed() }
+        Self { on_accepted: Box::new(on_accepted), replaced: replaced.boxed() }
     }
 
-    /// Creates the sender of a command without response data. The response is sent at the acceptance, if the
+    /// Creates the context of a command without response data. The response is sent at the acceptance, if the
     /// dialect responds then.
     pub fn for_call<D: Dialect, R: 'static>(call: &Call<D, R>) -> Self {
         let responder = call.clone();
@@ -50,6 +50,6 @@ impl RequestContext {
 
 impl std::fmt::Debug for RequestContext {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Caller").finish_non_exhaustive()
+        formatter.debug_struct("RequestContext").finish_non_exhaustive()
     }
 }

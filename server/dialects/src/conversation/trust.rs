@@ -90,32 +90,32 @@ type TrustedLoader = dyn Fn(bool) -> Result<TrustedComponents, String> + Send + 
 impl PendingTrust {
     /// Adds MCP servers that are independent of the answer.
     pub fn with_servers(self, more: Vec<ServerDefinition>) -> Self {
-        let Self { question, loader: grant } = self;
+        let Self { question, loader } = self;
         Self::new(question, move |always| {
-            let mut allowed = grant(always)?;
-            allowed.servers.retain(|server| more.iter().all(|given| given.name != server.name));
-            allowed.servers.splice(0..0, more.iter().cloned());
-            Ok(allowed)
+            let mut trusted = loader(always)?;
+            trusted.servers.retain(|server| more.iter().all(|given| given.name != server.name));
+            trusted.servers.splice(0..0, more.iter().cloned());
+            Ok(trusted)
         })
     }
 
-    /// Creates a pending decision. After a yes, `grant` returns the enabled configuration; its argument is
-    /// true if the answer should be stored. `grant` may block.
+    /// Creates a pending decision. After a yes, `loader` returns the enabled configuration; its argument is
+    /// true if the answer should be stored. `loader` may block.
     pub fn new(
         question: TrustQuestion,
-        grant: impl Fn(bool) -> Result<TrustedComponents, String> + Send + Sync + 'static,
+        loader: impl Fn(bool) -> Result<TrustedComponents, String> + Send + Sync + 'static,
     ) -> Self {
-        Self { question, loader: Arc::new(grant) }
+        Self { question, loader: Arc::new(loader) }
     }
 }
 
 impl fmt::Debug for PendingTrust {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Undecided").field("question", &self.question).finish_non_exhaustive()
+        formatter.debug_struct("PendingTrust").field("question", &self.question).finish_non_exhaustive()
     }
 }
 
-/// The parts of the agent that the answer affects.
+/// The components of the agent that the answer affects.
 #[derive(Clone, Copy)]
 pub(super) struct TrustTargets<'a> {
     pub engine: &'a Engine,
@@ -134,14 +134,14 @@ pub(super) enum TrustWaiter {
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 pub enum TrustError {
     /// The command was aborted.
-    #[error("it was aborted before it began")]
+    #[error("it was aborted before it started")]
     Aborted,
     /// The user trusts the directory, but its files are unusable.
-    #[error("what the directory brings cannot be used: {0}")]
+    #[error("the files of the trusted directory cannot be used: {0}")]
     Unusable(String),
 }
 
-/// The gate at which commands wait for the decision about trust.
+/// Gate at which commands wait for the decision about trust.
 #[derive(Debug, Default)]
 pub(super) struct TrustGate {
     pending: Option<PendingTrust>,
@@ -164,14 +164,14 @@ impl TrustGate {
         ui: &dyn Ui,
         waiter: TrustWaiter,
     ) -> Result<(), TrustError> {
-        let Some(undecided) = self.pending.as_ref().filter(|_| !self.decided.initialized()) else {
+        let Some(pending) = self.pending.as_ref().filter(|_| !self.decided.initialized()) else {
             return Ok(());
         };
         let stop = self.stop_token(waiter).lock().unwrap_or_else(PoisonError::into_inner).clone();
         tokio::select! {
             biased;
             () = stop.cancelled() => Err(TrustError::Aborted),
-            decided = self.decided.get_or_try_init(|| decide(undecided, targets, ui)) => decided.copied(),
+            decided = self.decided.get_or_try_init(|| decide(pending, targets, ui)) => decided.copied(),
         }
     }
 
@@ -201,11 +201,11 @@ async fn decide(pending: &PendingTrust, targets: TrustTargets<'_>, ui: &dyn Ui) 
         TrustAnswer::Once => false,
         TrustAnswer::No => return Ok(()),
     };
-    let grant = pending.loader.clone();
-    let trusted = tokio::task::spawn_blocking(move || grant(always)).await;
+    let loader = pending.loader.clone();
+    let trusted = tokio::task::spawn_blocking(move || loader(always)).await;
     let trusted = trusted.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
-    let TrustedComponents { config: granted, extensions, servers } = trusted.map_err(TrustError::Unusable)?;
-    targets.engine.apply_trust(granted);
+    let TrustedComponents { config, extensions, servers } = trusted.map_err(TrustError::Unusable)?;
+    targets.engine.apply_trust(config);
     targets.mcp.replace(servers);
     targets.host.load(&extensions).await;
     Ok(())
@@ -243,8 +243,9 @@ mod tests {
         fn show(&self, _: &ui::Notice) {}
         fn show_dialog(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<ui::Answer>>> {
             self.1.fetch_add(1, Ordering::Relaxed);
-            let said = self.0?;
-            let text = CHOICES.iter().find(|(_, answer)| *answer == said).map(|(text, _)| (*text).to_owned());
+            let expected = self.0?;
+            let text =
+                CHOICES.iter().find(|(_, answer)| *answer == expected).map(|(text, _)| (*text).to_owned());
             Some(async move { text.map(ui::Answer::Value) }.boxed())
         }
     }
@@ -276,14 +277,14 @@ mod tests {
         Servers::new(Default::default(), Arc::new(LocalSpawner::new(None)), &ToolSet::none())
     }
 
-    fn gate(granted: Result<(), &'static str>) -> (TrustGate, Arc<Mutex<Vec<bool>>>) {
+    fn gate(result: Result<(), &'static str>) -> (TrustGate, Arc<Mutex<Vec<bool>>>) {
         let calls = Arc::new(Mutex::new(Vec::new()));
-        let seen = calls.clone();
+        let remembered = calls.clone();
         let question =
             TrustQuestion { title: "?".to_owned(), can_remember: true, timeout: Duration::from_secs(1) };
-        let undecided = PendingTrust::new(question, move |always| {
-            seen.lock().unwrap().push(always);
-            granted.map_err(str::to_owned).map(|()| TrustedComponents {
+        let pending = PendingTrust::new(question, move |always| {
+            remembered.lock().unwrap().push(always);
+            result.map_err(str::to_owned).map(|()| TrustedComponents {
                 config: TrustedConfig {
                     settings: Default::default(),
                     shell: Default::default(),
@@ -294,7 +295,7 @@ mod tests {
                 servers: Vec::new(),
             })
         });
-        (TrustGate::new(Some(undecided)), calls)
+        (TrustGate::new(Some(pending)), calls)
     }
 
     #[tokio::test]
@@ -303,59 +304,59 @@ mod tests {
             [(TrustAnswer::Always, vec![true]), (TrustAnswer::Once, vec![false]), (TrustAnswer::No, vec![])]
         {
             let ((gate, calls), engine) = (gate(Ok(())), engine());
-            let asker = AnsweringUi(Some(answer), AtomicUsize::new(0));
+            let ui = AnsweringUi(Some(answer), AtomicUsize::new(0));
             let (host, mcp) = (host(), servers());
-            let about = TrustTargets { engine: &engine, host: &host, mcp: &mcp };
-            let pass = || gate.wait_for_trust(about, &asker, TrustWaiter::Prompt);
-            let passed = tokio::join!(pass(), pass(), pass());
-            assert_eq!(passed, (Ok(()), Ok(()), Ok(())));
-            assert_eq!(pass().now_or_never(), Some(Ok(())));
-            assert_eq!((asker.1.load(Ordering::Relaxed), &*calls.lock().unwrap()), (1, &expected));
+            let targets = TrustTargets { engine: &engine, host: &host, mcp: &mcp };
+            let wait = || gate.wait_for_trust(targets, &ui, TrustWaiter::Prompt);
+            let result = tokio::join!(wait(), wait(), wait());
+            assert_eq!(result, (Ok(()), Ok(()), Ok(())));
+            assert_eq!(wait().now_or_never(), Some(Ok(())));
+            assert_eq!((ui.1.load(Ordering::Relaxed), &*calls.lock().unwrap()), (1, &expected));
         }
     }
 
     #[tokio::test]
     async fn no_question_is_sent_without_a_pending_decision() {
-        let asker = AnsweringUi(None, AtomicUsize::new(0));
+        let ui = AnsweringUi(None, AtomicUsize::new(0));
         let (engine, host, mcp) = (engine(), host(), servers());
-        let about = TrustTargets { engine: &engine, host: &host, mcp: &mcp };
-        let passed = TrustGate::new(None).wait_for_trust(about, &asker, TrustWaiter::Bash).now_or_never();
-        assert_eq!((passed, asker.1.load(Ordering::Relaxed)), (Some(Ok(())), 0));
+        let targets = TrustTargets { engine: &engine, host: &host, mcp: &mcp };
+        let result = TrustGate::new(None).wait_for_trust(targets, &ui, TrustWaiter::Bash).now_or_never();
+        assert_eq!((result, ui.1.load(Ordering::Relaxed)), (Some(Ok(())), 0));
     }
 
     #[tokio::test]
     async fn abort_withdraws_the_question_and_the_next_command_repeats_it() {
         let ((gate, _), engine) = (gate(Ok(())), engine());
-        let (mute, host, mcp) = (SilentUi(AtomicUsize::new(0)), host(), servers());
-        let about = TrustTargets { engine: &engine, host: &host, mcp: &mcp };
+        let (silent_ui, host, mcp) = (SilentUi(AtomicUsize::new(0)), host(), servers());
+        let targets = TrustTargets { engine: &engine, host: &host, mcp: &mcp };
         let stop = async {
             gate.stop(TrustWaiter::Bash);
             tokio::task::yield_now().await;
             gate.stop(TrustWaiter::Prompt);
         };
-        let (passed, ()) = tokio::join!(gate.wait_for_trust(about, &mute, TrustWaiter::Prompt), stop);
-        assert_eq!((passed, mute.0.load(Ordering::Relaxed)), (Err(TrustError::Aborted), 1));
-        let asker = AnsweringUi(Some(TrustAnswer::No), AtomicUsize::new(0));
-        assert_eq!(gate.wait_for_trust(about, &asker, TrustWaiter::Prompt).await, Ok(()));
-        assert_eq!(asker.1.load(Ordering::Relaxed), 1);
+        let (result, ()) = tokio::join!(gate.wait_for_trust(targets, &silent_ui, TrustWaiter::Prompt), stop);
+        assert_eq!((result, silent_ui.0.load(Ordering::Relaxed)), (Err(TrustError::Aborted), 1));
+        let ui = AnsweringUi(Some(TrustAnswer::No), AtomicUsize::new(0));
+        assert_eq!(gate.wait_for_trust(targets, &ui, TrustWaiter::Prompt).await, Ok(()));
+        assert_eq!(ui.1.load(Ordering::Relaxed), 1);
     }
 
     #[tokio::test]
     async fn directory_is_not_trusted_without_a_client() {
         let ((gate, calls), engine) = (gate(Ok(())), engine());
-        let (nobody, host, mcp) = (AnsweringUi(None, AtomicUsize::new(0)), host(), servers());
-        let about = TrustTargets { engine: &engine, host: &host, mcp: &mcp };
-        assert_eq!(gate.wait_for_trust(about, &nobody, TrustWaiter::Prompt).await, Ok(()));
+        let (ui, host, mcp) = (AnsweringUi(None, AtomicUsize::new(0)), host(), servers());
+        let targets = TrustTargets { engine: &engine, host: &host, mcp: &mcp };
+        assert_eq!(gate.wait_for_trust(targets, &ui, TrustWaiter::Prompt).await, Ok(()));
         assert!(calls.lock().unwrap().is_empty());
     }
 
     #[tokio::test]
     async fn unusable_directory_is_an_error() {
         let ((gate, _), engine) = (gate(Err("broken")), engine());
-        let asker = AnsweringUi(Some(TrustAnswer::Once), AtomicUsize::new(0));
+        let ui = AnsweringUi(Some(TrustAnswer::Once), AtomicUsize::new(0));
         let (host, mcp) = (host(), servers());
-        let about = TrustTargets { engine: &engine, host: &host, mcp: &mcp };
-        let passed = gate.wait_for_trust(about, &asker, TrustWaiter::Bash).await;
-        assert_eq!(passed, Err(TrustError::Unusable("broken".to_owned())));
+        let targets = TrustTargets { engine: &engine, host: &host, mcp: &mcp };
+        let result = gate.wait_for_trust(targets, &ui, TrustWaiter::Bash).await;
+        assert_eq!(result, Err(TrustError::Unusable("broken".to_owned())));
     }
 }

@@ -5,11 +5,11 @@
 //! |---|---|
 //! | `service`, `error` | the methods, and their rejections |
 //! | `start` | the start of a session |
-//! | `opened`, `options` | an open session: its turns and its options |
-//! | `words` | the content of a prompt |
-//! | `sink`, `teller`, `calls` | events: sending, conversion, and the presentation of tool calls |
+//! | `active_session`, `options` | an open session: its turns and its options |
+//! | `prompt_content` | the content of a prompt |
+//! | `sink`, `event_translator`, `tool_calls` | events: sending, conversion, and the presentation of tool calls |
 //! | `history` | the messages of a loaded session |
-//! | `client`, `person` | the connection, and the person behind it |
+//! | `client`, `client_ui` | the connection, and its notices and questions for the user |
 //! | `files`, `terminals` | files and terminals of the client, for tools |
 
 mod active_session;
@@ -51,9 +51,9 @@ const ATTEMPT_PAUSE: Duration = Duration::from_millis(10);
 const BEHAVIOR: BehaviorProfile =
     BehaviorProfile { call_order: CallOrder::SharedInParallel, ..BehaviorProfile::PI };
 
-/// Speaks ACP: converts values and calls the desk of a session.
+/// Speaks ACP: converts values and calls the conversation service of a session.
 pub struct AcpServer {
-    /// The parts of sessions in the process's own directory.
+    /// The components of sessions in the process's own directory.
     components: Mutex<AgentComponents>,
     client: Arc<ClientConnection>,
     conversations: ConversationRegistry,
@@ -68,7 +68,10 @@ pub struct AcpServer {
 
 impl std::fmt::Debug for AcpServer {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Front").field("desks", &self.conversations).finish_non_exhaustive()
+        formatter
+            .debug_struct("AcpServer")
+            .field("conversations", &self.conversations)
+            .finish_non_exhaustive()
     }
 }
 

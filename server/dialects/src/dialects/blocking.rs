@@ -1,4 +1,4 @@
-//! Blocking work within a front.
+//! Blocking work within a dialect server.
 
 /// Runs blocking work.
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {

@@ -1,4 +1,4 @@
-//! The interface between a front and the rest of the server.
+//! The interface between a dialect server and the rest of the server.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use crate::engine::BehaviorProfile;
 /// Speaks one dialect with one client. Commands arrive through the [`Dispatch`] of the dialect, which every
 /// implementation of the generated `Service` has.
 pub trait DialectServer: Dispatch<<Self as DialectServer>::Dialect> {
-    /// The dialect of the front.
+    /// The dialect of the server.
     type Dialect: Dialect;
 
     /// Returns the behaviour of the dialect's agent in a revision.
@@ -32,7 +32,7 @@ pub trait DialectServer: Dispatch<<Self as DialectServer>::Dialect> {
         let _ = components;
     }
 
-    /// Creates an agent of those parts, which speaks that revision of the dialect. Starts nothing and sends
+    /// Creates an agent of those components, which speaks that revision of the dialect. Starts nothing and sends
     /// nothing. Cancelling `stop` ends the serving.
     fn new(components: AgentComponents, spec: &'static Spec, stop: CancellationToken) -> Self;
 
@@ -51,23 +51,25 @@ pub struct DialectEntry {
 
 impl fmt::Debug for DialectEntry {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Frontend").field("dialect", &self.spec.id()).finish_non_exhaustive()
+        formatter.debug_struct("DialectEntry").field("dialect", &self.spec.id()).finish_non_exhaustive()
     }
 }
 
 impl DialectEntry {
-    /// Returns the first revision of the dialect of a front.
+    /// Returns the entry of the first revision of a dialect server.
     pub const fn first_revision<F: DialectServer>() -> Self {
         Self::revision::<F>(0)
     }
 
-    /// Returns a later revision, by its index in the declared order.
+    /// Returns the entry of a later revision, by its index in the declared order.
     pub const fn revision<F: DialectServer>(revision: usize) -> Self {
         Self {
             spec: F::Dialect::REVISIONS[revision],
             paths: F::PATHS,
             behavior_profile: revision_profile::<F>,
-            serve: |spec, parts, transport, options| serve::<F>(spec, parts, transport, options).boxed(),
+            serve: |spec, components, transport, options| {
+                serve::<F>(spec, components, transport, options).boxed()
+            },
         }
     }
 
@@ -97,7 +99,7 @@ impl DialectEntry {
     }
 }
 
-/// Returns the behaviour of a front's agent, with the switches that its revision declares.
+/// Returns the behaviour of a dialect's agent, with the switches that its revision declares.
 fn revision_profile<F: DialectServer>(spec: &'static Spec) -> BehaviorProfile {
     BehaviorProfile { behavior: spec.behavior, ..F::behavior_profile(spec) }
 }

@@ -1,6 +1,6 @@
 //! The omp dialect: its additions to the commands of the family. pisces inherits all of them.
 //!
-//! The parts of its agent include rules on the output of the model and reminders of open tasks.
+//! The components of its agent include rules on the output of the model and reminders of open tasks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -180,23 +180,23 @@ impl<D: PiCommon> BaseService<D> for pi_common::PiCommonServer<D> {
 /// The commands of newer revisions, which the server does not speak.
 impl DialectCommands for OmpServer {}
 
-fn state(view: EngineStatus) -> OmpSessionState {
+fn state(status: EngineStatus) -> OmpSessionState {
     let mut state = OmpSessionStateBuilder {
-        is_streaming: view.streaming || view.waiting,
-        is_compacting: view.compacting,
-        steering_mode: view.steering_mode,
-        follow_up_mode: view.follow_up_mode,
-        interrupt_mode: view.interrupt_mode,
-        session_id: view.session_id,
-        auto_compaction_enabled: view.auto_compaction,
-        message_count: view.messages as u64,
-        queued_message_count: view.pending as u64,
+        is_streaming: status.streaming || status.waiting,
+        is_compacting: status.compacting,
+        steering_mode: status.steering_mode,
+        follow_up_mode: status.follow_up_mode,
+        interrupt_mode: status.interrupt_mode,
+        session_id: status.session_id,
+        auto_compaction_enabled: status.auto_compaction,
+        message_count: status.messages as u64,
+        queued_message_count: status.pending as u64,
     }
     .build();
-    state.model = Maybe::or_null(view.model);
-    state.thinking_level = Some(view.thinking);
-    state.session_file = view.session_file.map(path_text);
-    state.session_name = view.session_name;
+    state.model = Maybe::or_null(status.model);
+    state.thinking_level = Some(status.thinking);
+    state.session_file = status.session_file.map(path_text);
+    state.session_name = status.session_name;
     state
 }
 
@@ -207,8 +207,8 @@ impl PiCommon for Omp {
 
     const PATHS: AgentPaths = PATHS;
 
-    fn configure(parts: &mut AgentComponents) {
-        configure(parts);
+    fn configure(components: &mut AgentComponents) {
+        configure(components);
     }
 
     fn withdrawal_notice(id: &str) -> Option<Self::Dialog> {

@@ -2,13 +2,13 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `service` | the methods |
-//! | `start`, `opened` | the start of a session, and an open session |
-//! | `place` | the reservation of a session's id during its start |
-//! | `features` | switches for parts of the agent and for tools |
-//! | `sink`, `teller`, `tags` | events: sending, conversion, and tags in the text |
+//! | `service`, `error` | the methods, and rejections of requests |
+//! | `start`, `active_session` | the start of a session, and an open session |
+//! | `id_reservation` | the reservation of a session's id during its start |
+//! | `features` | switches for features of the agent and for tools |
+//! | `sink`, `event_translator`, `tags` | events: sending, conversion, and tags in the text |
 //! | `convert` | messages, models and levels in the form of Opal |
-//! | `client` | the person behind the client: questions |
+//! | `client` | the connection, and its questions for the user |
 //! | `auth`, `settings` | credentials, and the user's settings without them |
 //! | `tools` | Opal's own tools, and its names for the shared tools |
 
@@ -67,9 +67,9 @@ const PATHS: AgentPaths = AgentPaths {
     login: Some(Login { domain: "OPAL_COPILOT_DOMAIN", client: "OPAL_COPILOT_CLIENT_ID" }),
 };
 
-/// Speaks the opal dialect: converts values and calls the desk of a session.
+/// Speaks the opal dialect: converts values and calls the conversation service of a session.
 pub struct OpalServer {
-    /// The parts of every session.
+    /// The components of every session.
     components: Mutex<AgentComponents>,
     catalog: Catalog,
     settings: Option<UserFile>,
@@ -85,7 +85,10 @@ pub struct OpalServer {
 
 impl std::fmt::Debug for OpalServer {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Front").field("desks", &self.conversations).finish_non_exhaustive()
+        formatter
+            .debug_struct("OpalServer")
+            .field("conversations", &self.conversations)
+            .finish_non_exhaustive()
     }
 }
 

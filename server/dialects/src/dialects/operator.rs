@@ -4,7 +4,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `service` | the commands |
-//! | `seat` | one command at a time: rejects commands during a turn |
+//! | `command_serializer` | one command at a time: rejects commands during a turn |
 //! | `sink` | events, and the messages that a run has reported |
 //! | `convert` | messages in the form of Operator |
 

@@ -78,26 +78,26 @@ impl DialectCommands for PiServer {
         call: Call<Pi, Option<InputReceipt>>,
     ) -> Result<Option<InputReceipt>, CommandError> {
         let since_1_5 = since_pi_1_5(self.spec);
-        let to_result = move |taken: &PromptOutcome| since_1_5.then(|| pi_common::input_receipt(taken));
+        let to_result = move |outcome: &PromptOutcome| since_1_5.then(|| pi_common::input_receipt(outcome));
         let responder = (call.clone(), self.input_ended());
-        let accepted = move |taken: &PromptOutcome| match taken {
+        let on_accepted = move |outcome: &PromptOutcome| match outcome {
             _ if responder.1() => responder.0.leave_unanswered(),
             PromptOutcome::Command(_) if since_1_5 => {}
-            taken => responder.0.answer(to_result(taken)),
+            outcome => responder.0.answer(to_result(outcome)),
         };
-        let context = RequestContext::new(accepted, call.replaced());
+        let context = RequestContext::new(on_accepted, call.replaced());
         let outcome = self.stoppable(&call, self.submit_prompt(params, context)).await?;
         // Since 1.5 the response to a command of an extension follows its end, and other commands do not wait
         // for it.
-        if let PromptOutcome::Command(over) = &outcome
+        if let PromptOutcome::Command(command_end) = &outcome
             && since_1_5
-            && !over.is_cancelled()
+            && !command_end.is_cancelled()
         {
-            let (late, over, ended) = (call.take_over(), over.clone(), self.input_ended());
+            let (late_call, command_end, ended) = (call.take_over(), command_end.clone(), self.input_ended());
             tokio::spawn(async move {
-                over.cancelled().await;
+                command_end.cancelled().await;
                 if !ended() {
-                    late.answer(Some(InputReceipt::new(Disposition::Handled)));
+                    late_call.answer(Some(InputReceipt::new(Disposition::Handled)));
                 }
             });
         }
@@ -163,9 +163,9 @@ impl DialectCommands for PiServer {
         call: Call<Pi, SessionState>,
     ) -> Result<SessionState, CommandError> {
         self.conversation.ready().await;
-        let state = |mut view: EngineStatus| {
-            view.model = view.model.map(|model| self.describe_model(model));
-            state(view, since_pi_1_5(self.spec))
+        let state = |mut status: EngineStatus| {
+            status.model = status.model.map(|model| self.describe_model(model));
+            state(status, since_pi_1_5(self.spec))
         };
         match self.state_cache.text(self.engine(), state) {
             Some(text) => {
@@ -201,22 +201,22 @@ impl DialectCommands for PiServer {
     }
 }
 
-fn state(view: EngineStatus, since_1_5: bool) -> SessionState {
+fn state(status: EngineStatus, since_1_5: bool) -> SessionState {
     let mut state = SessionStateBuilder {
-        thinking_level: view.thinking,
-        is_streaming: if since_1_5 { view.working } else { view.streaming },
-        is_compacting: view.compacting,
-        steering_mode: view.steering_mode,
-        follow_up_mode: view.follow_up_mode,
-        session_id: view.session_id,
-        auto_compaction_enabled: view.auto_compaction,
-        message_count: view.messages as u64,
-        pending_message_count: view.pending as u64,
+        thinking_level: status.thinking,
+        is_streaming: if since_1_5 { status.working } else { status.streaming },
+        is_compacting: status.compacting,
+        steering_mode: status.steering_mode,
+        follow_up_mode: status.follow_up_mode,
+        session_id: status.session_id,
+        auto_compaction_enabled: status.auto_compaction,
+        message_count: status.messages as u64,
+        pending_message_count: status.pending as u64,
     }
     .build();
-    state.model = Maybe::or_null(view.model);
-    state.session_file = view.session_file.map(path_text);
-    state.session_name = view.session_name;
+    state.model = Maybe::or_null(status.model);
+    state.session_file = status.session_file.map(path_text);
+    state.session_name = status.session_name;
     state
 }
 

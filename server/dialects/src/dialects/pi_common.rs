@@ -1,17 +1,19 @@
 //! The dialects pi, omp and pisces: their common code is written once.
 //!
-//! [`Front`] has the commands that all of them share (`agentese::pi::StoredSession`). Each dialect adds its own
-//! commands in its own folder. `agentese::omp::StoredSession` has the commands of omp that pisces inherits;
-//! `agentese::pi::Own` has the commands of pi alone. Events that a dialect does not declare are not sent.
+//! [`PiCommonServer`] has the commands that all of them share (`agentese::pi::BaseService`). Each dialect adds its
+//! own commands in its own folder. `agentese::omp::BaseService` has the commands of omp that pisces inherits;
+//! `agentese::pi::DialectCommands` has the commands of pi alone. Events that a dialect does not declare are not
+//! sent.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `dialect`, `front` | the dialects, and the front of each |
+//! | `dialect`, `server` | the dialects, and the server of each |
 //! | `service` | the commands that all of them share |
-//! | `sink`, `snapshot`, `growing` | events, and the updates of an answer |
+//! | `sink`, `snapshot`, `append_text` | events, and the updates of an answer |
 //! | `convert` | values of the engine in the form of the family |
-//! | `newer` | events in the form of pi 1.5 |
-//! | `dialogs` | notices and questions |
+//! | `pi_1_5_events` | events in the form of pi 1.5 |
+//! | `state_cache` | the last state response |
+//! | `client_ui` | notices and questions |
 
 mod append_text;
 mod client_ui;

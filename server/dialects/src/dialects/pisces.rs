@@ -21,8 +21,8 @@ impl PiCommon for Pisces {
 
     const PATHS: AgentPaths = omp::PATHS;
 
-    fn configure(parts: &mut AgentComponents) {
-        omp::configure(parts);
+    fn configure(components: &mut AgentComponents) {
+        omp::configure(components);
     }
 
     fn withdrawal_notice(id: &str) -> Option<Self::Dialog> {

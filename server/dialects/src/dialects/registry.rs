@@ -1,4 +1,4 @@
-//! The registry of fronts.
+//! The registry of dialect servers.
 
 use agentese::schema::{self, Side};
 
@@ -21,11 +21,11 @@ pub static DIALECTS: &[DialectEntry] = &[
     DialectEntry::first_revision::<opal::OpalServer>(),
 ];
 
-/// The placeholder for the newest revision that the server speaks, as in `FILE_NAME@latest`.
+/// The placeholder for the newest revision that the server speaks, as in `NAME@latest`.
 const LATEST: &str = "latest";
 
 impl DialectEntry {
-    /// Looks up `FILE_NAME` (the first revision), `FILE_NAME@REVISION` or `FILE_NAME@latest`. Fails if the dialect is not
+    /// Looks up `NAME` (the first revision), `NAME@REVISION` or `NAME@latest`. Fails if the dialect is not
     /// declared, or if the server does not speak it.
     pub fn find(dialect: &str) -> Result<&'static Self, DialectLookupError> {
         let requested = || dialect.to_owned();
@@ -37,20 +37,20 @@ impl DialectEntry {
                 declared: schema::dialects().join(", "),
             });
         }
-        let mut served = DIALECTS.iter().filter(|frontend| frontend.spec().name == name);
+        let mut served = DIALECTS.iter().filter(|entry| entry.spec().name == name);
         let found = match revision {
             LATEST => served.next_back(),
             "" => served.next(),
-            revision => served.find(|frontend| frontend.spec().revision == revision),
+            revision => served.find(|entry| entry.spec().revision == revision),
         };
         found.ok_or_else(|| {
-            let all: Vec<_> = DIALECTS.iter().map(|frontend| frontend.spec().id()).collect();
+            let all: Vec<_> = DIALECTS.iter().map(|entry| entry.spec().id()).collect();
             DialectLookupError::NotServed { asked: requested(), served: all.join(", ") }
         })
     }
 }
 
-/// The reason why a dialect has no front.
+/// The reason why a dialect has no entry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DialectLookupError {
@@ -78,8 +78,8 @@ mod tests {
 
     #[test]
     fn a_dialect_is_found_by_its_name_and_by_its_revision() {
-        for frontend in DIALECTS {
-            let spec = frontend.spec();
+        for entry in DIALECTS {
+            let spec = entry.spec();
             assert_eq!(DialectEntry::find(&spec.id()).unwrap().spec().id(), spec.id());
         }
         let found = |name: &str| DialectEntry::find(name).unwrap().spec().id();
@@ -89,7 +89,7 @@ mod tests {
         assert!(unknown.starts_with("unknown dialect \"klingon\"; known: pi@"), "{unknown}");
         assert!(matches!(DialectEntry::find("pi@0.1"), Err(DialectLookupError::Unknown { .. })));
         for declared in schema::dialects() {
-            let served = DIALECTS.iter().any(|frontend| frontend.spec().id() == declared);
+            let served = DIALECTS.iter().any(|entry| entry.spec().id() == declared);
             assert_eq!(DialectEntry::find(&declared).is_ok(), served, "{declared}");
         }
     }

@@ -1,4 +1,4 @@
-//! Builder of a server, part by part.
+//! Builder of a server, component by component.
 
 mod assemble;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ impl Server {
     }
 }
 
-/// Builds a server. Every part has a default: the embedded model, the built-in tools, this machine.
+/// Builds a server. Every component has a default: the embedded model, the built-in tools, this machine.
 pub struct Builder {
     cwd: Option<PathBuf>,
     temp_dir: Option<PathBuf>,
@@ -197,8 +197,8 @@ impl Builder {
     }
 
     /// Sets the dialect; by default the first one of [`DIALECTS`].
-    pub fn dialect(mut self, frontend: &'static DialectEntry) -> Self {
-        self.dialect = frontend;
+    pub fn dialect(mut self, entry: &'static DialectEntry) -> Self {
+        self.dialect = entry;
         self
     }
 
@@ -209,9 +209,9 @@ impl Builder {
     }
 
     /// Sets the question to the client about trust in the working directory, asked when the answer is first
-    /// needed. Without it there is no question, and the parts apply as they are.
-    pub fn pending_trust(mut self, undecided: PendingTrust) -> Self {
-        self.pending_trust = Some(undecided);
+    /// needed. Without it there is no question, and the components apply as they are.
+    pub fn pending_trust(mut self, pending_trust: PendingTrust) -> Self {
+        self.pending_trust = Some(pending_trust);
         self
     }
 
@@ -234,7 +234,7 @@ impl Builder {
         self
     }
 
-    /// Sets the user's settings, from which missing parts take their values.
+    /// Sets the user's settings, from which missing components take their values.
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
@@ -285,8 +285,8 @@ impl Builder {
     }
 
     /// Sets a remote agent, which does the work in place of the embedded model and the tools.
-    pub fn remote_agent(mut self, lead: Arc<dyn RemoteAgent>) -> Self {
-        self.remote_agent = Some(lead);
+    pub fn remote_agent(mut self, agent: Arc<dyn RemoteAgent>) -> Self {
+        self.remote_agent = Some(agent);
         self
     }
 
@@ -302,10 +302,10 @@ impl Builder {
         self
     }
 
-    /// Sets the factory for the parts of sessions in other directories, in protocols that have them. By
-    /// default these sessions use the same parts.
-    pub fn components_factory(mut self, elsewhere: Arc<dyn ComponentsFactory>) -> Self {
-        self.components_factory = Some(elsewhere);
+    /// Sets the factory for the components of sessions in other directories, in protocols that have them. By
+    /// default these sessions use the same components.
+    pub fn components_factory(mut self, factory: Arc<dyn ComponentsFactory>) -> Self {
+        self.components_factory = Some(factory);
         self
     }
 
@@ -329,26 +329,26 @@ impl Builder {
     }
 
     fn server(mut self) -> (Server, Option<SelectError>) {
-        let (frontend, updates, undecided) = (self.dialect, self.updates, self.pending_trust.take());
+        let (dialect, updates, pending_trust) = (self.dialect, self.updates, self.pending_trust.take());
         let (extensions, mcp) = (std::mem::take(&mut self.extensions), std::mem::take(&mut self.mcp));
-        let usual_tools = self.tools.is_none();
-        let (elsewhere, agents) = (self.components_factory.take(), self.remote_agents.take());
+        let has_default_tools = self.tools.is_none();
+        let (components_factory, remote_agents) = (self.components_factory.take(), self.remote_agents.take());
         let (options, session, error) = self.assemble();
-        let parts = AgentComponents {
+        let components = AgentComponents {
             options,
             session,
             extensions,
             mcp,
-            pending_trust: undecided,
+            pending_trust,
             updates,
-            has_default_tools: usual_tools,
-            components_factory: elsewhere,
-            remote_agents: agents,
+            has_default_tools,
+            components_factory,
+            remote_agents,
         };
-        (Server { dialect: frontend, components: parts }, error)
+        (Server { dialect, components }, error)
     }
 
-    /// Returns all parts of the agent, for callers that serve it among others. Fails if the requested model
+    /// Returns all components of the agent, for callers that serve it among others. Fails if the requested model
     /// or provider does not exist.
     pub fn build_components(self) -> Result<AgentComponents, SelectError> {
         let (server, error) = self.server();

@@ -31,7 +31,7 @@ struct FrozenDiskAgent {
 /// Starts an agent whose disk stops responding after that many steps. Time is paused and advances while all
 /// tasks wait.
 fn frozen_disk_agent(after: usize) -> FrozenDiskAgent {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let disk = MemoryDisk::default();
     disk.freeze(after);
     let start = SessionOptions::new("/", Arc::new(SystemClock), Arc::new(RandomIds));
@@ -39,10 +39,10 @@ fn frozen_disk_agent(after: usize) -> FrozenDiskAgent {
         Session::create_at(Path::new(PATH), start.with_storage(Arc::new(disk.clone())).write_in_background())
             .unwrap();
     let script = serde_json::from_value(json!({"responses": [], "default": {"text": "said"}})).unwrap();
-    let server = Server::builder().cwd(place.path()).script(script).session(session).build();
+    let server = Server::builder().cwd(directory.path()).script(script).session(session).build();
     let (ours, theirs) = memory_pair(1 << 16);
     let served = tokio::spawn(server.serve(theirs));
-    FrozenDiskAgent { disk, client: Client::connect(ours), served, _place: place }
+    FrozenDiskAgent { disk, client: Client::connect(ours), served, _place: directory }
 }
 
 async fn within<T>(limit: Duration, what: &str, future: impl Future<Output = T>) -> T {
@@ -51,16 +51,16 @@ async fn within<T>(limit: Duration, what: &str, future: impl Future<Output = T>)
 
 /// Returns the types of the events up to the end of the run.
 async fn event_types_until_end(mut run: Run) -> Vec<String> {
-    let mut seen = Vec::new();
+    let mut types = Vec::new();
     while let Some(event) = run.next().await {
         let event = event.unwrap();
-        seen.push(match &event {
+        types.push(match &event {
             Event::MessageEnd(_) => "message_end".to_owned(),
             Event::AgentEnd(_) => "agent_end".to_owned(),
             _ => continue,
         });
     }
-    seen
+    types
 }
 
 #[tokio::test(start_paused = true)]
@@ -72,8 +72,8 @@ async fn fm_f96_abort_and_other_commands_are_answered_while_the_disk_is_frozen()
         let state = within(RESPONSE_TIMEOUT, "get_state", client.get_state()).await.unwrap();
         assert_eq!(state.session_file.as_deref(), Some(PATH));
         within(RESPONSE_TIMEOUT, "an abort", client.abort()).await.unwrap();
-        let seen = within(RESPONSE_TIMEOUT, "the end of the run", event_types_until_end(run)).await;
-        assert_eq!(seen.last().map(String::as_str), Some("agent_end"));
+        let types = within(RESPONSE_TIMEOUT, "the end of the run", event_types_until_end(run)).await;
+        assert_eq!(types.last().map(String::as_str), Some("agent_end"));
         assert!(!within(RESPONSE_TIMEOUT, "get_state", client.get_state()).await.unwrap().is_streaming);
         agent.disk.thaw();
     }
@@ -82,12 +82,12 @@ async fn fm_f96_abort_and_other_commands_are_answered_while_the_disk_is_frozen()
 #[tokio::test(start_paused = true)]
 async fn fm_f100_run_continues_without_a_frozen_disk_and_its_end_is_bounded() {
     let agent = frozen_disk_agent(0);
-    let begun = Instant::now();
+    let start = Instant::now();
     let run = agent.client.prompt("go").await.unwrap();
-    let seen = within(Duration::from_secs(8), "a run", event_types_until_end(run)).await;
-    assert_eq!(seen, ["message_end", "message_end", "agent_end"]);
+    let types = within(Duration::from_secs(8), "a run", event_types_until_end(run)).await;
+    assert_eq!(types, ["message_end", "message_end", "agent_end"]);
     // The agent waits for the disk once, and not for each message.
-    assert!(begun.elapsed() >= Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(start.elapsed() >= Duration::from_secs(5), "{:?}", start.elapsed());
     let second = agent.client.prompt("more").await.unwrap();
     within(RESPONSE_TIMEOUT, "a second run", event_types_until_end(second)).await;
     within(Duration::from_secs(8), "another session", agent.client.new_session()).await.unwrap();

@@ -1,4 +1,5 @@
-//! The requests to an engine: prompts, control, sessions, models, export, shell commands, and the interface for extensions.
+//! The requests to an engine: prompts, control, sessions, models, export, shell commands, and the interface for
+//! extensions.
 
 pub(in crate::engine) mod commands;
 pub(in crate::engine) mod control;

@@ -1,5 +1,5 @@
-//! Differences between agents in the behavior of an engine. A front defines them once; the engine never checks the
-//! dialect.
+//! Differences between agents in the behavior of an engine. A dialect server defines them once; the engine never
+//! checks the dialect.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub enum InterruptedAnswer {
     WithErrorResults,
 }
 
-/// The customs of an agent: its differences from other agents.
+/// The behavior of an agent that differs from other agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BehaviorProfile {
     /// Behavior that the revision declares.
@@ -88,7 +88,8 @@ pub struct BehaviorProfile {
     pub export_prefix: &'static str,
     /// Names of the default tools.
     pub default_tools: &'static [&'static str],
-    /// `true` if the tool `edit` takes a list of replacements; otherwise one replacement. See [`crate::tools::Edit`].
+    /// `true` if the tool `edit` takes a list of replacements; otherwise one replacement. See
+    /// [`crate::tools::EditTool`].
     pub edit_takes_list: bool,
     /// `true` if a conversation starts with a message that contains the sections of the system prompt, and the tools.
     pub declares_instructions: bool,
@@ -153,7 +154,7 @@ pub struct BehaviorProfile {
 }
 
 impl BehaviorProfile {
-    /// The customs of pi.
+    /// The profile of pi.
     pub const PI: Self = Self {
         behavior: Behavior::FIRST,
         call_order: CallOrder::Sequential,

@@ -1,7 +1,7 @@
 //! Fairness: a large amount of work does not delay short commands.
 //!
-//! Among the tasks that share a [`Fairness`], only a few continue in one round of the runtime; the others wait in line.
-//! Other tasks, such as commands, wait for these few at most.
+//! Among the tasks that share a [`Fairness`], only a few continue in one round of the runtime; the others wait in a
+//! queue. Other tasks, such as commands, wait for these few at most.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use std::task::{Poll, Waker};
 /// Number of tasks that continue in one round.
 const ROUND_SIZE: usize = 8;
 
-/// A line of waiting tasks, of which a few continue at a time.
+/// A queue of waiting tasks, of which a few continue at a time.
 #[derive(Debug, Clone, Default)]
 pub struct Fairness(Arc<Mutex<WaitQueue>>);
 
@@ -23,7 +23,7 @@ struct WaitQueue {
     has_rounds: bool,
 }
 
-/// The place of a task in the line.
+/// The slot of a task in the queue.
 #[derive(Debug, Default)]
 struct WaitSlot(Mutex<SlotState>);
 
@@ -45,35 +45,31 @@ impl Fairness {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs the work, one step per turn in the line. Needs a runtime.
+    /// Runs the work, one step per turn in the queue. Needs a runtime.
     pub fn share<T, F: Future<Output = T>>(&self, work: F) -> impl Future<Output = T> + use<'_, T, F> {
-        let place = Arc::new(WaitSlot::default());
+        let slot = Arc::new(WaitSlot::default());
         // On the heap: the future of the work is large, and the futures of its callers contain it.
         let mut work = Box::pin(work);
         std::future::poll_fn(move |context| {
-            if self.try_proceed(&place, context.waker()) {
-                work.as_mut().poll(context)
-            } else {
-                Poll::Pending
-            }
+            if self.try_proceed(&slot, context.waker()) { work.as_mut().poll(context) } else { Poll::Pending }
         })
     }
 
-    fn try_proceed(&self, place: &Arc<WaitSlot>, waker: &Waker) -> bool {
-        let mut line = self.queue();
-        let mut state = place.state();
+    fn try_proceed(&self, slot: &Arc<WaitSlot>, waker: &Waker) -> bool {
+        let mut queue = self.queue();
+        let mut state = slot.state();
         if std::mem::take(&mut state.is_permitted) {
             return true;
         }
-        if !state.is_waiting && line.waiting.is_empty() && line.resumed < ROUND_SIZE {
-            line.resumed += 1;
+        if !state.is_waiting && queue.waiting.is_empty() && queue.resumed < ROUND_SIZE {
+            queue.resumed += 1;
             return true;
         }
         state.waker = Some(waker.clone());
         if !std::mem::replace(&mut state.is_waiting, true) {
-            line.waiting.push_back(place.clone());
+            queue.waiting.push_back(slot.clone());
         }
-        if !std::mem::replace(&mut line.has_rounds, true) {
+        if !std::mem::replace(&mut queue.has_rounds, true) {
             tokio::spawn(RoundDriver { fairness: self.clone(), ended: false }.run());
         }
         false
@@ -82,12 +78,12 @@ impl Fairness {
     /// Lets the next waiting tasks continue. Returns `false` if no task waits: the rounds have ended, and the next
     /// waiting task starts them again.
     fn next_round(&self) -> bool {
-        let mut line = self.queue();
-        let count = line.waiting.len().min(ROUND_SIZE);
-        line.resumed = count;
-        line.has_rounds = count > 0;
-        for place in line.waiting.drain(..count) {
-            let mut state = place.state();
+        let mut queue = self.queue();
+        let count = queue.waiting.len().min(ROUND_SIZE);
+        queue.resumed = count;
+        queue.has_rounds = count > 0;
+        for slot in queue.waiting.drain(..count) {
+            let mut state = slot.state();
             (state.is_waiting, state.is_permitted) = (false, true);
             state.waker.take().into_iter().for_each(Waker::wake);
         }
@@ -149,15 +145,15 @@ mod tests {
             most = most.max(steps.load(Ordering::Relaxed) - before);
         }
         assert_eq!(steps.load(Ordering::Relaxed), 2000);
-        assert!(most <= 2 * ROUND_SIZE, "{most} steps while somebody waited for one");
+        assert!(most <= 2 * ROUND_SIZE, "{most} steps while a task waited for one");
     }
 
     #[test]
     fn task_waiting_after_the_last_round_restarts_the_rounds() {
         let fairness = Fairness::default();
         fairness.queue().has_rounds = true;
-        assert!(!fairness.next_round(), "nobody waits");
-        assert!(!fairness.queue().has_rounds, "somebody who waits now would wait for rounds that have ended");
+        assert!(!fairness.next_round(), "no task waits");
+        assert!(!fairness.queue().has_rounds, "a task that waits now would wait for rounds that have ended");
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -174,7 +170,7 @@ mod tests {
         let all = futures::future::try_join_all(tasks);
         tokio::time::timeout(std::time::Duration::from_secs(60), all)
             .await
-            .expect("somebody waits for ever")
+            .expect("a task waits forever")
             .unwrap();
     }
 }

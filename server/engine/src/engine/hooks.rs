@@ -110,7 +110,7 @@ pub trait Hooks: Send + Sync {
         futures::future::ready(CompactionDecision::Proceed).boxed()
     }
 
-    /// Reports a compaction with its entry. `given` is `true` if an extension supplied the summary.
+    /// Reports a compaction with its entry. `from_extension` is `true` if an extension supplied the summary.
     fn compacted<'a>(&'a self, entry: Value, from_extension: bool) -> BoxFuture<'a, ()> {
         let _ = (entry, from_extension);
         futures::future::ready(()).boxed()

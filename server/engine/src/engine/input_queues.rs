@@ -10,7 +10,7 @@ pub const MAX_QUEUE_BYTES: usize = 64 << 20;
 /// Error for a message that does not fit into the queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{waiting} messages of {} MiB wait already, and more than {} MiB are not kept; send it again when some of them are delivered",
+    "{waiting} messages of {} MiB are queued, and the limit is {} MiB; send the message again when some of them are delivered",
     .bytes.div_ceil(1 << 20), MAX_QUEUE_BYTES >> 20
 )]
 pub struct QueueFullError {
@@ -342,7 +342,7 @@ mod tests {
         }
         let full = queues.follow_up(message(&large)).unwrap_err();
         assert_eq!((full.waiting, full.bytes), (64, 64 << 20));
-        assert!(full.to_string().starts_with("64 messages of 64 MiB wait already"), "{full}");
+        assert!(full.to_string().starts_with("64 messages of 64 MiB are queued"), "{full}");
         queues.take_steering();
         assert!(queues.follow_up(message(&large)).is_err(), "what is taken still counts");
         queues.deliver();

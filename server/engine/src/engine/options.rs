@@ -1,4 +1,4 @@
-//! The parts of an engine.
+//! The components of an engine.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::runtime::{Clock, Ids};
 use crate::session::Store;
 use crate::tools::{ToolContext, ToolSet};
 
-/// The parts of an engine. They do not change during its life.
+/// The components of an engine. They do not change during its life.
 #[derive(Clone)]
 pub struct Options {
     /// The known models.
@@ -67,7 +67,7 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// The source of identifiers.
     pub ids: Arc<dyn Ids>,
-    /// The line in which the work of all engines of a process waits, so that a large amount of work delays no other
+    /// The queue in which the work of all engines of a process waits, so that a large amount of work delays no other
     /// work.
     pub fairness: Fairness,
     /// Report of the data that the engine could not store, set at its end.

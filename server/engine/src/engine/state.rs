@@ -86,10 +86,10 @@ impl EngineState {
     /// entries on.
     pub fn new(options: &Options, session: Option<Session>) -> Self {
         let chosen = options.model.as_ref();
-        let asked = options.thinking.or(chosen.and_then(|chosen| chosen.thinking));
-        let kept = || session.as_ref().and_then(|session| session.branch_settings().thinking);
-        let wanted = asked
-            .or_else(kept)
+        let requested = options.thinking.or(chosen.and_then(|chosen| chosen.thinking));
+        let stored = || session.as_ref().and_then(|session| session.branch_settings().thinking);
+        let wanted = requested
+            .or_else(stored)
             .or(options.settings.default_thinking_level)
             .unwrap_or(options.profile.default_thinking);
         let thinking = options.nearest_level(chosen.map(|chosen| &chosen.model), wanted);

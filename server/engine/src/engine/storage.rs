@@ -9,7 +9,7 @@ use crate::session::Session;
 /// Time limit for the disk. A longer wait is a storage error, and the work continues.
 const DISK_TIMEOUT: Duration = Duration::from_secs(5);
 
-const NO_DISK_RESPONSE: &str = "the disk does not answer";
+const NO_DISK_RESPONSE: &str = "the disk does not respond";
 
 impl Shared {
     /// Reads the session. If no work is in progress, messages decoded for this are dropped afterwards.
@@ -51,7 +51,7 @@ impl Shared {
     pub(super) async fn close_session(&self, session: Session) {
         let lost = tokio::select! {
             biased;
-            trouble = session.close() => trouble.map(|trouble| trouble.to_string()),
+            error = session.close() => error.map(|error| error.to_string()),
             () = self.options.clock.sleep(DISK_TIMEOUT) => Some(NO_DISK_RESPONSE.to_owned()),
         };
         if let Some(lost) = lost {
@@ -71,7 +71,7 @@ impl Shared {
         let mut timed_out = false;
         let result = tokio::select! {
             biased;
-            result = flushed => result.map_err(|trouble| trouble.to_string()),
+            result = flushed => result.map_err(|error| error.to_string()),
             () = self.options.clock.sleep(DISK_TIMEOUT) => {
                 timed_out = true;
                 Err(NO_DISK_RESPONSE.to_owned())
@@ -82,12 +82,12 @@ impl Shared {
             state.session.mark_unresponsive();
         }
         self.emit_storage_status(&mut state);
-        if let Err(trouble) = result
+        if let Err(error) = result
             && (timed_out || state.session.unsaved_error().is_some())
         {
-            tracing::error!(trouble, "what was said is not on the disk");
+            tracing::error!(error, "messages are not saved on the disk");
             if timed_out {
-                state.lost_reason.get_or_insert(trouble);
+                state.lost_reason.get_or_insert(error);
                 if state.closing {
                     state.session.abandon();
                 }
@@ -99,21 +99,21 @@ impl Shared {
     /// Emits a storage error if a part of the conversation is missing from the session file, once. Emits one event when
     /// the file is complete again.
     pub(super) fn emit_storage_status(&self, state: &mut EngineState) {
-        let trouble = state.session.unsaved_error().map(|trouble| trouble.to_string());
-        if trouble.is_some() == state.storage_error_reported {
+        let error = state.session.unsaved_error().map(|error| error.to_string());
+        if error.is_some() == state.storage_error_reported {
             return;
         }
-        state.storage_error_reported = trouble.is_some();
-        if let Some(trouble) = &trouble {
-            tracing::error!(trouble, "the session is not kept");
+        state.storage_error_reported = error.is_some();
+        if let Some(error) = &error {
+            tracing::error!(error, "the session is not saved");
         }
-        self.sink.push(Event::StorageStatus { error: trouble.as_deref() });
+        self.sink.push(Event::StorageStatus { error: error.as_deref() });
     }
 }
 
 impl EngineState {
     /// Returns the reason why data of this session or of a previous one is in no file.
     pub(super) fn unsaved(&self) -> Option<String> {
-        self.lost_reason.clone().or_else(|| self.session.unsaved_error().map(|trouble| trouble.to_string()))
+        self.lost_reason.clone().or_else(|| self.session.unsaved_error().map(|error| error.to_string()))
     }
 }

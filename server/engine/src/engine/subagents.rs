@@ -38,9 +38,9 @@ impl SubagentHost for ChildSpawner {
         })
     }
 
-    fn emit(&self, id: &str, agent: &str, news: SubagentEvent<'_>) {
+    fn emit(&self, id: &str, agent: &str, event: SubagentEvent<'_>) {
         let Some(shared) = self.shared.upgrade() else { return };
-        let event = match news {
+        let event = match event {
             SubagentEvent::VerificationStarted(started) => ChildEvent::VerificationStarted(started),
             SubagentEvent::VerificationCommandStarted(started) => {
                 ChildEvent::VerificationCommandStarted(started)
@@ -69,78 +69,78 @@ impl SubagentHost for ChildSpawner {
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => Err("The operation was aborted.".to_owned()),
-                said = shared.options.hooks.tool_call(call) => said,
+                result = shared.options.hooks.tool_call(call) => result,
             }
         }
         .boxed()
     }
 
-    fn start(&self, order: SpawnRequest) -> BoxFuture<'_, Result<Box<dyn Child>, SubagentError>> {
+    fn start(&self, request: SpawnRequest) -> BoxFuture<'_, Result<Box<dyn Child>, SubagentError>> {
         async move {
-            let gone = || SubagentError::Unusable("the agent has ended".to_owned());
-            let parent = self.shared.upgrade().ok_or_else(gone)?;
+            let agent_ended = || SubagentError::Unusable("the agent has ended".to_owned());
+            let parent = self.shared.upgrade().ok_or_else(agent_ended)?;
             let now = || parent.options.clock.now_ms();
             parent.options.usage_tracker.check_child_budget(now()).map_err(SubagentError::Budget)?;
-            let (bounds, place) = parent.options.subagent_limits.reserve_child()?;
-            let mut options = child_options(&parent, &order)?;
-            options.subagent_limits = bounds;
-            let session = open_history(&options, &order).await?;
-            let SpawnRequest { id, agent, on_step: watch, .. } = order;
-            let sink = ChildEventForwarder { parent: self.shared.clone(), id, agent, watch };
-            if !order.resumes {
+            let (limits, slot) = parent.options.subagent_limits.reserve_child()?;
+            let mut options = child_options(&parent, &request)?;
+            options.subagent_limits = limits;
+            let session = open_history(&options, &request).await?;
+            let SpawnRequest { id, agent, on_step, .. } = request;
+            let sink = ChildEventForwarder { parent: self.shared.clone(), id, agent, watch: on_step };
+            if !request.resumes {
                 parent.options.usage_tracker.start_child(now()).map_err(SubagentError::Budget)?;
-                let told = ChildEvent::Started { isolated: order.isolated };
-                parent.sink.push(Event::Child { id: &sink.id, agent: &sink.agent, event: told });
+                let event = ChildEvent::Started { isolated: request.isolated };
+                parent.sink.push(Event::Child { id: &sink.id, agent: &sink.agent, event });
                 parent.emit_due_notices();
             }
             let engine = Engine::with_session(options, Some(session), Arc::new(sink));
-            let child = ChildHandle { engine, stop: self.stop.clone(), _slot: place };
+            let child = ChildHandle { engine, stop: self.stop.clone(), _slot: slot };
             Ok(Box::new(child) as Box<dyn Child>)
         }
         .boxed()
     }
 }
 
-/// Returns the parent's options with the parts that the order replaces.
-fn child_options(parent: &Shared, order: &SpawnRequest) -> Result<Options, SubagentError> {
+/// Returns the parent's options with the parts that the request replaces.
+fn child_options(parent: &Shared, request: &SpawnRequest) -> Result<Options, SubagentError> {
     let mut options = parent.options.clone();
     {
         let state = parent.state();
-        let level = order.thinking.unwrap_or(state.thinking);
+        let level = request.thinking.unwrap_or(state.thinking);
         options.thinking = Some(level);
-        let chosen = match &order.model {
+        let chosen = match &request.model {
             Some(pattern) => options.catalog.find(pattern),
             None => {
                 state.model.clone().map(|model| crate::providers::ModelSelection { model, thinking: None })
             }
         };
-        let missing = || match &order.model {
+        let missing = || match &request.model {
             Some(pattern) => SubagentError::Unusable(format!("no model matches {pattern}")),
             None => SubagentError::Unusable(options.no_model_reason.clone()),
         };
         options.model = Some(chosen.ok_or_else(missing)?);
     }
     options.context = parent.context().clone();
-    if let Some(cwd) = &order.cwd {
+    if let Some(cwd) = &request.cwd {
         options.context.cwd.clone_from(cwd);
     }
-    if let Some(tools) = &order.tools {
+    if let Some(tools) = &request.tools {
         options.tools = tools.clone();
         options.only_these_tools = true;
     }
     (options.store, options.session_name) = (None, None);
     options.system_prompt =
-        parent.prompt().for_subagent(order.instructions.clone(), options.context.cwd.clone());
+        parent.prompt().for_subagent(request.instructions.clone(), options.context.cwd.clone());
     options.post_run_policies = Vec::new();
     options.hooks = parent.options.hooks.of_child(&mut options.post_run_policies);
     options.usage_tracker = Arc::new(UsageTracker::with_parent(parent.options.usage_tracker.clone()));
     Ok(options)
 }
 
-async fn open_history(options: &Options, order: &SpawnRequest) -> Result<Session, SubagentError> {
+async fn open_history(options: &Options, request: &SpawnRequest) -> Result<Session, SubagentError> {
     let start = SessionOptions::new(&options.context.cwd, options.clock.clone(), options.ids.clone())
         .write_in_background();
-    let Some(path) = order.history.clone() else { return Ok(Session::in_memory(start)) };
+    let Some(path) = request.history.clone() else { return Ok(Session::in_memory(start)) };
     let opened = tokio::task::spawn_blocking(move || Session::create_at(&path, start)).await;
     let opened = opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
     opened.map_err(|error| SubagentError::Unusable(error.to_string()))
@@ -196,9 +196,9 @@ struct ChildHandle {
 impl Child for ChildHandle {
     fn prompt<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<ChildAnswer, SubagentError>> {
         async move {
-            let begun = self.engine.accept_prompt(UserInput::text(text), None);
-            let begun = begun.map_err(|error| SubagentError::PromptRejected(error.to_string()))?;
-            begun.start();
+            let accepted = self.engine.accept_prompt(UserInput::text(text), None);
+            let accepted = accepted.map_err(|error| SubagentError::PromptRejected(error.to_string()))?;
+            accepted.start();
             let guard = AbortOnDrop(Some(&self.engine));
             tokio::select! {
                 biased;

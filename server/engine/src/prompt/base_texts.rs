@@ -74,8 +74,8 @@ pub fn find_base_texts(
         Some(text) => Some(text_or_file(text, cwd)?),
         None => file("SYSTEM.md")?,
     };
-    let said = options.appended.iter().filter(|text| !text.trim().is_empty());
-    bases.appended = said.map(|text| text_or_file(text, cwd)).collect::<Result<_, _>>()?;
+    let appended = options.appended.iter().filter(|text| !text.trim().is_empty());
+    bases.appended = appended.map(|text| text_or_file(text, cwd)).collect::<Result<_, _>>()?;
     if bases.appended.is_empty() {
         bases.appended.extend(file("APPEND_SYSTEM.md")?);
     }
@@ -107,11 +107,11 @@ mod tests {
     use super::*;
 
     fn place() -> (tempfile::TempDir, PathBuf, PathBuf) {
-        let place = tempfile::tempdir().unwrap();
-        let (agent_dir, cwd) = (place.path().join("agent"), place.path().join("work"));
+        let directory = tempfile::tempdir().unwrap();
+        let (agent_dir, cwd) = (directory.path().join("agent"), directory.path().join("work"));
         std::fs::create_dir_all(cwd.join(".pi")).unwrap();
         std::fs::create_dir(&agent_dir).unwrap();
-        (place, agent_dir, cwd)
+        (directory, agent_dir, cwd)
     }
 
     fn texts(list: &[&str]) -> Vec<String> {
@@ -123,15 +123,18 @@ mod tests {
         let (_place, agent_dir, cwd) = place();
         std::fs::write(cwd.join("prompt.txt"), "from a file").unwrap();
         std::fs::write(agent_dir.join("SYSTEM.md"), "unread").unwrap();
-        let wanted = BaseOptions {
+        let options = BaseOptions {
             base: Some("prompt.txt".to_owned()),
             appended: texts(&["be brief", "", "prompt.txt", "none.txt", "a\nb", "."]),
         };
-        let bases = find_base_texts(&wanted, Some(&agent_dir), &cwd.join(".pi"), &cwd, false).unwrap();
+        let bases = find_base_texts(&options, Some(&agent_dir), &cwd.join(".pi"), &cwd, false).unwrap();
         assert_eq!(bases.base.as_deref(), Some("from a file"));
         assert_eq!(bases.appended, texts(&["be brief", "from a file", "none.txt", "a\nb", "."]));
-        let wanted = BaseOptions { base: Some("x".repeat(1 << 20)), appended: Vec::new() };
-        assert_eq!(find_base_texts(&wanted, None, &cwd.join(".pi"), &cwd, false).unwrap().base, wanted.base);
+        let options = BaseOptions { base: Some("x".repeat(1 << 20)), appended: Vec::new() };
+        assert_eq!(
+            find_base_texts(&options, None, &cwd.join(".pi"), &cwd, false).unwrap().base,
+            options.base
+        );
     }
 
     #[test]
@@ -161,9 +164,9 @@ mod tests {
             .unwrap_err();
         assert!(matches!(error, BaseError::Unreadable { .. }), "{error}");
         std::fs::write(cwd.join("long"), "x".repeat(2 << 20)).unwrap();
-        let wanted = BaseOptions { base: Some("long".to_owned()), appended: Vec::new() };
+        let options = BaseOptions { base: Some("long".to_owned()), appended: Vec::new() };
         assert!(matches!(
-            find_base_texts(&wanted, None, &cwd.join(".pi"), &cwd, false),
+            find_base_texts(&options, None, &cwd.join(".pi"), &cwd, false),
             Err(BaseError::TooLong(_))
         ));
     }

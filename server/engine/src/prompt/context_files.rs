@@ -44,7 +44,7 @@ pub enum ContextFileWarning {
         source: TextFileError,
     },
     /// The file is a link to a target outside its directory.
-    #[error("{path}: it is a link out of its directory, to {target}; the file is left out", path = path.display(), target = target.display())]
+    #[error("{path}: the link leads out of its directory, to {target}; the file is left out", path = path.display(), target = target.display())]
     OutsideDirectory {
         /// The link.
         path: PathBuf,
@@ -52,7 +52,7 @@ pub enum ContextFileWarning {
         target: PathBuf,
     },
     /// The end of the file is omitted.
-    #[error("{path}: only the first {kilobytes} KB of it count", path = .0.display(), kilobytes = LIMIT >> 10)]
+    #[error("{path}: only the first {kilobytes} KB are used", path = .0.display(), kilobytes = LIMIT >> 10)]
     TooLong(PathBuf),
 }
 
@@ -136,10 +136,10 @@ mod tests {
 
     impl TestDirectories {
         fn new() -> Self {
-            let place = Self(tempfile::tempdir().unwrap());
-            std::fs::create_dir_all(place.path("agent")).unwrap();
-            std::fs::create_dir_all(place.path("root/a/b")).unwrap();
-            place
+            let directories = Self(tempfile::tempdir().unwrap());
+            std::fs::create_dir_all(directories.path("agent")).unwrap();
+            std::fs::create_dir_all(directories.path("root/a/b")).unwrap();
+            directories
         }
 
         fn path(&self, path: &str) -> PathBuf {
@@ -150,89 +150,90 @@ mod tests {
             std::fs::write(self.path(path), content).unwrap();
         }
 
-        /// Returns paths and contents below this place, without files of the machine.
+        /// Returns paths and contents below these directories, without files of the machine.
         fn found(&self) -> (Vec<String>, Vec<String>) {
             let root = format!("{}/", self.0.path().display());
-            let (files, complaints) = context_files(Some(&self.path("agent")), &self.path("root/a/b"));
+            let (files, warnings) = context_files(Some(&self.path("agent")), &self.path("root/a/b"));
             let files = files.into_iter().filter(|file| file.path.starts_with(&root));
             let files =
                 files.map(|file| format!("{}: {}", file.path.display(), file.content).replace(&root, ""));
-            let complaints = complaints.iter().map(|complaint| complaint.to_string().replace(&root, ""));
-            (files.collect(), complaints.collect())
+            let warnings = warnings.iter().map(|warning| warning.to_string().replace(&root, ""));
+            (files.collect(), warnings.collect())
         }
     }
 
     #[test]
     fn from_the_agent_directory_and_the_root_down() {
-        let place = TestDirectories::new();
-        place.write("root/a/b/CLAUDE.md", "three");
-        place.write("root/a/AGENTS.md", "two");
-        place.write("root/a/CLAUDE.md", "unread");
-        place.write("root/AGENTS.md", "  \n");
-        place.write("agent/AGENTS.md", "\u{feff}one");
+        let directories = TestDirectories::new();
+        directories.write("root/a/b/CLAUDE.md", "three");
+        directories.write("root/a/AGENTS.md", "two");
+        directories.write("root/a/CLAUDE.md", "unread");
+        directories.write("root/AGENTS.md", "  \n");
+        directories.write("agent/AGENTS.md", "\u{feff}one");
         let expected = ["agent/AGENTS.md: one", "root/a/AGENTS.md: two", "root/a/b/CLAUDE.md: three"];
-        assert_eq!(place.found(), (expected.map(str::to_owned).to_vec(), Vec::new()));
+        assert_eq!(directories.found(), (expected.map(str::to_owned).to_vec(), Vec::new()));
     }
 
     #[test]
     fn a_file_in_utf_16_is_read_as_text() {
-        let place = TestDirectories::new();
-        place.write("agent/AGENTS.md", b"\xff\xfeo\0n\0e\0 \0\xfc\0");
-        place.write("root/a/AGENTS.md", b"\xfe\xff\0t\0w\0o");
+        let directories = TestDirectories::new();
+        directories.write("agent/AGENTS.md", b"\xff\xfeo\0n\0e\0 \0\xfc\0");
+        directories.write("root/a/AGENTS.md", b"\xfe\xff\0t\0w\0o");
         let expected = ["agent/AGENTS.md: one ü", "root/a/AGENTS.md: two"];
-        assert_eq!(place.found(), (expected.map(str::to_owned).to_vec(), Vec::new()));
+        assert_eq!(directories.found(), (expected.map(str::to_owned).to_vec(), Vec::new()));
     }
 
     #[test]
     fn linked_file_is_listed_once_and_directories_are_skipped() {
-        let place = TestDirectories::new();
-        place.write("root/AGENTS.md", "one");
-        std::os::unix::fs::symlink(place.path("root/AGENTS.md"), place.path("root/a/AGENTS.md")).unwrap();
-        std::fs::create_dir(place.path("root/a/b/AGENTS.md")).unwrap();
-        place.write("root/a/b/CLAUDE.md", "two");
+        let directories = TestDirectories::new();
+        directories.write("root/AGENTS.md", "one");
+        std::os::unix::fs::symlink(directories.path("root/AGENTS.md"), directories.path("root/a/AGENTS.md"))
+            .unwrap();
+        std::fs::create_dir(directories.path("root/a/b/AGENTS.md")).unwrap();
+        directories.write("root/a/b/CLAUDE.md", "two");
         let expected = ["root/AGENTS.md: one", "root/a/b/CLAUDE.md: two"];
-        assert_eq!(place.found(), (expected.map(str::to_owned).to_vec(), Vec::new()));
+        assert_eq!(directories.found(), (expected.map(str::to_owned).to_vec(), Vec::new()));
     }
 
     #[test]
     fn fm_f113_link_out_of_its_directory_is_skipped_with_a_warning() {
-        let link = |place: &TestDirectories, from: &str, to: &str| {
-            std::os::unix::fs::symlink(place.path(to), place.path(from)).unwrap();
+        let link = |directories: &TestDirectories, from: &str, to: &str| {
+            std::os::unix::fs::symlink(directories.path(to), directories.path(from)).unwrap();
         };
-        let place = TestDirectories::new();
-        std::fs::create_dir_all(place.path("home/.ssh")).unwrap();
-        place.write("home/.ssh/id", "canary");
-        place.write("root/a/docs.md", "inside");
-        link(&place, "root/a/b/AGENTS.md", "home/.ssh/id");
-        place.write("root/a/b/CLAUDE.md", "instead");
-        link(&place, "root/a/AGENTS.md", "root/a/docs.md");
+        let directories = TestDirectories::new();
+        std::fs::create_dir_all(directories.path("home/.ssh")).unwrap();
+        directories.write("home/.ssh/id", "canary");
+        directories.write("root/a/docs.md", "inside");
+        link(&directories, "root/a/b/AGENTS.md", "home/.ssh/id");
+        directories.write("root/a/b/CLAUDE.md", "instead");
+        link(&directories, "root/a/AGENTS.md", "root/a/docs.md");
         // A link through a directory, out of the project.
-        link(&place, "root/linked", "home/.ssh");
-        link(&place, "root/AGENTS.md", "root/linked/id");
+        link(&directories, "root/linked", "home/.ssh");
+        link(&directories, "root/AGENTS.md", "root/linked/id");
         // The user's own links may lead anywhere.
-        link(&place, "agent/AGENTS.md", "root/a/b/CLAUDE.md");
-        let (files, complaints) = place.found();
+        link(&directories, "agent/AGENTS.md", "root/a/b/CLAUDE.md");
+        let (files, warnings) = directories.found();
         assert_eq!(files, ["agent/AGENTS.md: instead", "root/a/AGENTS.md: inside"]);
-        let told = |path: &str| {
-            format!("{path}: it is a link out of its directory, to home/.ssh/id; the file is left out")
+        let outside_warning = |path: &str| {
+            format!("{path}: the link leads out of its directory, to home/.ssh/id; the file is left out")
         };
-        assert_eq!(complaints, [told("root/AGENTS.md"), told("root/a/b/AGENTS.md")]);
+        assert_eq!(warnings, [outside_warning("root/AGENTS.md"), outside_warning("root/a/b/AGENTS.md")]);
     }
 
     #[test]
     fn long_files_are_cut_and_unreadable_files_are_reported() {
-        let place = TestDirectories::new();
-        place.write("agent/AGENTS.md", "x".repeat(300 << 10));
-        let pipe = place.path("root/a/AGENTS.md");
+        let directories = TestDirectories::new();
+        directories.write("agent/AGENTS.md", "x".repeat(300 << 10));
+        let pipe = directories.path("root/a/AGENTS.md");
         assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
-        place.write("root/a/CLAUDE.md", "instead");
-        let (files, complaints) = place.found();
+        directories.write("root/a/CLAUDE.md", "instead");
+        let (files, warnings) = directories.found();
         assert_eq!(files[0].len(), "agent/AGENTS.md: ".len() + (256 << 10));
         assert_eq!(files[1], "root/a/CLAUDE.md: instead");
         assert_eq!(
-            complaints,
+            warnings,
             [
-                "agent/AGENTS.md: only the first 256 KB of it count",
+                "agent/AGENTS.md: only the first 256 KB are used",
                 "root/a/AGENTS.md: it is not a regular file; the file is left out"
             ]
         );

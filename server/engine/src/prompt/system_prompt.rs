@@ -10,10 +10,11 @@ use crate::tools::ToolSet;
 /// The composition reads no file and no clock.
 ///
 /// ```
-/// use agentese_server_engine::prompt::{Date, Parts, SystemPrompt};
+/// use agentese_server_engine::prompt::{Date, PromptParts, SystemPrompt};
 /// use agentese_server_tools::ToolSet;
 ///
-/// let prompt = SystemPrompt::from(Parts { base: Some("Be kind.".into()), cwd: "/w".into(), ..Parts::default() });
+/// let parts = PromptParts { base: Some("Be kind.".into()), cwd: "/w".into(), ..PromptParts::default() };
+/// let prompt = SystemPrompt::from(parts);
 /// let text = prompt.text(&ToolSet::none(), Date::of_ms(0));
 /// assert_eq!(text, "Be kind.\n\nCurrent date (UTC): 1970-01-01\nWorking directory: /w");
 /// ```
@@ -137,8 +138,9 @@ impl PromptParts {
             sections.push(("skills", format!("{SKILLS}\n\n<skills>\n{skills}</skills>")));
         }
         // Last, and without the time: everything before it stays in a provider's cache for the day.
-        let place = format!("Current date (UTC): {date}\nWorking directory: {}", on_one_line(&self.cwd));
-        sections.push(("cwd", place));
+        let date_and_directory =
+            format!("Current date (UTC): {date}\nWorking directory: {}", on_one_line(&self.cwd));
+        sections.push(("cwd", date_and_directory));
         sections
     }
 }
@@ -179,10 +181,10 @@ mod tests {
     #[test]
     fn without_a_base_the_built_in_text_comes_first() {
         let parts = PromptParts { cwd: "/w".into(), ..PromptParts::default() };
-        let said = text(parts, &["read", "bash"]);
+        let output = text(parts, &["read", "bash"]);
         assert!(
-            said.starts_with("You are ") && said.contains("\n- bash: ") && said.ends_with(": /w"),
-            "{said}"
+            output.starts_with("You are ") && output.contains("\n- bash: ") && output.ends_with(": /w"),
+            "{output}"
         );
     }
 
@@ -194,9 +196,9 @@ mod tests {
             cwd: "/w\r\n\nObey".into(),
             ..PromptParts::default()
         };
-        let said = text(parts, &[]);
-        assert!(said.contains("\n## /a\u{fffd}# Obey\u{fffd}[2J/AGENTS.md\n"), "{said}");
-        assert!(said.ends_with("/w\u{fffd}\u{fffd}\u{fffd}Obey"), "{said}");
+        let output = text(parts, &[]);
+        assert!(output.contains("\n## /a\u{fffd}# Obey\u{fffd}[2J/AGENTS.md\n"), "{output}");
+        assert!(output.ends_with("/w\u{fffd}\u{fffd}\u{fffd}Obey"), "{output}");
     }
 
     #[test]

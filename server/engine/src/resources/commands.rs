@@ -98,8 +98,8 @@ mod tests {
 
     #[test]
     fn extensions_come_first_then_templates_then_skills() {
-        let place = tempfile::tempdir().unwrap();
-        let at = |name: &str| place.path().join(name);
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
         std::fs::create_dir(at("prompts")).unwrap();
         std::fs::write(at("prompts/both.md"), "x").unwrap();
         std::fs::write(at("prompts/empty.md"), "").unwrap();

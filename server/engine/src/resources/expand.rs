@@ -42,8 +42,8 @@ mod tests {
 
     #[test]
     fn names_that_are_known_are_expanded() {
-        let place = tempfile::tempdir().unwrap();
-        let at = |name: &str| place.path().join(name);
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
         std::fs::write(at("cats.md"), "---\ndescription: d\n---\nFind.\n").unwrap();
         std::fs::create_dir(at("prompts")).unwrap();
         std::fs::write(at("prompts/say.md"), "Say $1, $@").unwrap();

@@ -1,4 +1,4 @@
-//! Search for the files of a place.
+//! Search for the files of a search root.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -12,81 +12,81 @@ use super::search_roots::SearchRoot;
 use super::skill::SKILL_FILE;
 use super::warning::ResourceWarning;
 
-/// The maximum depth of skills below a place.
+/// The maximum depth of skills below a root.
 const MAX_DEPTH: usize = 16;
 
-/// The maximum number of files and directories in one place.
+/// The maximum number of files and directories below one root.
 const MAX_ENTRIES: usize = 10_000;
 
-/// Returns the skill files of a place, sorted by path. A directory with a SKILL.md is one skill, and other
-/// directories are searched. Hidden files, `node_modules`, and files excluded by ignore files in the place
+/// Returns the skill files below a root, sorted by path. A directory with a SKILL.md is one skill, and other
+/// directories are searched. Hidden files, `node_modules`, and files excluded by ignore files below the root
 /// are skipped. Links are followed, and each directory is entered only once. Returns an empty list if the
-/// place does not exist.
-pub(super) fn skill_files(place: &SearchRoot, warnings: &mut Vec<ResourceWarning>) -> Vec<PathBuf> {
-    if place.path.is_file() {
-        return one_file(place, warnings);
+/// root does not exist.
+pub(super) fn skill_files(root: &SearchRoot, warnings: &mut Vec<ResourceWarning>) -> Vec<PathBuf> {
+    if root.path.is_file() {
+        return one_file(root, warnings);
     }
-    let borders = Arc::new(WalkLimits::new(place));
-    if !borders.may_enter(&place.path) {
-        warnings.extend(borders.take_warnings());
+    let limits = Arc::new(WalkLimits::new(root));
+    if !limits.may_enter(&root.path) {
+        warnings.extend(limits.take_warnings());
         return Vec::new();
     }
-    let own = place.path.join(SKILL_FILE);
+    let own = root.path.join(SKILL_FILE);
     if own.is_file() {
-        let files = if borders.may_enter(&own) { vec![own] } else { Vec::new() };
-        warnings.extend(borders.take_warnings());
+        let files = if limits.may_enter(&own) { vec![own] } else { Vec::new() };
+        warnings.extend(limits.take_warnings());
         return files;
     }
     let mut files = Vec::new();
-    for (count, entry) in walk(&place.path, borders.clone()).enumerate() {
+    for (count, entry) in walk(&root.path, limits.clone()).enumerate() {
         if count >= MAX_ENTRIES {
-            warnings.push(ResourceWarning::TooManyFiles { path: place.path.clone(), limit: MAX_ENTRIES });
+            warnings.push(ResourceWarning::TooManyFiles { path: root.path.clone(), limit: MAX_ENTRIES });
             break;
         }
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
-                warnings.extend(unreadable(&place.path, error));
+                warnings.extend(unreadable(&root.path, error));
                 continue;
             }
         };
-        let is_loose = entry.depth() == 1 && place.loose_files && is_markdown(entry.path());
+        let is_loose = entry.depth() == 1 && root.loose_files && is_markdown(entry.path());
         if entry.file_type().is_some_and(|kind| kind.is_file())
             && (entry.file_name() == SKILL_FILE || is_loose)
         {
             files.push(entry.into_path());
         }
     }
-    warnings.extend(borders.take_warnings());
+    warnings.extend(limits.take_warnings());
     files
 }
 
-/// Returns the Markdown files directly in a place, or the place itself if it is a file.
-pub(super) fn template_files(place: &SearchRoot, warnings: &mut Vec<ResourceWarning>) -> Vec<PathBuf> {
-    if place.path.is_file() {
-        return one_file(place, warnings);
+/// Returns the Markdown files directly in a root, or the root itself if it is a file.
+pub(super) fn template_files(root: &SearchRoot, warnings: &mut Vec<ResourceWarning>) -> Vec<PathBuf> {
+    if root.path.is_file() {
+        return one_file(root, warnings);
     }
-    files(place, is_markdown, warnings)
+    files(root, is_markdown, warnings)
 }
 
 /// Returns the rule files of a folder: Markdown files, including `.mdc` files of other programs.
-pub(super) fn rule_files(place: &SearchRoot, warnings: &mut Vec<ResourceWarning>) -> Vec<PathBuf> {
+pub(super) fn rule_files(root: &SearchRoot, warnings: &mut Vec<ResourceWarning>) -> Vec<PathBuf> {
     let is_rule =
         |path: &Path| is_markdown(path) || path.extension().is_some_and(|extension| extension == "mdc");
-    files(place, is_rule, warnings)
+    files(root, is_rule, warnings)
 }
 
 /// Returns the files of a kind directly in a folder.
 fn files(
-    place: &SearchRoot,
+    root: &SearchRoot,
     is_one: impl Fn(&Path) -> bool,
     warnings: &mut Vec<ResourceWarning>,
 ) -> Vec<PathBuf> {
-    let borders = WalkLimits::new(place);
-    let entries = if borders.may_enter(&place.path) {
-        std::fs::read_dir(&place.path)
+    let limits = WalkLimits::new(root);
+    let entries = if limits.may_enter(&root.path) {
+        std::fs::read_dir(&root.path)
     } else {
-        return borders.reject(warnings);
+        return limits.reject(warnings);
     };
     let entries = match entries {
         Ok(entries) => entries,
@@ -96,24 +96,24 @@ fn files(
             return Vec::new();
         }
         Err(error) => {
-            warnings.push(ResourceWarning::Unreadable { path: place.path.clone(), source: error.into() });
+            warnings.push(ResourceWarning::Unreadable { path: root.path.clone(), source: error.into() });
             return Vec::new();
         }
     };
     let mut files: Vec<PathBuf> =
         entries.take(MAX_ENTRIES).filter_map(Result::ok).map(|entry| entry.path()).collect();
-    files.retain(|path| is_one(path) && !is_hidden(path) && path.is_file() && borders.may_enter(path));
+    files.retain(|path| is_one(path) && !is_hidden(path) && path.is_file() && limits.may_enter(path));
     files.sort();
-    warnings.extend(borders.take_warnings());
+    warnings.extend(limits.take_warnings());
     files
 }
 
-/// Returns a place that is a file.
-fn one_file(place: &SearchRoot, warnings: &mut Vec<ResourceWarning>) -> Vec<PathBuf> {
-    if is_markdown(&place.path) {
-        return vec![place.path.clone()];
+/// Returns a root that is a file.
+fn one_file(root: &SearchRoot, warnings: &mut Vec<ResourceWarning>) -> Vec<PathBuf> {
+    if is_markdown(&root.path) {
+        return vec![root.path.clone()];
     }
-    warnings.push(ResourceWarning::NotMarkdown(place.path.clone()));
+    warnings.push(ResourceWarning::NotMarkdown(root.path.clone()));
     Vec::new()
 }
 
@@ -125,13 +125,13 @@ fn is_hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
-fn walk(root: &Path, borders: Arc<WalkLimits>) -> ignore::Walk {
+fn walk(root: &Path, limits: Arc<WalkLimits>) -> ignore::Walk {
     let mut builder = WalkBuilder::new(root);
     builder.hidden(true).follow_links(true).max_depth(Some(MAX_DEPTH)).sort_by_file_name(OsStr::cmp);
     // Ignore files beside the skills apply; ignore files of the project are about its code.
     builder.parents(false).git_global(false).git_exclude(false).require_git(false);
     builder.add_custom_ignore_filename(".fdignore");
-    builder.filter_entry(move |entry| entry.depth() == 0 || borders.is_wanted(entry));
+    builder.filter_entry(move |entry| entry.depth() == 0 || limits.is_wanted(entry));
     builder.build()
 }
 
@@ -159,9 +159,9 @@ struct WalkLimits {
 }
 
 impl WalkLimits {
-    fn new(place: &SearchRoot) -> Self {
+    fn new(root: &SearchRoot) -> Self {
         let boundary =
-            place.boundary.as_ref().map(|inside| inside.canonicalize().unwrap_or_else(|_| inside.clone()));
+            root.boundary.as_ref().map(|inside| inside.canonicalize().unwrap_or_else(|_| inside.clone()));
         Self { boundary, entered: Mutex::default(), warnings: Mutex::default() }
     }
 
@@ -189,8 +189,8 @@ impl WalkLimits {
         let Some(inside) = &self.boundary else { return true };
         match path.canonicalize() {
             Ok(target) if !target.starts_with(inside) => {
-                let complaint = ResourceWarning::OutsideProject { path: path.to_owned(), target };
-                self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(complaint);
+                let warning = ResourceWarning::OutsideProject { path: path.to_owned(), target };
+                self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
                 false
             }
             _ => true,
@@ -247,17 +247,17 @@ mod tests {
         }
 
         /// Returns files and warnings, without the path of the tree.
-        fn shown(&self, files: Vec<PathBuf>, complaints: &[ResourceWarning]) -> (Vec<String>, Vec<String>) {
+        fn shown(&self, files: Vec<PathBuf>, warnings: &[ResourceWarning]) -> (Vec<String>, Vec<String>) {
             let root = format!("{}/", self.0.path().display());
             let files = files.iter().map(|path| path.display().to_string().replace(&root, ""));
-            let complaints = complaints.iter().map(|complaint| complaint.to_string().replace(&root, ""));
-            (files.collect(), complaints.collect())
+            let warnings = warnings.iter().map(|warning| warning.to_string().replace(&root, ""));
+            (files.collect(), warnings.collect())
         }
 
         fn skills(&self, loose_files: bool, inside: Option<&str>) -> (Vec<String>, Vec<String>) {
-            let mut complaints = Vec::new();
-            let files = skill_files(&self.place("skills", loose_files, inside), &mut complaints);
-            self.shown(files, &complaints)
+            let mut warnings = Vec::new();
+            let files = skill_files(&self.place("skills", loose_files, inside), &mut warnings);
+            self.shown(files, &warnings)
         }
     }
 
@@ -276,9 +276,9 @@ mod tests {
         ]);
         let deep = "d/".repeat(20);
         tree.write(&format!("skills/{deep}SKILL.md"), "");
-        let (files, complaints) = tree.skills(true, None);
+        let (files, warnings) = tree.skills(true, None);
         assert_eq!(files, ["skills/b/SKILL.md", "skills/group/a/SKILL.md", "skills/loose.md"]);
-        assert_eq!(complaints, Vec::<String>::new());
+        assert_eq!(warnings, Vec::<String>::new());
         assert_eq!(tree.skills(false, None).0, ["skills/b/SKILL.md", "skills/group/a/SKILL.md"]);
         tree.write("skills/SKILL.md", "");
         assert_eq!(tree.skills(true, None).0, ["skills/SKILL.md"]);
@@ -305,24 +305,24 @@ mod tests {
         symlink(tree.path("outside"), tree.path("skills/out")).unwrap();
         symlink(tree.path("nowhere"), tree.path("skills/lost")).unwrap();
         symlink(tree.path("secret.md"), tree.path("skills/secret.md")).unwrap();
-        let (files, complaints) = tree.skills(true, Some("skills"));
+        let (files, warnings) = tree.skills(true, Some("skills"));
         assert_eq!(files, ["skills/a/SKILL.md"]);
         assert_eq!(
-            complaints,
+            warnings,
             [
-                "skills/out: it is a link out of the project, to outside; it is left out",
-                "skills/secret.md: it is a link out of the project, to secret.md; it is left out"
+                "skills/out: the link leads out of the project, to outside; it is left out",
+                "skills/secret.md: the link leads out of the project, to secret.md; it is left out"
             ]
         );
-        let (files, complaints) = tree.skills(true, None);
+        let (files, warnings) = tree.skills(true, None);
         assert_eq!(files, ["skills/a/SKILL.md", "skills/out/x/SKILL.md", "skills/secret.md"]);
-        assert_eq!(complaints, Vec::<String>::new());
-        // The place itself may be a link.
+        assert_eq!(warnings, Vec::<String>::new());
+        // The root itself may be a link.
         fs::remove_dir_all(tree.path("skills")).unwrap();
         symlink(tree.path("shared"), tree.path("skills")).unwrap();
         assert_eq!(tree.skills(true, None).0, ["skills/y/SKILL.md"]);
-        let (files, complaints) = tree.skills(true, Some("outside"));
-        assert_eq!((files.len(), complaints.len()), (0, 1), "{complaints:?}");
+        let (files, warnings) = tree.skills(true, Some("outside"));
+        assert_eq!((files.len(), warnings.len()), (0, 1), "{warnings:?}");
     }
 
     #[test]
@@ -347,9 +347,9 @@ mod tests {
         for number in 0..MAX_ENTRIES {
             fs::write(tree.path(&format!("skills/{number}")), "").unwrap();
         }
-        let (files, complaints) = tree.skills(true, None);
+        let (files, warnings) = tree.skills(true, None);
         assert_eq!(files.len(), 0);
-        assert!(complaints[0].contains("there is too much in it"), "{complaints:?}");
+        assert!(warnings[0].contains("files and directories; the rest is left out"), "{warnings:?}");
     }
 
     #[test]
@@ -365,15 +365,12 @@ mod tests {
         symlink(tree.path("out.md"), tree.path("prompts/f.md")).unwrap();
         fs::create_dir(tree.path("prompts/g.md")).unwrap();
         let templates = |name: &str, inside| {
-            let mut complaints = Vec::new();
-            let files = template_files(&tree.place(name, true, inside), &mut complaints);
-            tree.shown(files, &complaints)
+            let mut warnings = Vec::new();
+            let files = template_files(&tree.place(name, true, inside), &mut warnings);
+            tree.shown(files, &warnings)
         };
-        let (files, complaints) = templates("prompts", Some("prompts"));
-        assert_eq!(
-            (files, complaints.len()),
-            (vec!["prompts/a.md".to_owned(), "prompts/b.md".to_owned()], 1)
-        );
+        let (files, warnings) = templates("prompts", Some("prompts"));
+        assert_eq!((files, warnings.len()), (vec!["prompts/a.md".to_owned(), "prompts/b.md".to_owned()], 1));
         assert_eq!(templates("prompts", None).0.len(), 3);
         assert_eq!(templates("prompts/b.md", None).0, ["prompts/b.md"]);
         assert!(templates("prompts/d.txt", None).1[0].contains("neither a Markdown file"));

@@ -22,7 +22,7 @@ pub(super) struct FrontMatter {
 #[non_exhaustive]
 pub enum FrontMatterError {
     /// The closing line is missing.
-    #[error("its front matter begins with --- and does not end")]
+    #[error("its front matter has no closing ---")]
     Unclosed,
     /// The text is not YAML, or its members have other types.
     #[error("its front matter cannot be read: {0}")]
@@ -51,7 +51,7 @@ pub fn members(text: &str) -> Result<(Map<String, Value>, String), FrontMatterEr
     let members = match from_yaml(yaml).map_err(FrontMatterError::Yaml)? {
         Value::Object(members) => members,
         Value::Null => Map::new(),
-        _ => return Err(FrontMatterError::Yaml("members were expected".to_owned())),
+        _ => return Err(FrontMatterError::Yaml("expected members".to_owned())),
     };
     Ok((members, body.trim().to_owned()))
 }

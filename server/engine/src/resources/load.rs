@@ -21,7 +21,7 @@ pub struct Resources {
 
 /// The command line names a path that does not exist.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{option} {path}: there is no such file or directory", path = path.display())]
+#[error("{option} {path}: no such file or directory", path = path.display())]
 pub struct MissingPathError {
     /// The option.
     pub option: &'static str,
@@ -87,31 +87,31 @@ impl Resources {
 
     /// Returns the rules for the system prompt. The model receives a watching rule when the rule matches.
     pub fn rules_for_model(&self) -> PromptRules {
-        let mut told = PromptRules::default();
+        let mut prompt_rules = PromptRules::default();
         for rule in self.rules.iter().filter(|rule| !rule.watches()) {
             match &rule.description {
-                _ if rule.always => told.always.push(rule.content.clone()),
-                description => told.available.push(AvailableRule {
+                _ if rule.always => prompt_rules.always.push(rule.content.clone()),
+                description => prompt_rules.available.push(AvailableRule {
                     description: description.clone().unwrap_or_default(),
                     globs: rule.globs.clone(),
                     path: rule.path.clone(),
                 }),
             }
         }
-        told
+        prompt_rules
     }
 
     /// Returns the skills for models, and warnings about skills that are hidden from them.
     pub fn for_model(&self) -> (Vec<Skill>, Vec<ResourceWarning>) {
         let mut warnings = Vec::new();
-        let told = self.skills.iter().filter_map(|skill| match skill.for_model()? {
+        let skills = self.skills.iter().filter_map(|skill| match skill.for_model()? {
             Ok(skill) => Some(skill),
-            Err(complaint) => {
-                warnings.push(complaint);
+            Err(warning) => {
+                warnings.push(warning);
                 None
             }
         });
-        (told.collect(), warnings)
+        (skills.collect(), warnings)
     }
 }
 
@@ -158,10 +158,10 @@ impl Resource for Template {
     }
 }
 
-/// Adds the resources of those places.
+/// Adds the resources below those roots.
 fn load<R: Resource>(
     all: &mut Vec<R>,
-    places: Vec<SearchRoot>,
+    roots: Vec<SearchRoot>,
     files: impl Fn(&SearchRoot, &mut Vec<ResourceWarning>) -> Vec<PathBuf>,
     read: impl Fn(PathBuf, Location, &mut Vec<ResourceWarning>) -> Option<R>,
     warnings: &mut Vec<ResourceWarning>,
@@ -170,17 +170,17 @@ fn load<R: Resource>(
     let mut seen: HashSet<PathBuf> = all.iter().map(|resource| real(resource.path())).collect();
     let known = |resource: &R| (resource.name().to_owned(), resource.path().to_owned());
     let mut names: HashMap<String, PathBuf> = all.iter().map(known).collect();
-    for place in places {
-        if place.location == Location::Path && !place.path.exists() {
-            warnings.push(ResourceWarning::MissingSettingPath(place.path));
+    for root in roots {
+        if root.location == Location::Path && !root.path.exists() {
+            warnings.push(ResourceWarning::MissingSettingPath(root.path));
             continue;
         }
-        for path in files(&place, warnings) {
+        for path in files(&root, warnings) {
             // A file that is found in two ways is loaded once.
             if !seen.insert(real(&path)) {
                 continue;
             }
-            let Some(resource) = read(path, place.location, warnings) else { continue };
+            let Some(resource) = read(path, root.location, warnings) else { continue };
             match names.get(resource.name()) {
                 Some(kept) => warnings.push(ResourceWarning::NameCollision {
                     name: resource.name().to_owned(),
@@ -213,8 +213,8 @@ mod tests {
 
     #[test]
     fn first_resource_of_a_name_applies_and_the_project_is_listed_first() {
-        let place = tempfile::tempdir().unwrap();
-        let at = |path: &str| place.path().join(path);
+        let directory = tempfile::tempdir().unwrap();
+        let at = |path: &str| directory.path().join(path);
         for path in [
             "agent/skills/both",
             "agent/skills/mine",
@@ -247,7 +247,7 @@ mod tests {
             skills: wanted(&["extra", "lost"], &["extra/given/SKILL.md", "agent/skills"]),
             templates: ResourceSelection::default(),
         };
-        let (resources, complaints) = Resources::load(&sources).unwrap();
+        let (resources, warnings) = Resources::load(&sources).unwrap();
         let skills: Vec<_> =
             resources.skills().iter().map(|skill| (skill.location, skill.name.as_str())).collect();
         assert_eq!(
@@ -262,11 +262,11 @@ mod tests {
         let templates: Vec<_> =
             resources.templates().iter().map(|found| (found.location, found.name.as_str())).collect();
         assert_eq!(templates, [(Location::Project, "r"), (Location::User, "p"), (Location::User, "q")]);
-        let root = place.path().display().to_string();
-        let complaints: Vec<_> =
-            complaints.iter().map(|complaint| complaint.to_string().replace(&root, "")).collect();
+        let root = directory.path().display().to_string();
+        let warnings: Vec<_> =
+            warnings.iter().map(|warning| warning.to_string().replace(&root, "")).collect();
         assert_eq!(
-            complaints,
+            warnings,
             [
                 "/work/.pi/skills/both/SKILL.md: /agent/skills/both/SKILL.md has the same name, \"both\", and comes first; this one is left out",
                 "/lost: named in the settings, but does not exist",
@@ -281,6 +281,6 @@ mod tests {
         assert_eq!((skills, resources.templates().len()), (vec!["given", "both", "mine"], 0));
         only.templates.command_line = vec![at("nothing.md")];
         let error = Resources::load(&only).unwrap_err().to_string().replace(&root, "");
-        assert_eq!(error, "--prompt-template /nothing.md: there is no such file or directory");
+        assert_eq!(error, "--prompt-template /nothing.md: no such file or directory");
     }
 }

@@ -47,15 +47,15 @@ pub struct Rule {
 }
 
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
-enum Words {
+#[serde(untagged, expecting = "expected a string or a list of strings")]
+enum TextList {
     One(String),
     Several(Vec<String>),
     #[default]
     None,
 }
 
-impl Words {
+impl TextList {
     fn all(self) -> Vec<String> {
         let words = match self {
             Self::One(word) => vec![word],
@@ -67,17 +67,17 @@ impl Words {
 }
 
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Head {
+#[serde(rename_all = "camelCase", default, expecting = "the front matter of a rule")]
+struct RuleFrontMatter {
     description: Option<String>,
-    globs: Option<Words>,
+    globs: Option<TextList>,
     always_apply: Option<bool>,
-    condition: Option<Words>,
+    condition: Option<TextList>,
     /// The former names of `condition`.
     #[serde(rename = "ttsr_trigger")]
-    trigger: Option<Words>,
-    ttsr_trigger: Option<Words>,
-    scope: Option<Words>,
+    trigger: Option<TextList>,
+    ttsr_trigger: Option<TextList>,
+    scope: Option<TextList>,
     interrupt_mode: Option<String>,
 }
 
@@ -100,7 +100,7 @@ impl Rule {
                 return None;
             }
         };
-        let document = match parse_as::<Head>(&text) {
+        let document = match parse_as::<RuleFrontMatter>(&text) {
             Ok(document) => document,
             Err(source) => {
                 warnings.push(ResourceWarning::FrontMatter { path, source });
@@ -162,9 +162,9 @@ impl Rule {
 
     /// Returns the rule in the form for clients. The document names no members; omp sends these.
     pub fn to_wire(&self) -> StreamRule {
-        let mut shown = StreamRule::new(&self.name);
-        shown.path = Some(self.path.to_string_lossy().into_owned());
-        shown.content = Some(self.content.clone());
+        let mut wire = StreamRule::new(&self.name);
+        wire.path = Some(self.path.to_string_lossy().into_owned());
+        wire.content = Some(self.content.clone());
         let level = if self.location == Location::Project { "project" } else { "user" };
         let source = json!({"provider": "native", "providerName": "OMP", "path": self.path, "level": level});
         let some = |words: &Vec<String>| (!words.is_empty()).then(|| json!(words));
@@ -178,9 +178,9 @@ impl Rule {
             ("_source", Some(source)),
         ];
         for (name, value) in members.into_iter().filter_map(|(name, value)| Some((name, value?))) {
-            shown.extra.insert(name.to_owned(), value);
+            wire.extra.insert(name.to_owned(), value);
         }
-        shown
+        wire
     }
 }
 
@@ -228,14 +228,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("no-print.md");
         std::fs::write(&path, text).unwrap();
-        let mut complaints = Vec::new();
-        let rule = Rule::read(path, Location::Project, &mut complaints);
-        (rule, complaints.iter().map(ToString::to_string).collect())
+        let mut warnings = Vec::new();
+        let rule = Rule::read(path, Location::Project, &mut warnings);
+        (rule, warnings.iter().map(ToString::to_string).collect())
     }
 
     fn rule(head: &str) -> Rule {
-        let (rule, complaints) = read(&format!("---\n{head}\n---\nDo not.\n"));
-        assert!(complaints.is_empty(), "{complaints:?}");
+        let (rule, warnings) = read(&format!("---\n{head}\n---\nDo not.\n"));
+        assert!(warnings.is_empty(), "{warnings:?}");
         rule.unwrap()
     }
 
@@ -257,8 +257,8 @@ mod tests {
         );
         assert_eq!(rule("ttsr_trigger: a").conditions, ["a"]);
         assert_eq!(rule("ttsrTrigger: a").conditions, ["a"]);
-        let shown = serde_json::to_value(rule("condition: a").to_wire()).unwrap();
-        assert_eq!((&shown["alwaysApply"], shown.get("scope")), (&false.into(), None));
+        let wire = serde_json::to_value(rule("condition: a").to_wire()).unwrap();
+        assert_eq!((&wire["alwaysApply"], wire.get("scope")), (&false.into(), None));
     }
 
     #[test]
@@ -284,14 +284,14 @@ mod tests {
         assert_eq!(read("Always be kind."), (None, Vec::new()));
         assert_eq!(read("---\nglobs: '*.rs'\n---\nText"), (None, Vec::new()));
         assert_eq!(read("---\ncondition: a\n---\n"), (None, Vec::new()));
-        let (found, complaints) = read("---\ncondition: ['(', b]\ninterruptMode: often\n---\nText");
+        let (found, warnings) = read("---\ncondition: ['(', b]\ninterruptMode: often\n---\nText");
         assert_eq!(found.unwrap().conditions, ["b"]);
         assert!(
-            complaints[0].contains("the condition \"(\" is not a usable regular expression")
-                && complaints[1].contains("often")
+            warnings[0].contains("the condition \"(\" is not a usable regular expression")
+                && warnings[1].contains("often")
         );
-        let (found, complaints) = read("---\ncondition: ['*.rs', '(bad']\n---\nText");
-        assert_eq!((found, complaints.len()), (None, 1), "it does not fire on every edit");
+        let (found, warnings) = read("---\ncondition: ['*.rs', '(bad']\n---\nText");
+        assert_eq!((found, warnings.len()), (None, 1), "it does not fire on every edit");
         assert!(read("---\ncondition: {a: b}\n---\nText").1[0].contains("front matter"));
     }
 }

@@ -1,4 +1,4 @@
-//! The places of skills, templates and rules.
+//! The search roots of skills, templates and rules.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub enum Location {
     Path,
 }
 
-/// The places to search.
+/// The sources of skills, templates and rules, which determine the search roots.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     /// The names of the folders.
@@ -50,16 +50,16 @@ pub struct ResourceSelection {
 pub(super) struct SearchRoot {
     pub path: PathBuf,
     pub location: Location,
-    /// True if Markdown files directly in the place are skills, independent of their names.
+    /// True if Markdown files directly in the root are skills, independent of their names.
     pub loose_files: bool,
     /// The directory that links may not leave.
     pub boundary: Option<PathBuf>,
 }
 
 impl Sources {
-    /// Returns the places of skills, by precedence.
+    /// Returns the search roots of skills, by precedence.
     pub(super) fn skill_roots(&self) -> Vec<SearchRoot> {
-        let mut places = Vec::new();
+        let mut roots = Vec::new();
         if !self.skills.only_command_line {
             let root = project_root(&self.cwd);
             let project = |path: PathBuf, loose_files| SearchRoot {
@@ -70,49 +70,49 @@ impl Sources {
             };
             let ResourceFolders { project: of_project, home: of_home, loose_skills: loose_files, .. } =
                 self.folders;
-            places.extend(
+            roots.extend(
                 self.agent_dir.iter().map(|directory| user_root(directory.join("skills"), loose_files)),
             );
             let own = of_home.iter().chain(&[".agents"]);
-            places.extend(
+            roots.extend(
                 self.home.iter().flat_map(|home| {
                     own.clone().map(|name| user_root(home.join(name).join("skills"), false))
                 }),
             );
             let folders = of_project.iter();
-            places.extend(folders.map(|name| project(self.cwd.join(name).join("skills"), loose_files)));
+            roots.extend(folders.map(|name| project(self.cwd.join(name).join("skills"), loose_files)));
             let above = self.cwd.ancestors().take_while(|directory| directory.starts_with(root));
-            places.extend(above.map(|directory| project(directory.join(".agents/skills"), false)));
+            roots.extend(above.map(|directory| project(directory.join(".agents/skills"), false)));
         }
-        places.extend(self.skills.explicit_roots());
-        places
+        roots.extend(self.skills.explicit_roots());
+        roots
     }
 
-    /// Returns the places of templates, by precedence.
+    /// Returns the search roots of templates, by precedence.
     pub(super) fn template_roots(&self) -> Vec<SearchRoot> {
-        let mut places = Vec::new();
+        let mut roots = Vec::new();
         if !self.templates.only_command_line {
-            places.extend(self.text_roots(self.folders.templates));
+            roots.extend(self.text_roots(self.folders.templates));
         }
-        places.extend(self.templates.explicit_roots());
-        places
+        roots.extend(self.templates.explicit_roots());
+        roots
     }
 
-    /// Returns the places of rules, by precedence: the project's before the user's, as in omp. Rules may stop
-    /// a model or override rules that protect the user. So the project's rules apply only if the directory is
-    /// trusted.
+    /// Returns the search roots of rules, by precedence: the project's before the user's, as in omp. Rules may
+    /// stop a model or override rules that protect the user. So the project's rules apply only if the directory
+    /// is trusted.
     pub(super) fn rule_roots(&self) -> Vec<SearchRoot> {
-        let mut places = self.text_roots(self.folders.rules);
-        places.retain(|place| self.trusted || place.location != Location::Project);
-        places.sort_by_key(|place| place.location);
-        places
+        let mut roots = self.text_roots(self.folders.rules);
+        roots.retain(|root| self.trusted || root.location != Location::Project);
+        roots.sort_by_key(|root| root.location);
+        roots
     }
 
     /// Returns the folders that are ignored because the directory is not trusted.
     pub fn untrusted_folders(&self) -> Vec<PathBuf> {
-        let places = self.text_roots(self.folders.rules).into_iter();
-        let own = places.filter(|place| !self.trusted && place.location == Location::Project);
-        own.map(|place| place.path).filter(|path| path.is_dir()).collect()
+        let roots = self.text_roots(self.folders.rules).into_iter();
+        let own = roots.filter(|root| !self.trusted && root.location == Location::Project);
+        own.map(|root| root.path).filter(|path| path.is_dir()).collect()
     }
 
     /// Returns the folders of the user and the project with those names, the user's first.
@@ -131,14 +131,14 @@ impl Sources {
 }
 
 impl ResourceSelection {
-    /// Returns the places from settings and the command line.
+    /// Returns the search roots from settings and the command line.
     fn explicit_roots(&self) -> impl Iterator<Item = SearchRoot> {
         let settings = if self.only_command_line { &[] } else { self.settings.as_slice() };
         settings.iter().chain(&self.command_line).map(|path| explicit_root(path))
     }
 }
 
-/// Returns the place of an explicitly named path.
+/// Returns the search root of an explicitly named path.
 pub(super) fn explicit_root(path: &Path) -> SearchRoot {
     SearchRoot { path: path.to_owned(), location: Location::Path, loose_files: true, boundary: None }
 }
@@ -175,12 +175,17 @@ mod tests {
             },
             templates: ResourceSelection::default(),
         };
-        let shown = |places: Vec<SearchRoot>| -> Vec<String> {
-            let shown = |place: SearchRoot| {
-                let path = place.path.strip_prefix(root).unwrap_or(&place.path).display().to_string();
-                format!("{:?} {path}{}", place.location, if place.loose_files { "" } else { " strict" })
+        let shown = |search_roots: Vec<SearchRoot>| -> Vec<String> {
+            let shown = |search_root: SearchRoot| {
+                let path =
+                    search_root.path.strip_prefix(root).unwrap_or(&search_root.path).display().to_string();
+                format!(
+                    "{:?} {path}{}",
+                    search_root.location,
+                    if search_root.loose_files { "" } else { " strict" }
+                )
             };
-            places.into_iter().map(shown).collect()
+            search_roots.into_iter().map(shown).collect()
         };
         assert_eq!(
             shown(sources.skill_roots()),

@@ -123,12 +123,12 @@ fn broken_rules(name: &str, directory: Option<&str>) -> Vec<String> {
     let is_allowed = |character: char| matches!(character, 'a'..='z' | '0'..='9' | '-');
     let directory = directory.filter(|directory| *directory != name);
     let rules = [
-        directory.map(|directory| format!("is not that of its directory, {directory:?}")),
+        directory.map(|directory| format!("differs from the name of its directory, {directory:?}")),
         (length > MAX_NAME_LENGTH)
             .then(|| format!("has {length} characters; a skill's name has at most {MAX_NAME_LENGTH}")),
-        (!name.chars().all(is_allowed)).then(|| "has other characters than a-z, 0-9 and -".to_owned()),
+        (!name.chars().all(is_allowed)).then(|| "contains characters other than a-z, 0-9 and -".to_owned()),
         (name.starts_with('-') || name.ends_with('-')).then(|| "begins or ends with -".to_owned()),
-        name.contains("--").then(|| "has -- in it".to_owned()),
+        name.contains("--").then(|| "contains --".to_owned()),
     ];
     rules.into_iter().flatten().collect()
 }
@@ -148,13 +148,13 @@ mod tests {
         let path = directory.path().join("named").join(SKILL_FILE);
         std::fs::create_dir(path.parent().unwrap()).unwrap();
         std::fs::write(&path, content).unwrap();
-        let mut complaints = Vec::new();
-        let skill = SkillFile::read(path.clone(), Location::User, &mut complaints);
+        let mut warnings = Vec::new();
+        let skill = SkillFile::read(path.clone(), Location::User, &mut warnings);
         let prefix = format!("{}: ", path.display());
-        let complaints = complaints.iter().map(|complaint| {
-            complaint.to_string().strip_prefix(&prefix).expect("the path is named").to_owned()
-        });
-        (skill, complaints.collect())
+        let warnings = warnings
+            .iter()
+            .map(|warning| warning.to_string().strip_prefix(&prefix).expect("the path is named").to_owned());
+        (skill, warnings.collect())
     }
 
     #[test]
@@ -162,51 +162,51 @@ mod tests {
         let long = "a".repeat(65);
         let cases: [(&str, &[&str]); 6] = [
             ("named", &[]),
-            ("other", &["the name \"other\" is not that of its directory, \"named\""]),
-            ("-named", &["is not that of", "begins or ends with -"]),
-            ("a--b", &["is not that of", "has -- in it"]),
-            ("Named Skill", &["is not that of", "has other characters than a-z, 0-9 and -"]),
-            (&long, &["is not that of", "has 65 characters; a skill's name has at most 64"]),
+            ("other", &["the name \"other\" differs from the name of its directory, \"named\""]),
+            ("-named", &["differs from the name of", "begins or ends with -"]),
+            ("a--b", &["differs from the name of", "contains --"]),
+            ("Named Skill", &["differs from the name of", "contains characters other than a-z, 0-9 and -"]),
+            (&long, &["differs from the name of", "has 65 characters; a skill's name has at most 64"]),
         ];
         for (name, expected) in cases {
-            let (skill, complaints) = read(&format!("---\nname: {name}\ndescription: d\n---\n"));
+            let (skill, warnings) = read(&format!("---\nname: {name}\ndescription: d\n---\n"));
             assert_eq!(skill.unwrap().name, name);
-            assert_eq!(complaints.len(), expected.len(), "{complaints:?}");
-            for (complaint, part) in complaints.iter().zip(expected) {
-                assert!(complaint.contains(part), "{complaint}");
+            assert_eq!(warnings.len(), expected.len(), "{warnings:?}");
+            for (warning, part) in warnings.iter().zip(expected) {
+                assert!(warning.contains(part), "{warning}");
             }
         }
-        let (skill, complaints) = read("---\ndescription: d\n---\n");
-        assert_eq!((skill.unwrap().name.as_str(), complaints.len()), ("named", 0));
+        let (skill, warnings) = read("---\ndescription: d\n---\n");
+        assert_eq!((skill.unwrap().name.as_str(), warnings.len()), ("named", 0));
     }
 
     #[test]
     fn a_description_is_needed() {
         for content in ["# No front matter", "---\nname: named\n---\n", "---\ndescription: ' '\n---\n", ""] {
-            let (skill, complaints) = read(content);
+            let (skill, warnings) = read(content);
             assert_eq!(skill, None);
-            assert_eq!(complaints, ["the skill has no description; it is left out"], "{content}");
+            assert_eq!(warnings, ["the skill has no description; it is left out"], "{content}");
         }
-        let (skill, complaints) = read(&format!("---\ndescription: {}\n---\n", "é".repeat(1024)));
-        assert_eq!((skill.is_some(), complaints.len()), (true, 0));
-        let (skill, complaints) = read(&format!("---\ndescription: {}\n---\n", "é".repeat(1025)));
+        let (skill, warnings) = read(&format!("---\ndescription: {}\n---\n", "é".repeat(1024)));
+        assert_eq!((skill.is_some(), warnings.len()), (true, 0));
+        let (skill, warnings) = read(&format!("---\ndescription: {}\n---\n", "é".repeat(1025)));
         assert!(skill.is_some());
-        assert_eq!(complaints, ["its description has 1025 characters; a skill should have at most 1024"]);
-        let (skill, complaints) = read("---\ndescription: use when: always\n---\n");
+        assert_eq!(warnings, ["its description has 1025 characters; a skill should have at most 1024"]);
+        let (skill, warnings) = read("---\ndescription: use when: always\n---\n");
         assert!(
-            skill.is_none() && complaints[0].starts_with("its front matter cannot be read"),
-            "{complaints:?}"
+            skill.is_none() && warnings[0].starts_with("its front matter cannot be read"),
+            "{warnings:?}"
         );
     }
 
     #[test]
     fn skill_is_listed_for_models_unless_disabled() {
-        let told = |more: &str| {
+        let is_listed = |more: &str| {
             let (skill, _) = read(&format!("---\ndescription: d\n{more}\n---\n"));
             skill.unwrap().for_model().is_some()
         };
-        assert!(told("") && told("disable-model-invocation: false"));
-        assert!(!told("disable-model-invocation: true"));
+        assert!(is_listed("") && is_listed("disable-model-invocation: false"));
+        assert!(!is_listed("disable-model-invocation: true"));
     }
 
     #[test]

@@ -51,8 +51,8 @@ impl StreamPattern {
     /// Returns the state before the first piece of a text.
     pub fn start(&self) -> SearchState {
         let mut cache = self.0.create_cache();
-        let begun = self.0.start_state(&mut cache, &start::Config::new().anchored(Anchored::No));
-        let (state, failed) = begun.map_or((LazyStateID::default(), true), |state| (state, false));
+        let start_state = self.0.start_state(&mut cache, &start::Config::new().anchored(Anchored::No));
+        let (state, failed) = start_state.map_or((LazyStateID::default(), true), |state| (state, false));
         SearchState { cache, state, matched: false, failed }
     }
 

@@ -61,9 +61,11 @@ impl Template {
                 return None;
             }
         };
-        let said = document.front_matter.and_then(|front_matter| front_matter.description);
-        let said = said.map(|description| description.trim().to_owned()).filter(|said| !said.is_empty());
-        let description = said.unwrap_or_else(|| first_line(&document.body));
+        let description = document.front_matter.and_then(|front_matter| front_matter.description);
+        let description = description
+            .map(|description| description.trim().to_owned())
+            .filter(|description| !description.is_empty());
+        let description = description.unwrap_or_else(|| first_line(&document.body));
         Some(Self { name, description, path, location, text: document.body })
     }
 
@@ -90,10 +92,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(name);
         std::fs::write(&path, content).unwrap();
-        let mut complaints = Vec::new();
-        let template = Template::read(path, Location::User, &mut complaints);
-        assert_eq!(template.is_none(), complaints.len() == 1, "{complaints:?}");
-        template.ok_or_else(|| complaints[0].to_string())
+        let mut warnings = Vec::new();
+        let template = Template::read(path, Location::User, &mut warnings);
+        assert_eq!(template.is_none(), warnings.len() == 1, "{warnings:?}");
+        template.ok_or_else(|| warnings[0].to_string())
     }
 
     #[test]
@@ -118,8 +120,8 @@ mod tests {
 
     #[test]
     fn unusable_template_is_reported() {
-        assert!(read("two words.md", "x").unwrap_err().contains("name has no spaces"));
-        assert!(read("t.md", "---\nopen").unwrap_err().contains("does not end"));
+        assert!(read("two words.md", "x").unwrap_err().contains("name must not contain spaces"));
+        assert!(read("t.md", "---\nopen").unwrap_err().contains("has no closing ---"));
         assert!(read("t.md", &"x".repeat(2 << 20)).unwrap_err().contains("longer than"));
     }
 }

@@ -28,7 +28,7 @@ pub enum ResourceWarning {
         source: TextFileError,
     },
     /// Files of a working directory may not link to files outside it.
-    #[error("{path}: it is a link out of the project, to {target}; it is left out", path = path.display(), target = target.display())]
+    #[error("{path}: the link leads out of the project, to {target}; it is left out", path = path.display(), target = target.display())]
     OutsideProject {
         /// The link.
         path: PathBuf,
@@ -36,7 +36,7 @@ pub enum ResourceWarning {
         target: PathBuf,
     },
     /// More files than a person writes by hand.
-    #[error("{path}: there is too much in it; what comes after {limit} files and directories is left out", path = path.display())]
+    #[error("{path}: more than {limit} files and directories; the rest is left out", path = path.display())]
     TooManyFiles {
         /// The directory.
         path: PathBuf,
@@ -75,10 +75,10 @@ pub enum ResourceWarning {
         rule: String,
     },
     /// A template that no prompt can invoke.
-    #[error("{path}: a template's name has no spaces; it is left out", path = .0.display())]
+    #[error("{path}: a template's name must not contain spaces; it is left out", path = .0.display())]
     InvalidTemplateName(PathBuf),
     /// A path with a line break could forge other content of the system prompt.
-    #[error("{0}: the model is not told about this skill")]
+    #[error("{0}: the skill is hidden from the model")]
     HiddenSkill(crate::prompt::SkillError),
     /// A rule whose condition can never match.
     #[error("{path}: the condition {condition:?} is not a usable regular expression: {reason}; it is left out", path = path.display())]
@@ -91,7 +91,7 @@ pub enum ResourceWarning {
         reason: String,
     },
     /// The interrupt mode of a rule is unknown.
-    #[error("{path}: interruptMode is to be one of always, prose-only, tool-only, never, but is {mode:?}; it is ignored", path = path.display())]
+    #[error("{path}: interruptMode must be one of always, prose-only, tool-only, never, found {mode:?}; it is ignored", path = path.display())]
     InvalidInterruptMode {
         /// The file.
         path: PathBuf,

@@ -153,26 +153,26 @@ impl Host {
     }
 
     fn send_message(&self, process: &Process, engine: &Engine, action: SendMessageAction) -> ActionResult {
-        let said = action.message;
+        let sent = action.message;
         let mut message = CustomMessageBuilder {
-            custom_type: said.custom_type,
-            content: said.content,
-            display: said.display,
+            custom_type: sent.custom_type,
+            content: sent.content,
+            display: sent.display,
             timestamp: 0,
         }
         .build();
-        message.details = said.details;
+        message.details = sent.details;
         let delivery = match action.deliver_as {
             Some(DeliverAs::FollowUp) => ExtensionDelivery::FollowUp,
             Some(DeliverAs::NextTurn) => ExtensionDelivery::NextTurn,
             Some(DeliverAs::Steer) | None => ExtensionDelivery::Steer,
         };
-        let begun =
+        let accepted =
             engine.custom_message(message, delivery, action.trigger_turn == Some(true)).map_err(text)?;
-        if let Some(begun) = begun {
+        if let Some(accepted) = accepted {
             // The response to the command that sent the message precedes the first event of the run.
             accept_all(process);
-            begun.start();
+            accepted.start();
         }
         no_result()
     }
@@ -194,34 +194,34 @@ impl Host {
         content: InputContent,
         deliver_as: Option<DeliverAs>,
     ) -> ActionResult {
-        let streaming = match deliver_as {
+        let queue = match deliver_as {
             Some(DeliverAs::Steer) => Some(InputQueue::Steer),
             Some(DeliverAs::FollowUp) => Some(InputQueue::FollowUp),
             Some(DeliverAs::NextTurn) => {
-                return Err("a message of the user cannot wait for the next one".to_owned());
+                return Err("a user message cannot be deferred to the next turn".to_owned());
             }
             None => None,
         };
-        let (mut words, mut images) = (Vec::new(), Vec::new());
+        let (mut texts, mut images) = (Vec::new(), Vec::new());
         match content {
-            InputContent::Text(text) => words.push(text),
+            InputContent::Text(text) => texts.push(text),
             InputContent::Blocks(blocks) => {
                 for block in blocks {
                     match block {
-                        InputBlock::Text(text) => words.push(text.text),
+                        InputBlock::Text(text) => texts.push(text.text),
                         InputBlock::Image(image) => images.push(image),
                         _ => {}
                     }
                 }
             }
         }
-        match self.input(words.join("\n"), images, InputSource::Extension).await {
+        match self.input(texts.join("\n"), images, InputSource::Extension).await {
             InputHookResult::Handled => no_result(),
             InputHookResult::Rejected(reason) => Err(reason),
             InputHookResult::Cancelled => Err(CANCELLED.to_owned()),
             InputHookResult::Input(text_, images) => {
                 let input = engine.prepare(UserInput::new(text_, images)).await.map_err(text)?;
-                engine.accept_prompt(input, streaming).map_err(text)?.start();
+                engine.accept_prompt(input, queue).map_err(text)?.start();
                 no_result()
             }
         }
@@ -258,8 +258,8 @@ impl Host {
 
 /// Marks all running commands of the process as accepted.
 fn accept_all(process: &Process) {
-    for asked in process.calls.all() {
-        asked.accept();
+    for call in process.calls.all() {
+        call.accept();
     }
 }
 

@@ -167,20 +167,20 @@ impl Calls {
 
     /// Returns the request with that id.
     pub fn get(&self, id: &str) -> Option<Arc<PendingCall>> {
-        self.state().pending.get(&id.parse().ok()?).map(|(asked, _)| asked.clone())
+        self.state().pending.get(&id.parse().ok()?).map(|(call, _)| call.clone())
     }
 
     /// Returns the newest request to the given extension, or to any extension for `None`.
     pub fn newest(&self, extension: Option<&str>) -> Option<Arc<PendingCall>> {
         let state = self.state();
-        let mut asked = state.pending.values().rev().map(|(asked, _)| asked);
-        asked.find(|asked| extension.is_none_or(|extension| asked.extension == extension)).cloned()
+        let mut calls = state.pending.values().rev().map(|(call, _)| call);
+        calls.find(|call| extension.is_none_or(|extension| call.extension == extension)).cloned()
     }
 
     /// Returns the extension of the newest request, or `None` if no request is open.
     pub fn newest_extension(&self) -> Option<String> {
         let state = self.state();
-        let mut extensions = state.pending.values().rev().map(|(asked, _)| &asked.extension);
+        let mut extensions = state.pending.values().rev().map(|(call, _)| &call.extension);
         extensions.find(|extension| !extension.is_empty()).cloned()
     }
 
@@ -198,34 +198,29 @@ impl Calls {
     /// Returns the length of the longest open request.
     pub fn longest_request(&self) -> usize {
         let state = self.state();
-        state
-            .pending
-            .values()
-            .map(|(asked, _)| asked.length.load(Ordering::Acquire))
-            .max()
-            .unwrap_or_default()
+        state.pending.values().map(|(call, _)| call.length.load(Ordering::Acquire)).max().unwrap_or_default()
     }
 
     /// Returns all open requests.
     pub fn all(&self) -> Vec<Arc<PendingCall>> {
-        self.state().pending.values().map(|(asked, _)| asked.clone()).collect()
+        self.state().pending.values().map(|(call, _)| call.clone()).collect()
     }
 
     /// Delivers an answer. Returns false if no open request has that id or its waiter was dropped.
     pub fn answer(&self, id: &str, answer: CallResult) -> bool {
         let Ok(number) = id.parse() else { return false };
-        let asked = self.state().pending.remove(&number);
-        asked.is_some_and(|(asked, sender)| {
+        let call = self.state().pending.remove(&number);
+        call.is_some_and(|(call, sender)| {
             // Work started by the answer must follow the end of the request.
-            asked.ended.cancel();
+            call.ended.cancel();
             sender.send(answer).is_ok()
         })
     }
 
     /// Removes a request. Returns true if it had no answer.
     pub fn forget(&self, number: u64) -> bool {
-        let asked = self.state().pending.remove(&number);
-        asked.inspect(|(asked, _)| asked.ended.cancel()).is_some()
+        let call = self.state().pending.remove(&number);
+        call.inspect(|(call, _)| call.ended.cancel()).is_some()
     }
 
     /// Returns true if the process has ended.
@@ -235,13 +230,13 @@ impl Calls {
 
     /// Ends all requests, because the process has ended.
     pub fn close(&self) {
-        let asked = {
+        let calls = {
             let mut state = self.state();
             state.closed = true;
             std::mem::take(&mut state.pending)
         };
-        for (asked, sender) in asked.into_values() {
-            asked.ended.cancel();
+        for (call, sender) in calls.into_values() {
+            call.ended.cancel();
             let _ = sender.send(Err(CallError::Disconnected));
         }
     }
@@ -253,15 +248,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_time_limit_is_suspended_while_a_dialog_is_open() {
-        let asked = Arc::new(PendingCall::new("e"));
+        let call = Arc::new(PendingCall::new("e"));
         let began = Instant::now();
         let opens = async {
             tokio::time::sleep(Duration::from_millis(60)).await;
-            let open = asked.open_dialog();
+            let open = call.open_dialog();
             tokio::time::sleep(Duration::from_secs(3600)).await;
             drop(open);
         };
-        let (limit, ()) = tokio::join!(asked.wait_time_limit(Some(Duration::from_millis(100))), opens);
+        let (limit, ()) = tokio::join!(call.wait_time_limit(Some(Duration::from_millis(100))), opens);
         assert_eq!(limit, Duration::from_millis(100));
         let waited = began.elapsed() - Duration::from_secs(3600);
         assert!((100..110).contains(&waited.as_millis()), "{waited:?}");

@@ -17,12 +17,12 @@ pub struct CommandLineFlag {
 }
 
 impl CommandLineFlag {
-    /// Returns the warning for an option that no extension takes. `more` is true if there are extensions that
-    /// are not trusted yet.
+    /// Returns the warning for an option that no extension takes. `has_untrusted` is true if there are extensions
+    /// that are not trusted yet.
     pub(super) fn unknown_warning(&self, has_untrusted: bool) -> String {
         match &self.suggestion {
             None if has_untrusted => format!(
-                "unknown option --{}: no extension that is loaded takes it, and the working directory's are not trusted yet",
+                "unknown option --{}: no loaded extension has it, and the extensions of the working directory are not trusted yet",
                 self.name
             ),
             Some(meant) => format!("unknown option --{} is ignored; did you mean {meant}?", self.name),

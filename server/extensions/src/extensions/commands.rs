@@ -29,7 +29,11 @@ impl CommandInvocation {
 
 impl std::fmt::Debug for CommandInvocation {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Invoked").field("name", &self.name).field("args", &self.args).finish()
+        formatter
+            .debug_struct("CommandInvocation")
+            .field("name", &self.name)
+            .field("args", &self.args)
+            .finish()
     }
 }
 
@@ -71,25 +75,25 @@ impl Host {
     }
 
     /// Runs a command. Returns when the command has ended, waits for something, or takes longer than a
-    /// moment. `accepted` is called right then, before later frames are sent. `over` is dropped at the end of
-    /// the command. A failure is reported to the client.
+    /// moment. `accepted` is called right then, before later frames are sent. `done_guard` is dropped at the end
+    /// of the command. A failure is reported to the client.
     pub async fn invoke(
         &self,
-        invoked: CommandInvocation,
+        invocation: CommandInvocation,
         done_guard: DropGuard,
         accepted: Box<dyn FnOnce() + Send>,
     ) {
-        let (sender, shown) = tokio::sync::oneshot::channel();
+        let (sender, accepted_receiver) = tokio::sync::oneshot::channel();
         let accepted = Box::new(move || {
             accepted();
             let _ = sender.send(());
         });
-        let asked = PendingCall::new(&invoked.member.path).accepted(accepted);
+        let call = PendingCall::new(&invocation.member.path).accepted(accepted);
         let Some(me) = self.me.upgrade() else { return };
-        self.refresh(&invoked.member.process);
+        self.refresh(&invocation.member.process);
         let task = tokio::spawn(async move {
-            let _over = done_guard;
-            let CommandInvocation { member, name, args } = invoked;
+            let _done_guard = done_guard;
+            let CommandInvocation { member, name, args } = invocation;
             let frame = |id: String| {
                 HostFrame::from(
                     HostCommandBuilder {
@@ -101,16 +105,16 @@ impl Host {
                     .build(),
                 )
             };
-            let asked = Arc::new(asked);
-            let result = member.process.request_shared(asked.clone(), frame, None).await;
+            let call = Arc::new(call);
+            let result = member.process.request_shared(call.clone(), frame, None).await;
             if let Err(CallError::Extension(error)) = result {
                 me.report_failure(&format!("command:{name}"), "command", &error);
             }
-            asked.accept();
+            call.accept();
         });
         tokio::select! {
             biased;
-            _ = shown => {}
+            _ = accepted_receiver => {}
             _ = task => {}
             () = tokio::time::sleep(BACKGROUND_DELAY) => {}
         }

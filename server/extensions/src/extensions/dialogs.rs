@@ -22,8 +22,8 @@ impl Host {
         };
         // A request that is over opens no dialogs.
         let late = during.is_some() && owner.is_none();
-        let taken_back = process.cancelled_dialogs.take_withdrawn(dialog.id());
-        let asked = match (&self.ui.get(), late || taken_back || self.is_closing()) {
+        let was_withdrawn = process.cancelled_dialogs.take_withdrawn(dialog.id());
+        let pending_answer = match (&self.ui.get(), late || was_withdrawn || self.is_closing()) {
             (Some(ui), false) => ui.show_dialog(&dialog),
             _ => None,
         };
@@ -32,7 +32,7 @@ impl Host {
         }
         // The client that has to answer may wait for the agent to be ready.
         self.set_ready();
-        let Some(asked) = asked else { return reply(process, &dialog, None) };
+        let Some(pending_answer) = pending_answer else { return reply(process, &dialog, None) };
         let limit = dialog.timeout().map(Duration::from_millis).or(self.options.limits.dialog);
         let ends = [
             process.cancelled_dialogs.open(dialog.id()),
@@ -43,25 +43,26 @@ impl Host {
         // The client is disconnected. An event continues with the default answer, because a run waits for it.
         // A command waits until the agent ends.
         let stays = owner.as_ref().is_some_and(|owner| owner.is_command);
-        let asked = async move {
-            match asked.await {
+        let pending_answer = async move {
+            match pending_answer.await {
                 None if stays => std::future::pending().await,
                 answer => answer,
             }
         };
-        let before = owner.as_ref().filter(|owner| owner.is_pre_hook).map(|_| self.pre_hooks.open_dialog());
-        let open = owner.map(|owner| owner.open_dialog());
+        let pre_hook_guard =
+            owner.as_ref().filter(|owner| owner.is_pre_hook).map(|_| self.pre_hooks.open_dialog());
+        let dialog_guard = owner.map(|owner| owner.open_dialog());
         tokio::spawn(async move {
-            let over = futures::future::select_all(ends.iter().map(|end| Box::pin(end.cancelled())));
+            let owner_ended = futures::future::select_all(ends.iter().map(|end| Box::pin(end.cancelled())));
             let answer = tokio::select! {
                 biased;
-                _ = over => None,
-                answer = asked => answer,
+                _ = owner_ended => None,
+                answer = pending_answer => answer,
                 () = wait_limit(limit) => None,
             };
             process.cancelled_dialogs.close(dialog.id());
             reply(&process, &dialog, answer);
-            drop((open, before));
+            drop((dialog_guard, pre_hook_guard));
         });
     }
 
@@ -82,7 +83,7 @@ async fn wait_limit(limit: Option<Duration>) {
 fn reply(process: &Process, dialog: &Dialog, user_answer: Option<Answer>) {
     let unfit = |what: &str| {
         tracing::warn!(
-            "{}: {what} is not a valid answer to its dialog; the dialog counts as unanswered",
+            "{}: {what} is not a valid answer to its dialog; the dialog is treated as unanswered",
             process.name()
         );
     };

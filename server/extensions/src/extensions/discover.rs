@@ -42,7 +42,7 @@ pub enum LaunchMethod {
     Unusable(String),
 }
 
-/// Places to search for extensions.
+/// The paths to search for extensions.
 #[derive(Debug, Clone, Default)]
 pub struct ExtensionPaths {
     /// The folder with the extensions of a working directory, if the directory is trusted.
@@ -83,18 +83,18 @@ pub fn contains_extensions(folder: &Path) -> bool {
 
 /// Searches for extensions: in the working directory, in the user's folder, then in the paths of settings and
 /// command line. Each file is returned once.
-pub fn discover(wanted: &ExtensionPaths) -> (Vec<DiscoveredExtension>, Vec<DiscoveryError>) {
+pub fn discover(paths: &ExtensionPaths) -> (Vec<DiscoveredExtension>, Vec<DiscoveryError>) {
     let mut search = Search::default();
-    if !wanted.only_command_line {
-        let own = wanted.agent_dir.as_ref().map(|dir| dir.join("extensions"));
-        for (folder, location) in [(wanted.project.clone(), Location::Project), (own, Location::User)] {
+    if !paths.only_command_line {
+        let own = paths.agent_dir.as_ref().map(|dir| dir.join("extensions"));
+        for (folder, location) in [(paths.project.clone(), Location::Project), (own, Location::User)] {
             let before = search.found.len();
             search.folder(folder.as_deref());
             search.found[before..].iter_mut().for_each(|found| found.location = location);
         }
-        wanted.settings.iter().for_each(|path| search.named(path));
+        paths.settings.iter().for_each(|path| search.named(path));
     }
-    wanted.command_line.iter().for_each(|path| search.named(path));
+    paths.command_line.iter().for_each(|path| search.named(path));
     (search.found, search.errors)
 }
 
@@ -189,7 +189,7 @@ fn extensions_at(path: &Path) -> Result<Vec<DiscoveredExtension>, String> {
         let program = path.as_os_str().to_owned();
         return Ok(vec![DiscoveredExtension::new(path, LaunchMethod::Program(vec![program]))]);
     }
-    Err(format!("it is not executable, and no {MANIFEST} says what runs it"))
+    Err(format!("it is not executable, and no {MANIFEST} names a program that runs it"))
 }
 
 fn from_manifest(file: &Path) -> Result<Vec<DiscoveredExtension>, String> {
@@ -281,27 +281,27 @@ mod tests {
         place.put("home/extensions/e/package.json", r#"{"pi": {"extensions": ["./x.ts"]}}"#, 0o644);
         let packed = place.put("home/extensions/e/./x.ts", "", 0o644);
         let given = place.put("given.js", "", 0o644);
-        let wanted = ExtensionPaths {
+        let paths = ExtensionPaths {
             project: Some(place.0.path().join("work/.pi/extensions")),
             agent_dir: Some(place.0.path().join("home")),
             settings: vec![node.clone()],
             command_line: vec![given.clone(), place.0.path().join("gone")],
             only_command_line: false,
         };
-        let (found, unusable) = discover(&wanted);
-        let paths: Vec<_> = found.iter().map(|found| found.path.clone()).collect();
+        let (found, unusable) = discover(&paths);
+        let found_paths: Vec<_> = found.iter().map(|found| found.path.clone()).collect();
         let packed = packed.parent().unwrap().join("./x.ts");
-        assert_eq!(paths, [project, node, main.clone(), index, packed, given.clone()]);
+        assert_eq!(found_paths, [project, node, main.clone(), index, packed, given.clone()]);
         assert_eq!(found[2].launch, LaunchMethod::Program(vec!["python3".into(), main.into()]));
         let reasons: Vec<_> = unusable.iter().map(|one| (one.path.clone(), one.reason.as_str())).collect();
         assert_eq!(reasons[0].0, lost);
         assert!(reasons[0].1.contains("not executable"), "{reasons:?}");
         assert!(reasons[1].1.contains("no such file"), "{reasons:?}");
-        let places: Vec<_> = found.iter().map(|found| found.location).collect();
-        assert_eq!(places[0], Location::Project);
-        assert!(places[1..5].iter().all(|location| *location == Location::User), "{places:?}");
-        assert_eq!(places[5], Location::Path);
-        let (found, _) = discover(&ExtensionPaths { only_command_line: true, ..wanted });
+        let locations: Vec<_> = found.iter().map(|found| found.location).collect();
+        assert_eq!(locations[0], Location::Project);
+        assert!(locations[1..5].iter().all(|location| *location == Location::User), "{locations:?}");
+        assert_eq!(locations[5], Location::Path);
+        let (found, _) = discover(&ExtensionPaths { only_command_line: true, ..paths });
         assert_eq!(found, [DiscoveredExtension::new(given, LaunchMethod::Node)]);
     }
 }

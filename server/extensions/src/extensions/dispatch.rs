@@ -11,7 +11,7 @@ use super::process::{Process, ProcessEnd, ProcessListener};
 use super::response::reject;
 use crate::ui::{Dialog, Notice};
 
-/// The listener of a process for the host.
+/// A weak handle to the host, which receives the output of a process.
 pub(super) struct WeakHost(pub Weak<Host>);
 
 impl ProcessListener for WeakHost {

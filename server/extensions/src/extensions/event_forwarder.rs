@@ -46,15 +46,17 @@ impl EventForwarder {
         }
         // Before each request to the model, extensions receive a request for the context. As in older
         // revisions of pi, it overtakes events since the start of the turn.
-        let asked = || match self.host.overtakes_events(type_of::<ContextHook>()) {
+        let context_request = || match self.host.overtakes_events(type_of::<ContextHook>()) {
             true => self.host.subscribers(type_of::<ContextHook>()),
             false => Vec::new(),
         };
         match event {
-            Event::RunStarted | Event::TurnStarted => asked().iter().for_each(|member| member.process.hold()),
+            Event::RunStarted | Event::TurnStarted => {
+                context_request().iter().for_each(|member| member.process.hold())
+            }
             // The turn may have ended before a request to the model.
             Event::TurnEnded { .. } | Event::RunEnded { .. } => {
-                asked().iter().for_each(|member| member.process.release());
+                context_request().iter().for_each(|member| member.process.release());
             }
             _ => {}
         }
@@ -163,13 +165,13 @@ fn hook(event: Event<'_>, turn: u64, now: impl FnOnce() -> i64) -> Option<HookEv
             ToolExecutionStart::new(&call.id, &call.name, call.arguments.clone()).into()
         }
         Event::ToolUpdated(call, update) => {
-            let mut shown = ToolOutput::new(content_blocks(&update.content));
-            shown.details = update.details.clone().into();
+            let mut output = ToolOutput::new(content_blocks(&update.content));
+            output.details = update.details.clone().into();
             ToolExecutionUpdateBuilder {
                 tool_call_id: call.id.clone(),
                 tool_name: call.name.clone(),
                 args: call.arguments.clone(),
-                partial_result: shown,
+                partial_result: output,
             }
             .build()
             .into()

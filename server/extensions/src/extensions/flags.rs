@@ -36,7 +36,7 @@ fn resolve(
             Some(Ok(value)) => {
                 resolved.values.insert(flag.name.clone(), value);
             }
-            Some(Err(complaint)) => resolved.warnings.push(complaint),
+            Some(Err(warning)) => resolved.warnings.push(warning),
             None => resolved.warnings.push(flag.unknown_warning(has_untrusted)),
         }
     }
@@ -46,8 +46,8 @@ fn resolve(
     resolved
 }
 
-/// Returns the warnings for options if no extension is loaded. `more` is true if there are extensions that
-/// are not trusted yet.
+/// Returns the warnings for options if no extension is loaded. `has_untrusted` is true if there are extensions
+/// that are not trusted yet.
 pub fn flag_warnings(given: &[CommandLineFlag], has_untrusted: bool) -> Vec<String> {
     resolve(given, has_untrusted, |_| None).warnings
 }
@@ -71,8 +71,8 @@ impl Host {
 
     /// Logs warnings for unknown options, after the first extensions have loaded.
     pub(super) fn log_flag_warnings(&self) {
-        for complaint in self.resolve_flags().warnings {
-            tracing::warn!("{complaint}");
+        for warning in self.resolve_flags().warnings {
+            tracing::warn!("{warning}");
         }
     }
 }

@@ -118,17 +118,17 @@ impl Guards {
         let first = missing.first()?;
         let what = match first.status {
             GuardStatus::Unreported => "has not started, and may guard tools",
-            GuardStatus::Guards | GuardStatus::NotAGuard => "guards tools and is gone",
+            GuardStatus::Guards | GuardStatus::NotAGuard => "guards tools and is not running",
         };
         let why = first.absence_reason.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
         let more = match missing.len() - 1 {
             0 => String::new(),
-            1 => ", and another one is missing".to_owned(),
-            more => format!(", and {more} others are missing"),
+            1 => ", and another guard is missing".to_owned(),
+            more => format!(", and {more} other guards are missing"),
         };
         Some(format!(
-            "Blocked: the extension {} {what}{why}{more}. Tools run again once it is there, or where the user's \
-             settings say \"extensionHost\": {{\"unguarded\": true}}.",
+            "Blocked: the extension {} {what}{why}{more}. Tools run again when it is running, or if the \
+             user's settings contain \"extensionHost\": {{\"unguarded\": true}}.",
             first.path
         ))
     }
@@ -168,13 +168,16 @@ mod tests {
         guards.record_start("asked", true);
         guards.record_load_failure("refused", "broken");
         assert!(!blocked(&guards, &["asked"]));
-        let said = guards.block_reason(|_| false).unwrap();
-        assert!(said.starts_with("Blocked: the extension asked guards tools and is gone. "), "{said}");
+        let reason = guards.block_reason(|_| false).unwrap();
+        assert!(
+            reason.starts_with("Blocked: the extension asked guards tools and is not running. "),
+            "{reason}"
+        );
         // After a restart it may have no handler at first, and may remove the handler itself.
         guards.record_start("asked", false);
         assert!(blocked(&guards, &[]));
         guards.record_load_failure("asked", "broken this time");
-        assert!(guards.block_reason(|_| false).unwrap().contains("is gone (broken this time)."));
+        assert!(guards.block_reason(|_| false).unwrap().contains("is not running (broken this time)."));
         guards.record_report("asked", false);
         assert!(!blocked(&guards, &[]));
         guards.record_report("none", true);
@@ -187,11 +190,13 @@ mod tests {
         guards.expect("a", Some(true));
         guards.record_load_failure("a", "no");
         guards.expect("b", None);
-        let said = guards.block_reason(|_| false).unwrap();
+        let reason = guards.block_reason(|_| false).unwrap();
         assert!(
-            said.contains("the extension a guards tools and is gone (no), and another one is missing."),
-            "{said}"
+            reason.contains(
+                "the extension a guards tools and is not running (no), and another guard is missing."
+            ),
+            "{reason}"
         );
-        assert!(said.contains("\"extensionHost\": {\"unguarded\": true}"), "{said}");
+        assert!(reason.contains("\"extensionHost\": {\"unguarded\": true}"), "{reason}");
     }
 }

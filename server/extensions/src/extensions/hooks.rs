@@ -26,7 +26,7 @@ use crate::engine::{
 use crate::tools::{ToolOutput, ToolSet};
 
 /// Reason for a prompt without an effect.
-pub const CANCELLED: &str = "it was aborted before it began";
+pub const CANCELLED: &str = "it was aborted before it started";
 
 /// Result of the input hooks.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +70,7 @@ impl Host {
             value => match serde_json::from_value(value) {
                 Ok(answer) => Ok(Some(answer)),
                 Err(error) => {
-                    let error = format!("its answer is wrong: {error}");
+                    let error = format!("its answer is not valid: {error}");
                     if name != type_of::<ToolCallHook>() {
                         self.report_failure(&member.path, &name, &error);
                     }
@@ -88,11 +88,11 @@ impl Host {
     /// Returns true if no subscriber cancels the action and the action is not aborted.
     async fn is_allowed<E: Record + Into<HookEvent>>(&self, build: impl FnMut() -> E) -> bool {
         let mut goes_on = true;
-        let asked = self.call_each(build, |answer: CancelAnswer| {
+        let requests = self.call_each(build, |answer: CancelAnswer| {
             goes_on = answer.cancel != Some(true);
             goes_on
         });
-        self.pre_hooks.unless_cancelled(asked).await.is_some() && goes_on
+        self.pre_hooks.unless_cancelled(requests).await.is_some() && goes_on
     }
 
     /// Runs the input hooks for input of the user, or of an extension on the user's behalf.
@@ -122,7 +122,7 @@ impl Host {
                 InputAction::Handled => return InputHookResult::Handled,
                 InputAction::Refuse => {
                     return InputHookResult::Rejected(
-                        answer.text.unwrap_or_else(|| "an extension refused it".to_owned()),
+                        answer.text.unwrap_or_else(|| "an extension rejected it".to_owned()),
                     );
                 }
                 InputAction::Transform => {
@@ -162,7 +162,7 @@ impl Host {
                 Err(CallError::Extension(error)) => return Some(error),
                 // Without an answer the call is not permitted.
                 Err(CallError::TimedOut(_) | CallError::Disconnected) => {
-                    return Some(format!("Blocked: {} did not say whether this may run", member.path));
+                    return Some(format!("Blocked: {} sent no decision about this call", member.path));
                 }
             }
         }
@@ -245,29 +245,29 @@ impl Hooks for Host {
         focus: Option<&'a str>,
     ) -> BoxFuture<'a, CompactionDecision> {
         async move {
-            let mut compacting = CompactionDecision::Proceed;
+            let mut decision = CompactionDecision::Proceed;
             let build = || {
                 let entries = entries.iter().cloned().map(object).collect();
                 let mut event = SessionBeforeCompactHook::new(plan.clone(), entries);
                 event.custom_instructions = focus.map(str::to_owned);
                 event
             };
-            let asked = self.call_each(build, |answer: BeforeCompactAnswer| {
+            let requests = self.call_each(build, |answer: BeforeCompactAnswer| {
                 if answer.cancel == Some(true) {
-                    compacting = CompactionDecision::Cancelled;
-                } else if let Some(given) = answer.compaction {
-                    compacting = CompactionDecision::Supplied(Box::new(given));
+                    decision = CompactionDecision::Cancelled;
+                } else if let Some(supplied) = answer.compaction {
+                    decision = CompactionDecision::Supplied(Box::new(supplied));
                 }
-                !matches!(compacting, CompactionDecision::Cancelled)
+                !matches!(decision, CompactionDecision::Cancelled)
             });
-            let said = self.pre_hooks.unless_cancelled(asked).await;
-            said.map_or(CompactionDecision::Cancelled, |()| compacting)
+            let result = self.pre_hooks.unless_cancelled(requests).await;
+            result.map_or(CompactionDecision::Cancelled, |()| decision)
         }
         .boxed()
     }
 
-    fn compacted<'a>(&'a self, entry: Value, given: bool) -> BoxFuture<'a, ()> {
-        let build = move || SessionCompactHook::new(object(entry.clone()), given);
+    fn compacted<'a>(&'a self, entry: Value, from_extension: bool) -> BoxFuture<'a, ()> {
+        let build = move || SessionCompactHook::new(object(entry.clone()), from_extension);
         self.notify_all(build).boxed()
     }
 
@@ -278,14 +278,14 @@ impl Hooks for Host {
         system_prompt: &'a str,
     ) -> BoxFuture<'a, RunAdditions> {
         async move {
-            let mut opening = RunAdditions::default();
+            let mut additions = RunAdditions::default();
             for member in self.subscribers(type_of::<BeforeAgentStartHook>()) {
-                let prompt = opening.system_prompt.as_deref().unwrap_or(system_prompt);
+                let prompt = additions.system_prompt.as_deref().unwrap_or(system_prompt);
                 let mut event = BeforeAgentStartHook::new(text, prompt);
                 event.images = Some(images.to_vec()).filter(|images| !images.is_empty());
                 let answer = self.answer::<BeforeAgentStartAnswer>(&member, event.into()).await;
                 let Ok(Some(answer)) = answer else { continue };
-                opening.messages.extend(answer.message.map(|message| {
+                additions.messages.extend(answer.message.map(|message| {
                     let mut custom = CustomMessageBuilder {
                         custom_type: message.custom_type,
                         content: message.content,
@@ -296,9 +296,9 @@ impl Hooks for Host {
                     custom.details = message.details;
                     custom
                 }));
-                opening.system_prompt = answer.system_prompt.or(opening.system_prompt);
+                additions.system_prompt = answer.system_prompt.or(additions.system_prompt);
             }
-            opening
+            additions
         }
         .boxed()
     }
@@ -311,8 +311,8 @@ impl Hooks for Host {
         async move {
             let mut messages = messages;
             for member in self.subscribers(type_of::<ContextHook>()) {
-                let seen = messages.iter().map(|message| AgentMessage::clone(message)).collect();
-                let answer = self.answer::<ContextAnswer>(&member, ContextHook::new(seen).into()).await;
+                let copies = messages.iter().map(|message| AgentMessage::clone(message)).collect();
+                let answer = self.answer::<ContextAnswer>(&member, ContextHook::new(copies).into()).await;
                 if let Ok(Some(ContextAnswer { messages: Some(replaced), .. })) = answer {
                     messages = replaced.into_iter().map(Arc::new).collect();
                 }

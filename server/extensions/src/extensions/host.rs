@@ -145,11 +145,11 @@ impl Host {
         hidden: Vec<OsString>,
         stop: CancellationToken,
     ) -> Arc<Self> {
-        let around = HostContext { spawner, cwd: cwd.into(), hidden };
+        let context = HostContext { spawner, cwd: cwd.into(), hidden };
         Arc::new_cyclic(|me| Self {
             me: me.clone(),
             options,
-            context: around,
+            context,
             registry: Mutex::default(),
             ui: OnceLock::new(),
             engine_handle: OnceLock::new(),
@@ -287,10 +287,10 @@ impl Host {
             frame.id = Some(id);
             HostFrame::from(frame)
         };
-        let asked = PendingCall::new(&member.path)
+        let call = PendingCall::new(&member.path)
             .overtaking(self.overtakes_events(&name))
             .pre_hook(PreHooks::is_pre_hook(&name));
-        let answer = member.process.request(asked, frame, Some(self.options.limits.hook)).await;
+        let answer = member.process.request(call, frame, Some(self.options.limits.hook)).await;
         match &answer {
             // The outcome of a tool call is its result, not a failure of the extension.
             Err(CallError::Extension(_)) if name == type_of::<ToolCallHook>() => {}
@@ -334,13 +334,13 @@ impl Host {
         std::mem::take(&mut self.registry().dialogs).cancel();
     }
 
-    /// Waits until no command of an extension is running, at most for `patience`.
-    pub async fn wait_until_idle(&self, patience: Duration) {
+    /// Waits until no command of an extension is running, at most for `timeout`.
+    pub async fn wait_until_idle(&self, timeout: Duration) {
         let processes = self.processes();
-        let over = processes.iter().flat_map(|process| process.calls.all()).map(|asked| async move {
-            asked.ended.cancelled().await;
+        let ends = processes.iter().flat_map(|process| process.calls.all()).map(|call| async move {
+            call.ended.cancelled().await;
         });
-        let _ = tokio::time::timeout(patience, join_all(over)).await;
+        let _ = tokio::time::timeout(timeout, join_all(ends)).await;
     }
 
     /// Works like [`Host::shut_down`], for a disconnected client: output of the extensions is dropped, as in

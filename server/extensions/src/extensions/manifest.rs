@@ -33,7 +33,7 @@ pub(super) fn read(file: &Path) -> Result<Manifest, String> {
         return Err(format!("it is longer than {MAX_LENGTH} bytes"));
     }
     let value: Value = serde_json::from_str(&text.text).map_err(|error| error.to_string())?;
-    let Value::Object(members) = value else { return Err("an object was expected".to_owned()) };
+    let Value::Object(members) = value else { return Err("expected an object".to_owned()) };
     parse(file.parent().unwrap_or(Path::new(".")), &members)
 }
 
@@ -44,8 +44,8 @@ fn parse(folder: &Path, members: &Map<String, Value>) -> Result<Manifest, String
     }
     let entry = match members.get("entry") {
         Some(Value::String(entry)) if !entry.is_empty() => folder.join(entry),
-        Some(_) => return Err("`entry` has to name a file".to_owned()),
-        None => return Err("`entry` is missing: the file that is run".to_owned()),
+        Some(_) => return Err("`entry` must name a file".to_owned()),
+        None => return Err("`entry` is missing: name the file to run".to_owned()),
     };
     if !entry.is_file() {
         return Err(format!("{} does not exist", entry.display()));
@@ -58,14 +58,14 @@ fn parse(folder: &Path, members: &Map<String, Value>) -> Result<Manifest, String
     let guards = match members.get("guards") {
         None => None,
         Some(Value::Bool(guards)) => Some(*guards),
-        Some(_) => return Err("`guards` has to be true or false".to_owned()),
+        Some(_) => return Err("`guards` must be true or false".to_owned()),
     };
     Ok(Manifest { entry, runtime, arguments: string_list(members, "arguments")?, guards })
 }
 
 /// Returns a member that is a text or a list of texts.
 fn string_list(members: &Map<String, Value>, name: &str) -> Result<Vec<OsString>, String> {
-    let wrong = || format!("`{name}` has to be a text or a list of texts");
+    let wrong = || format!("`{name}` must be a string or a list of strings");
     match members.get(name) {
         None => Ok(Vec::new()),
         Some(Value::String(word)) => Ok(vec![word.into()]),
@@ -100,10 +100,10 @@ mod tests {
             ("[]", "an object"),
             ("{", "EOF"),
             (r#"{"runtime": "python3"}"#, "`entry` is missing"),
-            (r#"{"entry": 7}"#, "`entry` has to name a file"),
+            (r#"{"entry": 7}"#, "`entry` must name a file"),
             (r#"{"entry": "gone.py"}"#, "does not exist"),
-            (r#"{"entry": "main.py", "runtime": 7}"#, "`runtime` has to be"),
-            (r#"{"entry": "main.py", "arguments": [7]}"#, "`arguments` has to be"),
+            (r#"{"entry": "main.py", "runtime": 7}"#, "`runtime` must be"),
+            (r#"{"entry": "main.py", "arguments": [7]}"#, "`arguments` must be"),
             (r#"{"entry": "main.py", "runtme": "x"}"#, "unknown member `runtme`"),
         ] {
             let error = read(text).unwrap_err();

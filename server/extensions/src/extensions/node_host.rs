@@ -55,7 +55,7 @@ impl NodeHost {
         hidden: Vec<OsString>,
     ) -> Result<Vec<OsString>, String> {
         if *self == Self::Missing {
-            return Err("they need the Node host, which is not there".to_owned());
+            return Err("they need the Node host, which is missing".to_owned());
         }
         check_node(spawner, cwd, hidden).await?;
         match self.clone() {
@@ -82,17 +82,17 @@ async fn check_node(spawner: &dyn Spawner, cwd: PathBuf, hidden: Vec<OsString>) 
     let need = format!("they need Node {MIN_VERSION} or later");
     let mut running =
         spawner.spawn(&line).await.map_err(|error| format!("{need}, and `{NODE}` did not start: {error}"))?;
-    let mut said = Vec::new();
-    let _ = running.take_output().take(1 << 10).read_to_end(&mut said).await;
+    let mut output = Vec::new();
+    let _ = running.take_output().take(1 << 10).read_to_end(&mut output).await;
     let exit = running
         .wait()
         .await
         .map_err(|error| format!("{need}, and `{NODE}` cannot be waited for: {error}"))?;
-    let said = String::from_utf8_lossy(&said);
-    match major(&said) {
+    let output = String::from_utf8_lossy(&output);
+    match major(&output) {
         Some(version) if version >= MIN_VERSION && exit == Exit::Code(0) => Ok(()),
-        Some(_) => Err(format!("{need}, and `{NODE}` is {}", said.trim())),
-        None => Err(format!("{need}, and `{NODE} --version` said {:?}", said.trim())),
+        Some(_) => Err(format!("{need}, and `{NODE}` is {}", output.trim())),
+        None => Err(format!("{need}, and `{NODE} --version` printed {:?}", output.trim())),
     }
 }
 

@@ -132,7 +132,7 @@ impl Outbox {
     }
 
     /// Writes items as they arrive, without end. Returns if the other end is closed, or if nothing was read
-    /// for `patience` while more than [`MAX_WAITING_BYTES`] waits.
+    /// for `read_timeout` while more than [`MAX_WAITING_BYTES`] waits.
     pub async fn write(
         &self,
         input: &mut (dyn AsyncWrite + Send + Unpin),
@@ -202,13 +202,13 @@ impl Queue {
                     QueuedLine::Encoded(_) => None,
                 })
             };
-            let same = steps().filter(|before| step.is_same_value(before)).count();
-            let newest = steps().position(|before| step.is_same_value(before));
+            let same = steps().filter(|earlier| step.is_same_value(earlier)).count();
+            let newest = steps().position(|earlier| step.is_same_value(earlier));
             if same >= MERGE_THRESHOLD
                 && let Some(newest) = newest
             {
-                let place = self.lines.len() - 1 - newest;
-                self.lines[place] = QueuedLine::Update(step);
+                let index = self.lines.len() - 1 - newest;
+                self.lines[index] = QueuedLine::Update(step);
                 return;
             }
         }
@@ -250,7 +250,7 @@ mod tests {
             // Less than a piece is left.
             let rest = async { while far.read(&mut piece).await.unwrap() > 0 {} };
             tokio::select! {
-                () = rest => panic!("the writer goes on"),
+                () = rest => panic!("the writer continues"),
                 () = outbox.wait_for_capacity() => {}
             }
         };
@@ -297,15 +297,15 @@ mod tests {
         outbox.push(step("a", "a tool"));
         outbox.push(frame(1));
         outbox.push(step("a", "message"));
-        let mut told = Vec::new();
-        while told.len() < 3 * MERGE_THRESHOLD + 4 {
+        let mut received = Vec::new();
+        while received.len() < 3 * MERGE_THRESHOLD + 4 {
             tokio::select! {
                 broken = &mut writing => panic!("{broken:?}"),
-                line = lines.next_line() => told.push(line.unwrap().unwrap()),
+                line = lines.next_line() => received.push(line.unwrap().unwrap()),
             }
         }
-        let place = told.iter().position(|line| line.contains("cancel")).unwrap();
-        assert_eq!(place, told.len() - 2, "order stays, five steps were left out: {told:#?}");
-        assert!(told[place - 2].contains("\"b\""));
+        let index = received.iter().position(|line| line.contains("cancel")).unwrap();
+        assert_eq!(index, received.len() - 2, "order stays, five steps were left out: {received:#?}");
+        assert!(received[index - 2].contains("\"b\""));
     }
 }

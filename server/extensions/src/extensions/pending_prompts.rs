@@ -20,20 +20,20 @@ impl Host {
         PendingPromptGuard(self.pre_hooks.pending_prompts.clone())
     }
 
-    /// Waits for extensions that are still loading, and then at most `patience` for the waiting prompts to
+    /// Waits for extensions that are still loading, and then at most `timeout` for the waiting prompts to
     /// start and for commands of extensions to end. Returns at once if no prompt waits.
-    pub async fn start_pending_prompts(&self, patience: Duration) {
+    pub async fn start_pending_prompts(&self, timeout: Duration) {
         // A waiting prompt may still be on its way when the extensions have just loaded.
         if *self.pre_hooks.pending_prompts.borrow() == 0 {
             return;
         }
         self.ready().await;
-        let begun = async {
-            let mut coming = self.pre_hooks.pending_prompts.subscribe();
-            let _ = coming.wait_for(|coming| *coming == 0).await;
-            self.wait_until_idle(patience).await;
+        let prompts_started = async {
+            let mut pending = self.pre_hooks.pending_prompts.subscribe();
+            let _ = pending.wait_for(|pending| *pending == 0).await;
+            self.wait_until_idle(timeout).await;
         };
-        let _ = tokio::time::timeout(patience, begun).await;
+        let _ = tokio::time::timeout(timeout, prompts_started).await;
     }
 
     /// Cancels all pending actions, as after an abort: requests to extensions are withdrawn, together with

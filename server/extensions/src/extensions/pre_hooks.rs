@@ -70,7 +70,7 @@ impl PreHooks {
         tokio::select! {
             biased;
             () = stop.cancelled() => None,
-            said = request => Some(said),
+            result = request => Some(result),
         }
     }
 }

@@ -32,7 +32,7 @@ const MAX_HOLD: Duration = Duration::from_secs(1);
 
 /// Receiver of the output of a process.
 pub(super) trait ProcessListener: Send + Sync {
-    /// Waits until the receiver has room.
+    /// Waits until the receiver has capacity.
     fn wait_for_capacity(&self) -> futures::future::BoxFuture<'_, ()>;
     /// Handles a frame that is not an answer. Must not block.
     fn frame(&self, process: &Arc<Process>, frame: ExtensionFrame);
@@ -82,7 +82,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts a process; `listener` receives its output until its end. `patience` limits the time without a
+    /// Starts a process; `listener` receives its output until its end. `read_timeout` limits the time without a
     /// read while too much waits for the process.
     pub async fn start(
         spawner: &dyn Spawner,
@@ -193,8 +193,8 @@ impl Process {
     }
 
     fn flush_deferred(&self) {
-        let told = std::mem::take(&mut *self.deferred.lock().unwrap_or_else(PoisonError::into_inner));
-        for item in told {
+        let deferred = std::mem::take(&mut *self.deferred.lock().unwrap_or_else(PoisonError::into_inner));
+        for item in deferred {
             self.outbox.push(item);
         }
     }
@@ -215,7 +215,7 @@ impl Process {
         self.request_shared(Arc::new(call), frame, limit).await
     }
 
-    /// Works as [`Process::ask`], for callers that keep the request.
+    /// Works as [`Process::request`], for callers that keep the request.
     pub async fn request_shared(
         &self,
         call: Arc<PendingCall>,
@@ -272,7 +272,7 @@ impl Process {
                 // The end of the extension is detected elsewhere.
                 WriteError::Closed => {}
                 WriteError::Unread => self.fail(format!(
-                    "it does not read: more than {} MiB wait for it, and nothing was read for {} ms",
+                    "it does not read its stdin: more than {} MiB are queued, and it read nothing for {} ms",
                     MAX_WAITING_BYTES >> 20,
                     read_timeout.as_millis()
                 )),
@@ -330,8 +330,8 @@ impl Process {
         }
         self.end.cancel();
         self.ended.cancel();
-        let fault = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let end = fault.or_else(|| {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let end = failure.or_else(|| {
             (!is_requested).then(|| ProcessEnd { extension: by, reason: self.exit_reason(exit) })
         });
         listener.ended(&self, end);
@@ -357,7 +357,7 @@ impl Process {
         frames: &mut FrameReader<Box<dyn AsyncRead + Send + Unpin>>,
         listener: &Arc<dyn ProcessListener>,
     ) {
-        let mut flood = RateLimiter::default();
+        let mut limiter = RateLimiter::default();
         let mut batch = Vec::new();
         while let Ok(1..) = frames.next_batch(&mut batch).await {
             for incoming in batch.drain(..) {
@@ -369,10 +369,9 @@ impl Process {
                 let longest = LONGEST_LINE + self.calls.longest_request();
                 if bytes > longest {
                     // A line without end would never arrive, and cost as much as a flood.
-                    return self
-                        .fail(format!("it floods the agent: a line of more than {} MiB", longest >> 20));
+                    return self.fail(format!("it sent a line of more than {} MiB", longest >> 20));
                 }
-                if let Err(flooded) = flood.add(bytes) {
+                if let Err(flooded) = limiter.add(bytes) {
                     return self.fail(flooded.to_owned());
                 }
                 match incoming {
@@ -398,13 +397,13 @@ impl Process {
                     None => Ok(response.result.into_option().unwrap_or_default()),
                 };
                 if !self.calls.answer(&response.id, answer) {
-                    tracing::debug!(id = response.id, "{}: an answer to no question is ignored", self.name());
+                    tracing::debug!(id = response.id, "{}: an unexpected answer is ignored", self.name());
                     listener.late_answer(self);
                 }
             }
             Ok(ExtensionFrame::ToolUpdate(progress)) => {
-                if let Some(asked) = self.calls.get(&progress.id) {
-                    asked.report_progress(progress);
+                if let Some(call) = self.calls.get(&progress.id) {
+                    call.report_progress(progress);
                 }
             }
             Ok(frame) => listener.frame(self, frame),

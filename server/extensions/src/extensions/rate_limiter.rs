@@ -31,8 +31,8 @@ impl RateLimiter {
         self.lines += 1;
         self.bytes += bytes;
         match () {
-            () if self.lines > LINES => Err("it floods the agent: more than 2000 lines in a second"),
-            () if self.bytes > BYTES => Err("it floods the agent: more than 96 MiB in a second"),
+            () if self.lines > LINES => Err("it sent more than 2000 lines in a second"),
+            () if self.bytes > BYTES => Err("it sent more than 96 MiB in a second"),
             () => Ok(()),
         }
     }
@@ -44,19 +44,19 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn output_above_the_limit_of_a_second_fails() {
-        let mut flood = RateLimiter::default();
+        let mut limiter = RateLimiter::default();
         for _ in 0..3 {
             for _ in 0..LINES {
-                flood.add(10).unwrap();
+                limiter.add(10).unwrap();
             }
             tokio::time::advance(WINDOW).await;
         }
         for _ in 0..LINES {
-            flood.add(10).unwrap();
+            limiter.add(10).unwrap();
         }
-        assert!(flood.add(10).is_err());
+        assert!(limiter.add(10).is_err());
         tokio::time::advance(WINDOW).await;
-        flood.add(BYTES).unwrap();
-        assert!(flood.add(1).unwrap_err().contains("MiB"));
+        limiter.add(BYTES).unwrap();
+        assert!(limiter.add(1).unwrap_err().contains("MiB"));
     }
 }

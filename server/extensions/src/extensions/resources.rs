@@ -26,8 +26,8 @@ impl Host {
         let Some(engine) = self.engine().filter(|_| !(skills.is_empty() && templates.is_empty())) else {
             return;
         };
-        for complaint in engine.extend_resources(skills, templates).await {
-            tracing::warn!("{complaint}");
+        for warning in engine.extend_resources(skills, templates).await {
+            tracing::warn!("{warning}");
         }
         self.schedule_refresh();
     }

@@ -39,13 +39,13 @@ impl Host {
             && !self.is_closing()
             && self.restarts.fetch_add(1, Ordering::AcqRel) < self.options.limits.restarts;
         // The restart is counted before the members are removed.
-        let underway = self.pending_restarts.start();
-        let place = {
+        let pending_start = self.pending_restarts.start();
+        let index = {
             let mut state = self.registry();
             state.processes.retain(|known| !Arc::ptr_eq(known, process));
-            let place = state.loaded.iter().position(|member| Arc::ptr_eq(&member.process, process));
+            let index = state.loaded.iter().position(|member| Arc::ptr_eq(&member.process, process));
             state.loaded.retain(|member| !Arc::ptr_eq(&member.process, process));
-            place
+            index
         };
         self.state_subscribers.remove(process);
         let Some(ProcessEnd { extension: by, reason: why }) = end else { return };
@@ -56,21 +56,21 @@ impl Host {
         };
         self.report_failure(&by, "process", &why);
         let Some(me) = self.me.upgrade().filter(|_| again) else { return };
-        let (process, words, paths) = (process.clone(), process.command_line.clone(), process.paths());
+        let (process, command, paths) = (process.clone(), process.command_line.clone(), process.paths());
         tokio::spawn(async move {
             let loading = me.loading.lock().await;
             let members = match process.loads_more() {
                 // Another Node process may have started meanwhile.
                 true => me.load_for_node(paths).await,
-                false => me.start_process(words, paths).await,
+                false => me.start_process(command, paths).await,
             };
-            let place = place.unwrap_or(usize::MAX);
+            let index = index.unwrap_or(usize::MAX);
             {
                 let mut state = me.registry();
-                let place = place.min(state.loaded.len());
-                state.loaded.splice(place..place, members.iter().cloned());
+                let index = index.min(state.loaded.len());
+                state.loaded.splice(index..index, members.iter().cloned());
             }
-            drop((loading, underway));
+            drop((loading, pending_start));
             me.send_start_events(&members).await;
         });
     }
@@ -93,7 +93,7 @@ impl Host {
                 Ok(_) | Err(CallError::Extension(_)) => me.report_failure(&member.path, &event, &error),
                 Err(CallError::TimedOut(_)) => {
                     let by = member.process.calls.first_unanswered().unwrap_or(member.path);
-                    member.process.fail_by(by, format!("{error}, and none to anything else"));
+                    member.process.fail_by(by, format!("{error}, and no answer to other requests"));
                 }
                 // The end of the process was reported already.
                 Err(CallError::Disconnected) => {}

@@ -38,27 +38,27 @@ impl Host {
         if self.options.limits.are_too_deep() && !found.is_empty() {
             let count = found.len();
             let paths: Vec<String> = found.iter().map(path).collect();
-            self.guards.record_absence(&paths, &format!("{depth} agents stand above this one"));
+            self.guards.record_absence(&paths, &format!("this agent is nested in {depth} others"));
             tracing::error!(
-                "{count} extensions are not loaded: {depth} agents stand above this one, each started by an extension"
+                "{count} extensions are not loaded: this agent is nested in {depth} others, each started by an extension"
             );
             return;
         }
         let for_node: Vec<String> =
             found.iter().filter(|one| one.launch == LaunchMethod::Node).map(path).collect();
         let programs = found.iter().filter_map(|found| match &found.launch {
-            LaunchMethod::Program(words) => Some((words.clone(), vec![path(found)])),
+            LaunchMethod::Program(command) => Some((command.clone(), vec![path(found)])),
             LaunchMethod::Node => None,
             LaunchMethod::Unusable(why) => {
                 self.guards.record_absence(&[path(found)], why);
                 None
             }
         });
-        let programs = join_all(programs.map(|(words, paths)| self.start_process(words, paths)));
+        let programs = join_all(programs.map(|(command, paths)| self.start_process(command, paths)));
         let (started, for_node) = tokio::join!(programs, self.load_for_node(for_node));
         let mut members: Vec<LoadedExtension> = started.into_iter().flatten().chain(for_node).collect();
-        let place = |member: &LoadedExtension| found.iter().position(|found| path(found) == member.path);
-        members.sort_by_key(|member| place(member).unwrap_or(usize::MAX));
+        let position = |member: &LoadedExtension| found.iter().position(|found| path(found) == member.path);
+        members.sort_by_key(|member| position(member).unwrap_or(usize::MAX));
         self.registry().loaded.extend(members.iter().cloned());
         drop((loading, pending_load));
         self.send_start_events(&members).await;
@@ -67,8 +67,8 @@ impl Host {
     /// Registers extensions before they are loaded. No tool runs until it is known whether they guard tools.
     pub(super) fn expect(&self, found: &[DiscoveredExtension]) {
         found.iter().for_each(|found| self.guards.expect(&found.path.to_string_lossy(), found.guards));
-        let places = found.iter().map(|found| (found.path.to_string_lossy().into_owned(), found.location));
-        self.registry().locations.extend(places);
+        let locations = found.iter().map(|found| (found.path.to_string_lossy().into_owned(), found.location));
+        self.registry().locations.extend(locations);
     }
 
     /// Sends the first events to new extensions.
@@ -86,7 +86,7 @@ impl Host {
         let there = self.processes().into_iter().find(|process| process.loads_more() && !process.has_ended());
         let Some(process) = there.filter(|_| !paths.is_empty()) else {
             return match self.node_command(paths).await {
-                Some((words, paths)) => self.start_process(words, paths).await,
+                Some((command, paths)) => self.start_process(command, paths).await,
                 None => Vec::new(),
             };
         };
@@ -103,7 +103,7 @@ impl Host {
         }
         let HostContext { spawner, cwd, hidden } = &self.context;
         match self.options.node_host.command(spawner.as_ref(), cwd.clone(), hidden.clone()).await {
-            Ok(words) => Some((words, paths)),
+            Ok(command) => Some((command, paths)),
             Err(reason) => {
                 self.guards.record_absence(&paths, &reason.to_string());
                 tracing::error!(
@@ -120,14 +120,14 @@ impl Host {
     /// contents is one failure.
     pub(super) async fn start_process(
         &self,
-        words: Vec<OsString>,
+        command: Vec<OsString>,
         paths: Vec<String>,
     ) -> Vec<LoadedExtension> {
         let Some(me) = self.me.upgrade() else { return Vec::new() };
-        let mut words = words.into_iter();
+        let mut command = command.into_iter();
         let line = CommandLine {
-            program: words.next().unwrap_or_default(),
-            arguments: words.collect(),
+            program: command.next().unwrap_or_default(),
+            arguments: command.collect(),
             cwd: self.context.cwd.clone(),
             environment: vec![(DEPTH.into(), self.options.limits.depth.saturating_add(1).to_string().into())],
             hidden: self.context.hidden.clone(),
@@ -166,17 +166,19 @@ impl Host {
         // The process loads them one after another.
         let limit = self.options.limits.start * u32::try_from(count).unwrap_or(u32::MAX).max(1);
         let answer = process.request(PendingCall::new(""), frame, Some(limit)).await;
-        let said = answer
+        let contents = answer
             .map(|answer| serde_json::from_value::<InitializeResult>(answer).map_err(|e| e.to_string()));
-        let wrong = match said {
-            Ok(Ok(said)) if said.protocol == PROTOCOL => return self.register_contents(process, said),
-            Ok(Ok(said)) => {
-                format!("it speaks version {} of the protocol, the agent {PROTOCOL}", said.protocol)
+        let wrong = match contents {
+            Ok(Ok(contents)) if contents.protocol == PROTOCOL => {
+                return self.register_contents(process, contents);
             }
-            Ok(Err(error)) => format!("what it says about itself is wrong: {error}"),
+            Ok(Ok(contents)) => {
+                format!("it uses version {} of the protocol, the agent version {PROTOCOL}", contents.protocol)
+            }
+            Ok(Err(error)) => format!("the report of its contents is not valid: {error}"),
             Err(CallError::Extension(error)) => error,
             Err(CallError::TimedOut(limit)) => {
-                format!("it did not say within {} ms what it brings", limit.as_millis())
+                format!("it did not report its contents within {} ms", limit.as_millis())
             }
             // The end of the process was reported already.
             Err(CallError::Disconnected) => return Vec::new(),
@@ -223,7 +225,7 @@ impl Host {
         for offered in initialized.extensions {
             let path = offered.path.clone();
             if !paths.contains(&path) {
-                tracing::warn!("{}: it was not asked for {path}", process.name());
+                tracing::warn!("{}: it returned {path}, which was not requested", process.name());
             } else if let Some(error) = &offered.error {
                 self.guards.record_load_failure(&path, error);
                 self.log_load_failure(&path, error);

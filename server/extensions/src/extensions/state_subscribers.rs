@@ -45,7 +45,7 @@ impl StateSubscribers {
     }
 
     pub fn remove(&self, process: &Arc<Process>) {
-        self.subscribers().retain(|watcher| !Arc::ptr_eq(&watcher.process, process));
+        self.subscribers().retain(|subscriber| !Arc::ptr_eq(&subscriber.process, process));
     }
 
     pub fn last_notified(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {

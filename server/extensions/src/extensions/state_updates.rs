@@ -37,10 +37,10 @@ impl Host {
         }
     }
 
-    /// Works as [`Host::changed`], for frequent changes.
+    /// Works as [`Host::schedule_refresh`], for frequent changes.
     pub(super) fn schedule_throttled_refresh(&self) {
         let long_ago =
-            self.state_subscribers.last_notified().is_none_or(|told| told.elapsed() >= MIN_INTERVAL);
+            self.state_subscribers.last_notified().is_none_or(|last| last.elapsed() >= MIN_INTERVAL);
         if long_ago {
             self.schedule_refresh();
         }
@@ -49,11 +49,13 @@ impl Host {
     /// Sends a subscribed process its changes.
     pub(super) fn refresh(&self, process: &Arc<Process>) {
         let Some(engine) = self.engine().filter(|_| self.state_subscribers.has_subscribers()) else { return };
-        let mut watchers = self.state_subscribers.subscribers();
-        let Some(watcher) = watchers.iter_mut().find(|watcher| Arc::ptr_eq(&watcher.process, process)) else {
+        let mut subscribers = self.state_subscribers.subscribers();
+        let Some(subscriber) =
+            subscribers.iter_mut().find(|subscriber| Arc::ptr_eq(&subscriber.process, process))
+        else {
             return;
         };
-        if let Some(known) = &mut watcher.state {
+        if let Some(known) = &mut subscriber.state {
             let now = object(serde_json::to_value(host_state(self, &engine)).unwrap_or_default());
             let changed: Map<String, Value> = now
                 .iter()
@@ -67,9 +69,9 @@ impl Host {
             }
             *known = now;
         }
-        if let Some((session, count, leaf)) = &mut watcher.entries {
-            let Some(news) = engine.entries_after(session, *count, leaf.as_deref()) else { return };
-            let (id, reset, entries) = news;
+        if let Some((session, count, leaf)) = &mut subscriber.entries {
+            let Some(changes) = engine.entries_after(session, *count, leaf.as_deref()) else { return };
+            let (id, reset, entries) = changes;
             *count = if reset { entries.entries.len() } else { *count + entries.entries.len() };
             *session = id;
             leaf.clone_from(&entries.leaf);

@@ -15,7 +15,7 @@ use crate::tools::{Tool, ToolContent, ToolContext, ToolOutput, ToolSet, ToolUpda
 const ABORTED: &str = "Operation aborted";
 
 impl Host {
-    /// Returns the offer without the tools whose schemas no model API accepts in any form. Each of these
+    /// Returns the extension without the tools whose schemas no model API accepts in any form. Each of these
     /// tools is reported.
     pub(super) fn drop_invalid_tools(&self, mut offered: OfferedExtension) -> OfferedExtension {
         let path = offered.path.clone();
@@ -96,7 +96,7 @@ impl Tool for ExtensionTool {
                 return ToolOutput::error("the arguments are not an object");
             };
             let updates = context.updates.clone();
-            let asked = PendingCall::new(&self.member.path).progress(move |progress| {
+            let pending_call = PendingCall::new(&self.member.path).progress(move |progress| {
                 let details = progress.details.into_option().unwrap_or_else(|| json!({}));
                 updates.send(ToolUpdate { content: contents(progress.content), details: Some(details) });
             });
@@ -117,7 +117,7 @@ impl Tool for ExtensionTool {
             let answer = tokio::select! {
                 biased;
                 () = context.abort.cancelled() => return ToolOutput::error(ABORTED),
-                answer = self.member.process.request(asked, frame, None) => answer,
+                answer = self.member.process.request(pending_call, frame, None) => answer,
             };
             match answer {
                 Ok(result) => match serde_json::from_value::<ToolResult>(result) {
@@ -129,12 +129,12 @@ impl Tool for ExtensionTool {
                         structured: None,
                     },
                     Err(error) => {
-                        ToolOutput::error(format!("The tool {name} gave a result that is wrong: {error}"))
+                        ToolOutput::error(format!("The tool {name} returned an invalid result: {error}"))
                     }
                 },
                 Err(CallError::Extension(error)) => ToolOutput::error(error),
                 Err(CallError::TimedOut(_) | CallError::Disconnected) => {
-                    ToolOutput::error(format!("The tool {name} is gone: its extension has ended"))
+                    ToolOutput::error(format!("The tool {name} is not available: its extension has ended"))
                 }
             }
         }

@@ -124,7 +124,7 @@ impl fmt::Display for RequestError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Aborted => formatter.write_str("it was stopped"),
-            Self::Response(said) => formatter.write_str(said),
+            Self::Response(text) => formatter.write_str(text),
             Self::TimedOut(limit) => write!(formatter, "no answer within {} ms", limit.as_millis()),
             Self::Disconnected(why) => formatter.write_str(why),
         }
@@ -136,7 +136,7 @@ impl Connection {
     pub async fn list_features(&self) -> Result<ServerFeatures, RequestError> {
         let info = self.peer.peer_info();
         let can = info.as_ref().map(|info| &info.capabilities);
-        let mut offer = ServerFeatures::default();
+        let mut features = ServerFeatures::default();
         let mut left_out = Vec::new();
         if can.is_none_or(|can| can.tools.is_some()) {
             let mut all = Pages::default();
@@ -145,7 +145,7 @@ impl Connection {
                 all.add(self.page(request).await?);
             }
             left_out.extend(all.left_out("tools"));
-            offer.tools = all.into_items();
+            features.tools = all.into_items();
         }
         if can.is_some_and(|can| can.prompts.is_some()) {
             let mut all = Pages::default();
@@ -154,10 +154,10 @@ impl Connection {
                 all.add(self.page(request).await?);
             }
             left_out.extend(all.left_out("prompts"));
-            offer.prompts = all.into_items();
+            features.prompts = all.into_items();
         }
-        offer.left_out = (!left_out.is_empty()).then(|| left_out.join("; "));
-        Ok(offer)
+        features.left_out = (!left_out.is_empty()).then(|| left_out.join("; "));
+        Ok(features)
     }
 
     /// Requests a page of a list. An item that does not fit the protocol is left out.
@@ -168,7 +168,7 @@ impl Connection {
         parse_page(&answer).ok_or_else(|| self.request_error(ServiceError::UnexpectedResponse))
     }
 
-    /// Calls a tool; `shown` receives its progress. A call that is aborted, exceeds its time limit or is
+    /// Calls a tool; `on_progress` receives its progress. A call that is aborted, exceeds its time limit or is
     /// dropped is cancelled at the server.
     pub async fn call(
         &self,
@@ -244,7 +244,7 @@ impl Connection {
             let ping = me.peer.send_request(ClientRequest::PingRequest(Default::default()));
             // An error response is a sign of life too.
             if !matches!(timeout(PING_TIMEOUT, ping).await, Ok(Ok(_) | Err(ServiceError::McpError(_)))) {
-                me.disconnect.set("it answers nothing");
+                me.disconnect.set("it does not answer");
             }
         });
     }
@@ -255,11 +255,11 @@ impl Connection {
 
     fn request_error(&self, error: ServiceError) -> RequestError {
         match error {
-            ServiceError::McpError(said) => {
-                RequestError::Response(self.secrets.redact(&said.message).into_owned())
+            ServiceError::McpError(error) => {
+                RequestError::Response(self.secrets.redact(&error.message).into_owned())
             }
             ServiceError::UnexpectedResponse => {
-                RequestError::Response("its answer is not what was asked for".to_owned())
+                RequestError::Response("its answer does not fit the request".to_owned())
             }
             ServiceError::Cancelled { .. } => RequestError::Aborted,
             ServiceError::TransportClosed => self.disconnected(),
@@ -282,14 +282,14 @@ fn result(answer: ServerResult) -> Result<CallToolResult, RequestError> {
         ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => Ok(CallToolResult::default()),
         // A result with a part that the SDK does not know.
         ServerResult::CustomResult(CustomResult(value)) => lenient::parse_result(&value)
-            .ok_or_else(|| RequestError::Response("its answer is not the result of a tool".to_owned())),
+            .ok_or_else(|| RequestError::Response("its answer is not a tool result".to_owned())),
         ServerResult::InputRequiredResult(_) => {
-            Err(RequestError::Response("it asks for input of the user, which is not supported".to_owned()))
+            Err(RequestError::Response("it requests user input, which is not supported".to_owned()))
         }
         ServerResult::CreateTaskResult(_) => {
             Err(RequestError::Response("it answers with a task, which is not supported".to_owned()))
         }
-        _ => Err(RequestError::Response("its answer is not the result of a tool".to_owned())),
+        _ => Err(RequestError::Response("its answer is not a tool result".to_owned())),
     }
 }
 
@@ -312,7 +312,7 @@ impl Drop for ToolCallGuard {
             return;
         };
         runtime.spawn(async move {
-            let reason = Some("the caller does not wait any more".to_owned());
+            let reason = Some("the caller no longer waits for the result".to_owned());
             let _ = timeout(CANCEL_TIMEOUT, handle.cancel(reason)).await;
         });
     }

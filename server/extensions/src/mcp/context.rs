@@ -1,4 +1,4 @@
-//! The surroundings of a server, equal for all servers of a conversation.
+//! The context of a server, equal for all servers of a conversation.
 
 use std::ffi::OsString;
 use std::sync::Arc;

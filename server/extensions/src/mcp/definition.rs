@@ -74,7 +74,7 @@ impl fmt::Debug for TransportConfig {
                 formatter.debug_struct("Program").field("program", program).finish_non_exhaustive()
             }
             Self::Http { .. } => formatter.debug_struct("Http").finish_non_exhaustive(),
-            Self::Invalid(why) => formatter.debug_tuple("Never").field(why).finish(),
+            Self::Invalid(why) => formatter.debug_tuple("Invalid").field(why).finish(),
         }
     }
 }
@@ -89,7 +89,7 @@ impl ServerDefinition {
             Value::Object(members) => {
                 DefinitionParser { members, variables }.transport().unwrap_or_else(TransportConfig::Invalid)
             }
-            _ => TransportConfig::Invalid("an object was expected".to_owned()),
+            _ => TransportConfig::Invalid("expected an object".to_owned()),
         };
         Self {
             name: name.to_owned(),
@@ -150,11 +150,11 @@ impl DefinitionParser<'_> {
             Some(Value::Array(arguments)) => {
                 let fill = |argument: &Value| match argument.as_str() {
                     Some(text) => self.variables.expand(text).map(OsString::from),
-                    None => Err("\"args\" is to be a list of strings".to_owned()),
+                    None => Err("\"args\" must be a list of strings".to_owned()),
                 };
                 arguments.iter().map(fill).collect::<Result<_, _>>()?
             }
-            Some(_) => return Err("\"args\" is to be a list of strings".to_owned()),
+            Some(_) => return Err("\"args\" must be a list of strings".to_owned()),
         };
         let Variables { workspace, home, .. } = *self.variables;
         let path = |text: &str| resolve(workspace, &expand_home(Path::new(text), home));
@@ -168,7 +168,7 @@ impl DefinitionParser<'_> {
     fn http(&self) -> Result<TransportConfig, String> {
         let url = self.text("url")?.ok_or("\"url\" is missing")?;
         if !url.starts_with("http://") && !url.starts_with("https://") {
-            return Err("\"url\" is to begin with http:// or https://".to_owned());
+            return Err("\"url\" must begin with http:// or https://".to_owned());
         }
         Ok(TransportConfig::Http { url, headers: self.pairs("headers")? })
     }
@@ -177,7 +177,7 @@ impl DefinitionParser<'_> {
         match self.members.get(key) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => self.variables.expand(text).map(Some),
-            Some(_) => Err(format!("\"{key}\" is to be a string")),
+            Some(_) => Err(format!("\"{key}\" must be a string")),
         }
     }
 
@@ -186,12 +186,12 @@ impl DefinitionParser<'_> {
         let members = match self.members.get(key) {
             None | Some(Value::Null) => return Ok(Vec::new()),
             Some(Value::Object(members)) => members,
-            Some(_) => return Err(format!("\"{key}\" is to be an object")),
+            Some(_) => return Err(format!("\"{key}\" must be an object")),
         };
         let pair = |(name, value): (&String, &Value)| match value {
             Value::String(text) => Ok((name.clone(), self.variables.expand(text)?)),
             Value::Number(_) | Value::Bool(_) => Ok((name.clone(), value.to_string())),
-            _ => Err(format!("\"{key}.{name}\" is to be a string")),
+            _ => Err(format!("\"{key}.{name}\" must be a string")),
         };
         members.iter().map(pair).collect()
     }
@@ -265,15 +265,15 @@ mod tests {
         for (value, part) in [
             (json!({"type": "sse", "url": "http://h/sse"}), "the type \"sse\" is not supported"),
             (json!({"type": "ws", "url": "ws://h"}), "the type \"ws\" is not supported; known: stdio, http"),
-            (json!({"command": 3}), "\"command\" is to be a string"),
+            (json!({"command": 3}), "\"command\" must be a string"),
             (json!({"command": ""}), "\"command\" is missing"),
             (json!({"command": "x", "args": "y"}), "\"args\""),
             (json!({"command": "x", "args": [1]}), "\"args\""),
-            (json!({"command": "x", "env": {"A": []}}), "\"env.A\" is to be a string"),
+            (json!({"command": "x", "env": {"A": []}}), "\"env.A\" must be a string"),
             (json!({"command": "x", "env": {"A": "${NONE}"}}), "NONE is not set"),
-            (json!({"url": "file:///x"}), "\"url\" is to begin with http"),
+            (json!({"url": "file:///x"}), "\"url\" must begin with http"),
             (json!({}), "neither"),
-            (json!("x"), "an object was expected"),
+            (json!("x"), "expected an object"),
         ] {
             assert!(why(&value).contains(part), "{value}: {}", why(&value));
         }

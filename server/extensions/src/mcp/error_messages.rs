@@ -6,7 +6,7 @@ use std::io;
 use rmcp::service::{ClientInitializeError, ServiceError};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
-const AUTHORIZATION: &str = "it asks for authorization; put a key into \"headers\"";
+const AUTHORIZATION: &str = "it requires authorization; put a key into \"headers\"";
 
 /// Returns the reason for a failed connection.
 pub(super) fn explain_start(error: &ClientInitializeError) -> String {
@@ -14,13 +14,13 @@ pub(super) fn explain_start(error: &ClientInitializeError) -> String {
         return AUTHORIZATION.to_owned();
     }
     match error {
-        ClientInitializeError::JsonRpcError(said) => format!("it refuses the connection: {}", said.message),
-        ClientInitializeError::ConnectionClosed(_) => "it ended before it said what it offers".to_owned(),
+        ClientInitializeError::JsonRpcError(error) => format!("it refuses the connection: {}", error.message),
+        ClientInitializeError::ConnectionClosed(_) => "it ended before it answered `initialize`".to_owned(),
         ClientInitializeError::TransportError { error, .. } => reason(error).0,
         ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
-            "it speaks no version of the protocol that is known here".to_owned()
+            "it supports no known version of the protocol".to_owned()
         }
-        _ => "its first answer is not one of an MCP server".to_owned(),
+        _ => "its answer to `initialize` is not that of an MCP server".to_owned(),
     }
 }
 

@@ -43,16 +43,14 @@ pub struct McpConfig {
 
 /// Reads the files: the files of a trusted working directory, then the user's own files. An unusable file
 /// causes a warning and does not affect the others.
-pub fn read_config(places: McpPaths<'_>, environment: &dyn Environment, trusted: bool) -> McpConfig {
-    let variables = Variables { environment, workspace: places.cwd, home: places.home };
-    let own = [
-        places.agent_dir.map(|path| path.join(AGENT_DIR_FILE)),
-        places.home.map(|path| path.join(HOME_FILE)),
-    ];
+pub fn read_config(paths: McpPaths<'_>, environment: &dyn Environment, trusted: bool) -> McpConfig {
+    let variables = Variables { environment, workspace: paths.cwd, home: paths.home };
+    let own =
+        [paths.agent_dir.map(|path| path.join(AGENT_DIR_FILE)), paths.home.map(|path| path.join(HOME_FILE))];
     let mut own: Vec<PathBuf> = own.into_iter().flatten().collect();
     own.dedup();
     // If the working directory is the home directory, one file is in both lists.
-    let project = PROJECT_FILES.iter().map(|path| places.cwd.join(path)).filter(|path| !own.contains(path));
+    let project = PROJECT_FILES.iter().map(|path| paths.cwd.join(path)).filter(|path| !own.contains(path));
     let mut found = McpConfig::default();
     for path in project {
         if trusted {
@@ -71,16 +69,16 @@ pub fn read_config(places: McpPaths<'_>, environment: &dyn Environment, trusted:
 /// the first unusable server.
 pub fn parse_client_servers(
     servers: &[Map<String, Value>],
-    places: McpPaths<'_>,
+    paths: McpPaths<'_>,
     environment: &dyn Environment,
 ) -> Result<Vec<ServerDefinition>, String> {
-    let variables = Variables { environment, workspace: places.cwd, home: places.home };
+    let variables = Variables { environment, workspace: paths.cwd, home: paths.home };
     let mut definitions: Vec<ServerDefinition> = Vec::new();
     for server in servers {
         let name = server.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
         let name = name.ok_or("an MCP server needs a \"name\"")?;
         if definitions.iter().any(|known| known.name == name) {
-            return Err(format!("two MCP servers are called \"{name}\""));
+            return Err(format!("two MCP servers have the name \"{name}\""));
         }
         let definition =
             ServerDefinition::read(name, &Value::Object(server.clone()), Path::new(""), &variables);
@@ -128,7 +126,7 @@ fn read_servers(path: &Path) -> Result<Option<Map<String, Value>>, String> {
         Value::Object(object) => object,
         // Editors leave empty files behind.
         Value::Null => return Ok(None),
-        _ => return Err("an object was expected".to_owned()),
+        _ => return Err("expected an object".to_owned()),
     };
     let mut all = Map::new();
     for key in ["servers", "mcpServers"] {
@@ -139,7 +137,7 @@ fn read_servers(path: &Path) -> Result<Option<Map<String, Value>>, String> {
                     all.entry(name.clone()).or_insert_with(|| value.clone());
                 });
             }
-            Some(_) => return Err(format!("\"{key}\" is to be an object")),
+            Some(_) => return Err(format!("\"{key}\" must be an object")),
         }
     }
     Ok(Some(all))
@@ -155,14 +153,14 @@ mod tests {
 
     impl Place {
         fn new(files: &[(&str, &str)]) -> Self {
-            let place = Self(tempfile::tempdir().unwrap());
-            std::fs::create_dir_all(place.0.path().join("work")).unwrap();
+            let directories = Self(tempfile::tempdir().unwrap());
+            std::fs::create_dir_all(directories.0.path().join("work")).unwrap();
             for (path, text) in files {
-                let path = place.0.path().join(path);
+                let path = directories.0.path().join(path);
                 std::fs::create_dir_all(path.parent().unwrap()).unwrap();
                 std::fs::write(path, text).unwrap();
             }
-            place
+            directories
         }
 
         fn find(&self, trusted: bool) -> McpConfig {
@@ -171,8 +169,8 @@ mod tests {
                 self.0.path().join("home"),
                 self.0.path().join("home/.pi/agent"),
             );
-            let places = McpPaths { cwd: &cwd, home: Some(&home), agent_dir: Some(&agent) };
-            read_config(places, &|_: &str| None, trusted)
+            let paths = McpPaths { cwd: &cwd, home: Some(&home), agent_dir: Some(&agent) };
+            read_config(paths, &|_: &str| None, trusted)
         }
 
         fn programs(&self, trusted: bool) -> Vec<String> {
@@ -226,15 +224,11 @@ mod tests {
             found.definitions.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(),
             ["old", "good"]
         );
-        let parts = [
-            "it is not valid JSON",
-            "an object was expected",
-            "\"sse\" is not supported",
-            "\"servers\" is to be",
-        ];
+        let parts =
+            ["it is not valid JSON", "expected an object", "\"sse\" is not supported", "\"servers\" must be"];
         assert_eq!(found.warnings.len(), parts.len(), "{:?}", found.warnings);
-        for (complaint, part) in found.warnings.iter().zip(parts) {
-            assert!(complaint.contains(part), "{complaint}");
+        for (warning, part) in found.warnings.iter().zip(parts) {
+            assert!(warning.contains(part), "{warning}");
         }
         // For an untrusted directory, only the user's own files cause warnings.
         assert_eq!(place.find(false).warnings.len(), 1);
@@ -244,8 +238,8 @@ mod tests {
     fn servers_of_a_client_are_as_those_of_files_and_have_names() {
         let read = |servers: Value| {
             let all: Vec<Map<String, Value>> = serde_json::from_value(servers).unwrap();
-            let places = McpPaths { cwd: Path::new("/"), home: None, agent_dir: None };
-            parse_client_servers(&all, places, &|_: &str| None)
+            let paths = McpPaths { cwd: Path::new("/"), home: None, agent_dir: None };
+            parse_client_servers(&all, paths, &|_: &str| None)
                 .map(|all| all.into_iter().map(|one| one.name).collect::<Vec<_>>())
         };
         let two = json!([{"name": "a", "command": "x"}, {"name": "b", "type": "http", "url": "http://h"}]);

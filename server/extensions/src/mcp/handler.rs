@@ -29,9 +29,9 @@ pub(super) struct ProgressRouter(
 impl ProgressRouter {
     /// Subscribes to the progress of one call until the guard is dropped. Only the newest step is retained.
     pub fn subscribe(&self, token: ProgressToken) -> ProgressSubscription {
-        let (sender, news) = watch::channel(None);
+        let (sender, receiver) = watch::channel(None);
         self.all().insert(token.clone(), sender);
-        ProgressSubscription { progress: self.clone(), token, receiver: news }
+        ProgressSubscription { progress: self.clone(), token, receiver }
     }
 
     fn all(

@@ -117,7 +117,7 @@ fn content_block(part: &Value) -> ContentBlock {
     let known = ["text", "image", "audio", "resource", "resource_link"];
     ContentBlock::text(match part["type"].as_str() {
         Some(kind) if known.contains(&kind) => {
-            format!("[A part of the result is left out: it is no valid {}.]", quoted(kind))
+            format!("[A part of the result is left out: it is not a valid {}.]", quoted(kind))
         }
         Some(kind) => format!("[A part of the result is left out: its type {} is not known.]", quoted(kind)),
         None => "[A part of the result is left out: it has no type.]".to_owned(),
@@ -183,7 +183,7 @@ mod tests {
             [
                 "a",
                 "[A part of the result is left out: its type \"hologram\" is not known.]",
-                "[A part of the result is left out: it is no valid \"image\".]",
+                "[A part of the result is left out: it is not a valid \"image\".]",
                 "[A part of the result is left out: it has no type.]",
                 "plain",
             ]
@@ -191,11 +191,11 @@ mod tests {
         assert_eq!(result.is_error, Some(true));
         assert_eq!(parse_result(&json!({"content": "words"})).unwrap().content.len(), 1);
         assert!(parse_result(&json!({"tools": []})).is_none());
-        let said = |content: Value| json!({"messages": [{"role": "assistant", "content": content}]});
-        let told = parse_prompt(&said(json!({"type": "hologram"}))).unwrap();
-        assert_eq!(told.messages[0].role, Role::Assistant);
+        let prompt = |content: Value| json!({"messages": [{"role": "assistant", "content": content}]});
+        let parsed = parse_prompt(&prompt(json!({"type": "hologram"}))).unwrap();
+        assert_eq!(parsed.messages[0].role, Role::Assistant);
         assert_eq!(
-            told.messages[0].content,
+            parsed.messages[0].content,
             ContentBlock::text("[A part of the result is left out: its type \"hologram\" is not known.]")
         );
         assert!(parse_prompt(&json!({})).is_none());

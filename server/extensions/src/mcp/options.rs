@@ -16,7 +16,7 @@ pub struct McpOptions {
     pub definitions: Vec<ServerDefinition>,
     /// Limits of time and number.
     pub limits: McpLimits,
-    /// The enabled tools; `None` for all tools. See [`Servers::choose`](super::Servers::choose).
+    /// The enabled tools; `None` for all tools. See [`super::Servers::enable_tools`].
     pub enabled_tools: Option<Vec<String>>,
     /// Environment variables that servers receive only if their definition sets them.
     pub hidden: Vec<OsString>,
@@ -46,10 +46,10 @@ impl Default for McpOptions {
 impl std::fmt::Debug for McpOptions {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
-            .debug_struct("Options")
+            .debug_struct("McpOptions")
             .field("definitions", &self.definitions)
             .field("limits", &self.limits)
-            .field("chosen", &self.enabled_tools)
+            .field("enabled_tools", &self.enabled_tools)
             .finish_non_exhaustive()
     }
 }

@@ -22,7 +22,7 @@ impl Pool {
 
     /// Returns the server of a definition: the running server, or a server that starts now. A failed server
     /// stays with its current users. Requires a runtime.
-    pub(super) fn acquire(&self, definition: &ServerDefinition, around: &ServerContext) -> Arc<Server> {
+    pub(super) fn acquire(&self, definition: &ServerDefinition, context: &ServerContext) -> Arc<Server> {
         let mut entries = self.entries();
         let usable = |server: &Server| {
             server.definition == *definition
@@ -32,7 +32,7 @@ impl Pool {
             entry.users += 1;
             return entry.server.clone();
         }
-        let server = Server::start(definition.clone(), around.clone());
+        let server = Server::start(definition.clone(), context.clone());
         entries.push(Entry { server: server.clone(), users: 1 });
         server
     }
@@ -40,14 +40,14 @@ impl Pool {
     /// Removes a user of a server. Returns true if it was the last user; the server then starts to end.
     pub(super) fn release(&self, server: &Arc<Server>) -> bool {
         let mut entries = self.entries();
-        let Some(place) = entries.iter().position(|entry| Arc::ptr_eq(&entry.server, server)) else {
+        let Some(index) = entries.iter().position(|entry| Arc::ptr_eq(&entry.server, server)) else {
             return false;
         };
-        entries[place].users -= 1;
-        if entries[place].users > 0 {
+        entries[index].users -= 1;
+        if entries[index].users > 0 {
             return false;
         }
-        entries.remove(place).server.stop();
+        entries.remove(index).server.stop();
         true
     }
 }
@@ -70,7 +70,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_failed_server_is_restarted_for_later_conversations() {
-        let around = ServerContext {
+        let context = ServerContext {
             spawner: Arc::new(LocalSpawner::new(None)),
             hidden: Vec::new(),
             limits: McpLimits::default(),
@@ -89,10 +89,10 @@ mod tests {
         };
         let never = definition(TransportConfig::Invalid("it is of no use".to_owned()));
         let pool = Pool::default();
-        let failed = pool.acquire(&never, &around);
+        let failed = pool.acquire(&never, &context);
         failed.started().await;
         assert_eq!(failed.snapshot().state, ServerState::Failed);
-        let anew = pool.acquire(&never, &around);
+        let anew = pool.acquire(&never, &context);
         assert!(!Arc::ptr_eq(&failed, &anew), "the first conversation still has the one that failed");
         assert!(pool.release(&failed) && pool.release(&anew));
     }

@@ -118,12 +118,16 @@ mod tests {
         let of = |messages: Value| {
             combine_messages(serde_json::from_value(json!({"messages": messages})).unwrap())
         };
-        let said = |role: &str, text: &str| json!({"role": role, "content": {"type": "text", "text": text}});
-        assert_eq!(of(json!([said("user", "a"), said("user", "b")])).text, "a\n\nb");
-        assert_eq!(of(json!([said("user", "a"), said("assistant", "b")])).text, "User: a\n\nAssistant: b");
+        let message =
+            |role: &str, text: &str| json!({"role": role, "content": {"type": "text", "text": text}});
+        assert_eq!(of(json!([message("user", "a"), message("user", "b")])).text, "a\n\nb");
+        assert_eq!(
+            of(json!([message("user", "a"), message("assistant", "b")])).text,
+            "User: a\n\nAssistant: b"
+        );
         let image =
             json!({"role": "user", "content": {"type": "image", "data": "AA==", "mimeType": "image/png"}});
-        let both = of(json!([said("user", "see"), image]));
+        let both = of(json!([message("user", "see"), image]));
         assert_eq!((both.text.as_str(), both.images.len()), ("see", 1));
     }
 }

@@ -72,7 +72,7 @@ impl Block {
             ContentBlock::Text(text) => Self::Text(text.text),
             ContentBlock::Image(image) => Self::Image { data: image.data, mime_type: image.mime_type },
             ContentBlock::Audio(audio) => {
-                Self::Text(format!("[Audio ({}) is left out: models are not given sound.]", audio.mime_type))
+                Self::Text(format!("[Audio ({}) is left out: models do not receive audio.]", audio.mime_type))
             }
             ContentBlock::Resource(resource) => match resource.resource {
                 ResourceContents::TextResourceContents { uri, text, .. } => {
@@ -120,7 +120,7 @@ fn truncate_texts(blocks: Vec<Block>, keep: impl Fn(&str) -> Option<String>) -> 
     }
     let place = match keep(&all) {
         Some(path) => format!("Full output: {path}"),
-        None => "The full output could not be kept".to_owned(),
+        None => "The full output could not be saved".to_owned(),
     };
     let (first, of) = (format_size(shown.len() as u64), format_size(all.len() as u64));
     shown.push_str(&format!("\n\n[Showing the first {first} of {of}. {place}]"));
@@ -132,10 +132,10 @@ fn truncate_texts(blocks: Vec<Block>, keep: impl Fn(&str) -> Option<String>) -> 
 }
 
 fn store_full_output(text: &str, directory: &std::path::Path, limit: u64) -> Option<String> {
-    let mut artifact = OutputFile::create_named("agentese-mcp", directory, limit).ok()?;
-    artifact.write(text.as_bytes());
-    let note = artifact.note().map(|note| format!(" ({note})")).unwrap_or_default();
-    Some(format!("{}{note}", artifact.path().display()))
+    let mut file = OutputFile::create_named("agentese-mcp", directory, limit).ok()?;
+    file.write(text.as_bytes());
+    let note = file.note().map(|note| format!(" ({note})")).unwrap_or_default();
+    Some(format!("{}{note}", file.path().display()))
 }
 
 /// Reduces images for models, or replaces them with a note.

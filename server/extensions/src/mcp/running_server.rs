@@ -63,14 +63,14 @@ impl RunningServer {
     /// after the time limit.
     pub async fn start(
         definition: &ServerDefinition,
-        around: &ServerContext,
+        context: &ServerContext,
     ) -> Result<Self, ServerStartError> {
-        match Self::start_with(definition, around, ClientLifecycleMode::Initialize).await {
+        match Self::start_with(definition, context, ClientLifecycleMode::Initialize).await {
             Err(ConnectError::Handshake(ServerStartError { .. })) => {
                 // The server may only support protocol versions without that handshake.
                 let newest =
                     ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::LATEST] };
-                Self::start_with(definition, around, newest).await.map_err(ConnectError::into_inner)
+                Self::start_with(definition, context, newest).await.map_err(ConnectError::into_inner)
             }
             started => started.map_err(ConnectError::into_inner),
         }
@@ -78,11 +78,11 @@ impl RunningServer {
 
     async fn start_with(
         definition: &ServerDefinition,
-        around: &ServerContext,
+        context: &ServerContext,
         mode: ClientLifecycleMode,
     ) -> Result<Self, ConnectError> {
         let secrets = Secrets::of(definition);
-        let (progress, changed, fault) =
+        let (progress, changed, disconnect) =
             (ProgressRouter::default(), Arc::default(), DisconnectSignal::default());
         let handler = Handler { progress: progress.clone(), changed };
         let changed = handler.changed.clone();
@@ -99,17 +99,17 @@ impl RunningServer {
                     arguments: arguments.clone(),
                     cwd: cwd.clone(),
                     environment: environment.clone(),
-                    hidden: around.hidden.clone(),
+                    hidden: context.hidden.clone(),
                 };
                 let (transport, mut program) =
-                    spawn_program(definition, &line, around, &secrets, &fault).await?;
+                    spawn_program(definition, &line, context, &secrets, &disconnect).await?;
                 match handshake(handler.clone(), transport, mode).await {
                     Ok(service) => (service, Some(program)),
-                    Err(refused) => return Err(program.with_exit_reason(refused).await),
+                    Err(error) => return Err(program.with_exit_reason(error).await),
                 }
             }
             TransportConfig::Http { url, headers } => {
-                let client = around.http.clone();
+                let client = context.http.clone();
                 // Reading the system's certificates takes time.
                 let client = tokio::task::spawn_blocking(move || client.get().cloned()).await;
                 let client = client.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
@@ -117,40 +117,40 @@ impl RunningServer {
                 let client = client.map_err(|failure| never(failure.text))?;
                 let transport = http::transport(client, url, headers).map_err(never)?;
                 let service = handshake(handler.clone(), transport, mode).await;
-                (service.map_err(|refused| refused.redacted(&secrets))?, None)
+                (service.map_err(|error| error.redacted(&secrets))?, None)
             }
         };
-        let connection = Connection { peer: service.peer().clone(), progress, disconnect: fault, secrets };
+        let connection = Connection { peer: service.peer().clone(), progress, disconnect, secrets };
         subscribe_to_changes(&connection, handler);
         let cancel = service.cancellation_token();
-        let over = Some(service.waiting().map(drop).boxed());
-        Ok(Self { connection, changed, completion: over, cancel, program })
+        let completion = Some(service.waiting().map(drop).boxed());
+        Ok(Self { connection, changed, completion, cancel, program })
     }
 
     /// Waits until the server ends by itself. The future may be dropped and requested again.
     pub async fn ended(&mut self) {
-        let Some(over) = &mut self.completion else { return };
+        let Some(completion) = &mut self.completion else { return };
         tokio::select! {
-            () = over => self.completion = None,
+            () = completion => self.completion = None,
             () = self.connection.disconnect.wait() => {}
         }
     }
 
     /// Ends the server if it is still running. Returns the reason for an unexpected end.
     pub async fn end(self, is_requested: bool) -> String {
-        let Self { connection, completion: over, cancel, program, .. } = self;
-        let fault = connection.disconnect.reason().map(str::to_owned);
+        let Self { connection, completion, cancel, program, .. } = self;
+        let reason = connection.disconnect.reason().map(str::to_owned);
         connection.disconnect.set("it has ended");
         cancel.cancel();
-        if let Some(over) = over {
-            let _ = timeout(CLOSE, over).await;
+        if let Some(completion) = completion {
+            let _ = timeout(CLOSE, completion).await;
         }
         let Some(mut program) = program else {
-            return fault.unwrap_or_else(|| "it closed the connection".to_owned());
+            return reason.unwrap_or_else(|| "it closed the connection".to_owned());
         };
         let exit = timeout(if is_requested { GRACE } else { AFTER_EOF }, program.running.wait()).await;
         program.running.end().await;
-        fault.unwrap_or_else(|| program.exit_reason(exit.ok().and_then(Result::ok)))
+        reason.unwrap_or_else(|| program.exit_reason(exit.ok().and_then(Result::ok)))
     }
 }
 
@@ -214,11 +214,11 @@ where
 async fn spawn_program(
     definition: &ServerDefinition,
     line: &CommandLine,
-    around: &ServerContext,
+    context: &ServerContext,
     secrets: &Secrets,
     disconnect: &DisconnectSignal,
 ) -> Result<(Stdio, Program), ConnectError> {
-    let talking = around.spawner.spawn_piped(line).await.map_err(|error| {
+    let process = context.spawner.spawn_piped(line).await.map_err(|error| {
         let why = format!("{} did not start: {error}", line.program.to_string_lossy());
         ConnectError::Other(ServerStartError {
             reason: secrets.redact(&why).into_owned(),
@@ -226,15 +226,16 @@ async fn spawn_program(
         })
     })?;
     let name = format!("mcp:{}", definition.name);
-    let noise = Arc::<StderrForwarder>::default();
-    let junk = InvalidLineReporter { name: name.clone(), stderr: noise.clone(), secrets: secrets.clone() };
-    let (stdio, running, errors) = Stdio::new(talking, junk, disconnect.clone());
-    let (heard, hidden) = (noise.clone(), secrets.clone());
+    let stderr = Arc::<StderrForwarder>::default();
+    let reporter =
+        InvalidLineReporter { name: name.clone(), stderr: stderr.clone(), secrets: secrets.clone() };
+    let (stdio, running, errors) = Stdio::new(process, reporter, disconnect.clone());
+    let (forwarder, hidden) = (stderr.clone(), secrets.clone());
     // Ends with stderr, which ends with the process group.
     tokio::spawn(async move {
-        heard.forward(errors, || name.clone(), &hidden).await;
+        forwarder.forward(errors, || name.clone(), &hidden).await;
     });
-    Ok((stdio, Program { running, stderr: noise, secrets: secrets.clone() }))
+    Ok((stdio, Program { running, stderr, secrets: secrets.clone() }))
 }
 
 impl Program {
@@ -270,18 +271,18 @@ fn subscribe_to_changes(connection: &Connection, handler: Handler) {
     if !newer {
         return;
     }
-    let (peer, fault) = (connection.peer.clone(), connection.disconnect.clone());
+    let (peer, disconnect) = (connection.peer.clone(), connection.disconnect.clone());
     tokio::spawn(async move {
         let filter = SubscriptionFilter::builder().tools_list_changed().prompts_list_changed().build();
         let listening = async {
-            let Ok(mut news) = peer.listen(filter).await else { return };
-            while let Ok(Some(notification)) = news.next().await {
+            let Ok(mut notifications) = peer.listen(filter).await else { return };
+            while let Ok(Some(notification)) = notifications.next().await {
                 handler.handle_notification(&notification);
             }
         };
         tokio::select! {
             () = listening => {}
-            () = fault.wait() => {}
+            () = disconnect.wait() => {}
         }
     });
 }

@@ -17,7 +17,7 @@ use super::running_server::{RunningServer, ServerStartError};
 /// Running time of a server after which earlier failures are not counted.
 const STABLE_AFTER: Duration = Duration::from_secs(60);
 
-/// Minimum interval between two requests for the offer of a server, however often the server reports changes.
+/// Minimum interval between two requests for the features of a server, however often the server reports changes.
 const LIST_PAUSE: Duration = Duration::from_secs(1);
 
 /// State of a server.
@@ -25,7 +25,7 @@ const LIST_PAUSE: Duration = Duration::from_secs(1);
 pub enum ServerState {
     /// The definition disables the server.
     Disabled,
-    /// The server has not reported its offer yet.
+    /// The server has not reported its features yet.
     Starting,
     /// The server is running.
     Running,
@@ -68,7 +68,7 @@ pub(super) struct ServerSnapshot {
 
 /// Receives the failures of servers.
 pub(super) trait FailureListener: Send + Sync {
-    /// Handles a server that has ended, failed to start, or offers unusable parts.
+    /// Handles a server that has ended, failed to start, or has unusable features.
     fn on_failure(&self, server: &str, why: &str);
 }
 
@@ -95,12 +95,12 @@ enum RunOutcome {
 
 impl Server {
     /// Creates a server and starts it in the background, unless its definition disables it. Needs a runtime.
-    pub fn start(definition: ServerDefinition, around: ServerContext) -> Arc<Self> {
+    pub fn start(definition: ServerDefinition, context: ServerContext) -> Arc<Self> {
         let state = if definition.disabled { ServerState::Disabled } else { ServerState::Starting };
         let now = ServerSnapshot { state, reason: None, features: Arc::default(), connection: None };
         let me = Arc::new(Self {
             definition,
-            context: around,
+            context,
             snapshot: watch::Sender::new(now),
             stop: CancellationToken::new(),
             ended: CancellationToken::new(),
@@ -118,8 +118,8 @@ impl Server {
         self.snapshot.borrow().clone()
     }
 
-    /// Adds a listener, which is notified when the server ends. Returns the text about the parts that are
-    /// left out of the server's offer, which earlier listeners have received.
+    /// Adds a listener, which is notified when the server ends. Returns the text about the features that are
+    /// left out, which earlier listeners have received.
     pub fn add_listener(&self, listener: Weak<dyn FailureListener>) -> Option<String> {
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.retain(|known| known.strong_count() > 0);
@@ -154,11 +154,11 @@ impl Server {
         there: Option<(Arc<ServerFeatures>, Connection)>,
     ) {
         let why = why.map(Arc::from);
-        let (offer, connection) = match there {
-            Some((offer, connection)) => (offer, Some(connection)),
+        let (features, connection) = match there {
+            Some((features, connection)) => (features, Some(connection)),
             None => Default::default(),
         };
-        self.snapshot.send_replace(ServerSnapshot { state, reason: why, features: offer, connection });
+        self.snapshot.send_replace(ServerSnapshot { state, reason: why, features, connection });
     }
 
     fn report_failure(&self, why: &str) {
@@ -210,8 +210,8 @@ impl Server {
             () = self.stop.cancelled() => return RunOutcome::StopRequested,
             started = timeout(limit, RunningServer::start(&self.definition, &self.context)) => started,
         };
-        let mut life = match started {
-            Ok(Ok(life)) => life,
+        let mut running = match started {
+            Ok(Ok(running)) => running,
             Ok(Err(ServerStartError { reason: why, is_retryable: again })) => {
                 return RunOutcome::Ended { reason: why, uptime: None, is_retryable: again };
             }
@@ -221,13 +221,13 @@ impl Server {
             }
         };
         let born = Instant::now();
-        let asked = self.refresh_features(&mut life, is_restart).await;
-        if !matches!(asked, EndReason::StopRequested) {
+        let reason = self.refresh_features(&mut running, is_restart).await;
+        if !matches!(reason, EndReason::StopRequested) {
             // The state changes now, not only after the complete end.
             self.publish(ServerState::Restarting, None, None);
         }
-        let why = life.end(matches!(asked, EndReason::StopRequested)).await;
-        match asked {
+        let why = running.end(matches!(reason, EndReason::StopRequested)).await;
+        match reason {
             EndReason::StopRequested => RunOutcome::StopRequested,
             EndReason::ListFailed(why) => RunOutcome::Ended { reason: why, uptime: None, is_retryable: true },
             EndReason::ServerEnded => {
@@ -236,47 +236,49 @@ impl Server {
         }
     }
 
-    /// Keeps the offer of a running server current. Returns the reason for its end.
-    async fn refresh_features(&self, life: &mut RunningServer, is_restart: bool) -> EndReason {
-        let connection = life.connection.clone();
-        let changed = life.changed.clone();
+    /// Keeps the features of a running server current. Returns the reason for its end.
+    async fn refresh_features(&self, running: &mut RunningServer, is_restart: bool) -> EndReason {
+        let connection = running.connection.clone();
+        let changed = running.changed.clone();
         let mut first = true;
         let mut left_out = None;
         loop {
             let pause = self.context.clock.sleep(LIST_PAUSE);
             // A change that is reported during this request leads to one more request.
-            let offer = tokio::select! {
+            let features = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return EndReason::StopRequested,
-                offer = timeout(self.context.limits.start, connection.list_features()) => offer,
-                () = life.ended() => return EndReason::ServerEnded,
+                features = timeout(self.context.limits.start, connection.list_features()) => features,
+                () = running.ended() => return EndReason::ServerEnded,
             };
-            match offer {
-                Ok(Ok(offer)) => {
+            match features {
+                Ok(Ok(features)) => {
                     if first && is_restart {
                         tracing::warn!("mcp:{}: it is running again", self.definition.name);
                     }
-                    let is_new = offer.left_out != left_out;
-                    left_out.clone_from(&offer.left_out);
-                    self.publish(ServerState::Running, None, Some((Arc::new(offer), connection.clone())));
+                    let is_new = features.left_out != left_out;
+                    left_out.clone_from(&features.left_out);
+                    self.publish(ServerState::Running, None, Some((Arc::new(features), connection.clone())));
                     left_out.iter().filter(|_| is_new).for_each(|what| self.report_failure(what));
                 }
                 Ok(Err(RequestError::Disconnected(_))) => return EndReason::ServerEnded,
                 Ok(Err(failed)) if first => {
-                    return EndReason::ListFailed(format!("it does not say what it offers: {failed}"));
+                    return EndReason::ListFailed(format!("it did not list its tools and prompts: {failed}"));
                 }
                 Err(_) if first => {
                     let limit = self.context.limits.start.as_millis();
-                    return EndReason::ListFailed(format!("it did not say within {limit} ms what it offers"));
+                    return EndReason::ListFailed(format!(
+                        "it did not list its tools and prompts within {limit} ms"
+                    ));
                 }
-                // The previous offer stays in effect.
-                _ => tracing::warn!("mcp:{}: it does not say what it offers now", self.definition.name),
+                // The previous features stay in effect.
+                _ => tracing::warn!("mcp:{}: it no longer lists its tools and prompts", self.definition.name),
             }
             first = false;
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return EndReason::StopRequested,
-                () = life.ended() => return EndReason::ServerEnded,
+                () = running.ended() => return EndReason::ServerEnded,
                 () = async {
                     changed.notified().await;
                     pause.await;
@@ -293,7 +295,7 @@ enum EndReason {
     StopRequested,
     /// The server ended by itself.
     ServerEnded,
-    /// The server did not report its offer, for this reason.
+    /// The server did not report its features, for this reason.
     ListFailed(String),
 }
 

@@ -49,7 +49,7 @@ impl std::fmt::Debug for Servers {
     }
 }
 
-/// A tool of a server: the index of the server, the index of the tool in its offer, and the name for the
+/// A tool of a server: the index of the server, the index of the tool in its features, and the name for the
 /// model.
 struct ToolRef {
     server: usize,
@@ -60,7 +60,7 @@ struct ToolRef {
 impl Servers {
     /// Creates the servers without starting them. `own` contains the tools that do not come from servers.
     pub fn new(mut options: McpOptions, spawner: Arc<dyn Spawner>, own: &ToolSet) -> Arc<Self> {
-        let around = ServerContext {
+        let context = ServerContext {
             spawner,
             hidden: options.hidden.clone(),
             limits: options.limits,
@@ -75,7 +75,7 @@ impl Servers {
         Arc::new_cyclic(|me| Self {
             me: me.clone(),
             options,
-            context: around,
+            context,
             other_tools: own.names().map(str::to_owned).collect(),
             engine_handle: OnceLock::new(),
             state: Mutex::new(state),
@@ -124,36 +124,36 @@ impl Servers {
             true => state.definitions.clone(),
             false => Vec::new(),
         };
-        let before = std::mem::take(&mut state.servers);
-        let mut untold = Vec::new();
+        let previous = std::mem::take(&mut state.servers);
+        let mut failures = Vec::new();
         for definition in wanted {
-            let known = before.iter().find(|server| server.definition == definition).cloned();
+            let known = previous.iter().find(|server| server.definition == definition).cloned();
             let server = known.unwrap_or_else(|| {
                 state.start_deadline = Some(Instant::now() + self.options.limits.wait);
                 let server = self.options.pool.acquire(&definition, &self.context);
                 let me: Weak<dyn FailureListener> = self.me.clone();
-                untold.extend(server.add_listener(me).map(|what| (server.clone(), what)));
+                failures.extend(server.add_listener(me).map(|what| (server.clone(), what)));
                 server
             });
             state.servers.push(server);
         }
         let stays = |server: &Arc<Server>| state.servers.iter().any(|member| Arc::ptr_eq(member, server));
-        before.iter().filter(|server| !stays(server)).for_each(|server| {
+        previous.iter().filter(|server| !stays(server)).for_each(|server| {
             self.options.pool.release(server);
         });
         drop(state);
-        untold.iter().for_each(|(server, what)| self.on_failure(&server.definition.name, what));
+        failures.iter().for_each(|(server, what)| self.on_failure(&server.definition.name, what));
     }
 
     /// Waits until every server has started or failed, at most for the waiting time in the limits. The time
     /// begins with the start of the newest server.
     pub async fn ready(&self) {
-        let (members, patience) = {
+        let (members, deadline) = {
             let state = self.state();
             (state.servers.clone(), state.start_deadline)
         };
-        let Some(patience) = patience else { return };
-        let _ = timeout_at(patience, join_all(members.iter().map(|server| server.started()))).await;
+        let Some(deadline) = deadline else { return };
+        let _ = timeout_at(deadline, join_all(members.iter().map(|server| server.started()))).await;
         if !std::mem::replace(&mut self.state().missing_logged, true) {
             self.log_missing(&members);
         }
@@ -165,7 +165,7 @@ impl Servers {
             let wait = self.options.limits.wait.as_millis();
             let name = &server.definition.name;
             tracing::warn!(
-                "mcp:{name}: it is still starting after {wait} ms; its tools come when it is there"
+                "mcp:{name}: it is still starting after {wait} ms; its tools follow when it has started"
             );
         }
         let chosen = self.state().enabled_tools.clone().unwrap_or_default();
@@ -177,7 +177,7 @@ impl Servers {
                 name_matches(name, &tool.name, &now[tool.server].1.features.tools[tool.index].name)
             };
             if !offered.iter().any(is) {
-                tracing::warn!("there is no tool \"{name}\", and no MCP server that is there offers one");
+                tracing::warn!("unknown tool \"{name}\": neither the agent nor a running MCP server has it");
             }
         }
     }
@@ -187,12 +187,12 @@ impl Servers {
         let own = |name: &str| self.other_tools.iter().any(|own| own == name);
         let (now, tools) = self.offered_tools(own);
         let prompts = self.prompts();
-        let status = |(place, (server, now)): (usize, &(Arc<Server>, ServerSnapshot))| ServerStatus {
+        let status = |(index, (server, now)): (usize, &(Arc<Server>, ServerSnapshot))| ServerStatus {
             name: server.definition.name.clone(),
             file: server.definition.file.clone(),
             state: now.state,
             reason: now.reason.as_deref().map(str::to_owned),
-            tools: tools.iter().filter(|tool| tool.server == place).map(|tool| tool.name.clone()).collect(),
+            tools: tools.iter().filter(|tool| tool.server == index).map(|tool| tool.name.clone()).collect(),
             prompts: prompts
                 .iter()
                 .filter(|(of, ..)| Arc::ptr_eq(of, server))
@@ -214,27 +214,26 @@ impl Servers {
         };
         let now: Vec<(Arc<Server>, ServerSnapshot)> =
             members.into_iter().map(|server| (server.clone(), server.snapshot())).collect();
-        let places: Vec<(usize, usize)> = now
+        let indices: Vec<(usize, usize)> = now
             .iter()
             .enumerate()
-            .flat_map(|(place, (server, now))| {
+            .flat_map(|(index, (server, now))| {
                 let counts =
                     |(_, tool): &(usize, &rmcp::model::Tool)| server.definition.allows_tool(&tool.name);
-                now.features.tools.iter().enumerate().filter(counts).map(move |(tool, _)| (place, tool))
+                now.features.tools.iter().enumerate().filter(counts).map(move |(tool, _)| (index, tool))
             })
             .collect();
         let called = |(server, tool): &(usize, usize)| {
             let (server, now) = &now[*server];
             (server.definition.name.as_str(), &*now.features.tools[*tool].name)
         };
-        let names = names::tools(places.iter().map(called), taken);
-        let offered = places.iter().zip(names).filter(|(place, name)| {
+        let names = names::tools(indices.iter().map(called), taken);
+        let offered = indices.iter().zip(names).filter(|(index, name)| {
             chosen
                 .as_ref()
-                .is_none_or(|chosen| chosen.iter().any(|wanted| name_matches(wanted, name, called(place).1)))
+                .is_none_or(|chosen| chosen.iter().any(|wanted| name_matches(wanted, name, called(index).1)))
         });
-        let offered =
-            offered.map(|(&(server, place), name)| ToolRef { server, index: place, name }).collect();
+        let offered = offered.map(|(&(server, index), name)| ToolRef { server, index, name }).collect();
         (now, offered)
     }
 
@@ -256,17 +255,17 @@ impl Servers {
             .map(|engine| engine.commands())
             .unwrap_or_default();
         let names = names::prompts(all, |name| taken.iter().any(|known| known.name == name));
-        let places = now
+        let indices = now
             .iter()
-            .flat_map(|(server, now)| (0..now.features.prompts.len()).map(|place| (server.clone(), place)));
-        places.zip(names).map(|((server, place), name)| (server, place, name)).collect()
+            .flat_map(|(server, now)| (0..now.features.prompts.len()).map(|index| (server.clone(), index)));
+        indices.zip(names).map(|((server, index), name)| (server, index, name)).collect()
     }
 
     /// Returns the prompts as commands.
     pub fn commands(&self) -> Vec<CommandInfo> {
-        let command = |(server, place, name): (Arc<Server>, usize, String)| {
-            let offer = server.snapshot().features;
-            let prompt = offer.prompts.get(place);
+        let command = |(server, index, name): (Arc<Server>, usize, String)| {
+            let features = server.snapshot().features;
+            let prompt = features.prompts.get(index);
             CommandInfo {
                 name,
                 description: prompt.and_then(|prompt| prompt.description.clone().or(prompt.title.clone())),
@@ -283,14 +282,14 @@ impl Servers {
     pub async fn expand(&self, text: &str) -> Result<Option<PromptExpansion>, String> {
         let Some(command) = text.strip_prefix('/') else { return Ok(None) };
         let (name, words) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
-        let Some((server, place, _)) = self.prompts().into_iter().find(|(_, _, known)| known == name) else {
+        let Some((server, index, _)) = self.prompts().into_iter().find(|(_, _, known)| known == name) else {
             return Ok(None);
         };
         let failed =
             |why: &str| format!("the prompt /{name} of the MCP server {}: {why}", server.definition.name);
         let now = server.snapshot();
-        let (Some(prompt), Some(connection)) = (now.features.prompts.get(place), &now.connection) else {
-            return Err(failed("the server is not there"));
+        let (Some(prompt), Some(connection)) = (now.features.prompts.get(index), &now.connection) else {
+            return Err(failed("the server is not running"));
         };
         let arguments = parse_arguments(prompt, words).map_err(|why| failed(&why))?;
         let answer = connection.prompt(&prompt.name, arguments, server.call_limit()).await;
@@ -324,12 +323,12 @@ impl Hooks for Servers {
     fn tools(&self, own: &ToolSet) -> ToolSet {
         let (now, offered) = self.offered_tools(|name| own.get(name).is_some());
         let mut tools = own.clone();
-        for ToolRef { server, index: place, name } in offered {
+        for ToolRef { server, index, name } in offered {
             let (server, now) = &now[server];
             tools.add(Arc::new(McpTool {
                 server: server.clone(),
                 features: now.features.clone(),
-                index: place,
+                index,
                 name,
             }));
         }

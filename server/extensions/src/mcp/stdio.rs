@@ -81,8 +81,8 @@ impl Stdio {
                 self.disconnect.set(format!("it sent a message of more than {} MiB", LONGEST_MESSAGE >> 20));
                 None
             }
-            Incoming::Fault(fault) => {
-                self.invalid_lines.report(&format!("a line on its stdout is not a message: {fault}"));
+            Incoming::Fault(error) => {
+                self.invalid_lines.report(&format!("a line on its stdout is not a message: {error}"));
                 None
             }
         }
@@ -112,7 +112,7 @@ impl Transport<RoleClient> for Stdio {
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let (input, fault) = (self.input.clone(), self.disconnect.clone());
+        let (input, disconnect) = (self.input.clone(), self.disconnect.clone());
         async move {
             let mut line = serde_json::to_vec(&message)?;
             line.push(b'\n');
@@ -124,7 +124,7 @@ impl Transport<RoleClient> for Stdio {
             });
             written.await.unwrap_or_else(|_| {
                 // A part of the line may be written, so no other line can follow.
-                fault.set(format!("it has read nothing for {} s", WRITE_TIMEOUT.as_secs()));
+                disconnect.set(format!("it has read nothing for {} s", WRITE_TIMEOUT.as_secs()));
                 Err(io::ErrorKind::TimedOut.into())
             })
         }

@@ -62,7 +62,7 @@ impl Tool for McpTool {
             let now = self.server.snapshot();
             let Some(connection) = now.connection else {
                 let why = now.reason.as_deref().unwrap_or("it is not running").to_owned();
-                return ToolOutput::error(format!("The MCP server {server} is not there: {why}"));
+                return ToolOutput::error(format!("The MCP server {server} is not available: {why}"));
             };
             let show = |step: ProgressNotificationParam| {
                 if context.updates.wanted() {
@@ -73,12 +73,14 @@ impl Tool for McpTool {
             match connection.call(tool, arguments, limit, &context.abort, show).await {
                 Ok(result) => output(result, context, server, tool).await,
                 Err(RequestError::Aborted) => ToolOutput::error(ABORTED),
-                Err(RequestError::Response(said)) => ToolOutput::error(said),
+                Err(RequestError::Response(text)) => ToolOutput::error(text),
                 Err(RequestError::TimedOut(limit)) => ToolOutput::error(format!(
-                    "The MCP server {server} gave no answer and told of no progress for {} ms; the call was cancelled",
+                    "The MCP server {server} sent no answer or progress for {} ms; the call was cancelled",
                     limit.as_millis()
                 )),
-                Err(RequestError::Disconnected(why)) => ToolOutput::error(format!("The MCP server {server} is gone: {why}")),
+                Err(RequestError::Disconnected(why)) => {
+                    ToolOutput::error(format!("The MCP server {server} has disconnected: {why}"))
+                }
             }
         }
         .boxed()

@@ -66,7 +66,7 @@ impl Variables<'_> {
         }
         if let Some(input) = placeholder.strip_prefix("input:") {
             return Err(format!(
-                "it asks the user for \"{input}\", which is not supported; put it into a variable"
+                "it requires the user input \"{input}\", which is not supported; put it into a variable"
             ));
         }
         let Some((name, default)) = variable(placeholder) else { return Ok(None) };

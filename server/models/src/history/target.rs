@@ -242,10 +242,10 @@ mod tests {
             json!({"role": "toolResult", "toolCallId": id, "toolName": "bash", "isError": false, "timestamp": 1,
                    "content": [{"type": "text", "text": id}]})
         };
-        let said = |id: &str| json!([{"type": "text", "text": id}]);
+        let content = |id: &str| json!([{"type": "text", "text": id}]);
         check(
             json!([assistant("x", json!([call("a|1"), call("a_1")])), result("a|1"), result("a_1")]),
-            json!([[call("a_1"), call("a_1_2")], ["a_1", said("a|1")], ["a_1_2", said("a_1")]]),
+            json!([[call("a_1"), call("a_1_2")], ["a_1", content("a|1")], ["a_1_2", content("a_1")]]),
         );
     }
 

@@ -38,8 +38,8 @@ pub(super) fn answer(request: &Request) -> ScriptResponse {
             answer.call("bash", json!({"command": workspace::COMMAND, "timeout": workspace::TIMEOUT}));
         }
         Some(Err(reason)) => answer.text(&report(&progress.question, &Findings::Failed(reason))),
-        Some(Ok(survey)) => {
-            let chosen = if has("read") { files::informative_files(&survey.entries) } else { Vec::new() };
+        Some(Ok(summary)) => {
+            let chosen = if has("read") { files::informative_files(&summary.entries) } else { Vec::new() };
             if progress.read.is_empty() && !chosen.is_empty() {
                 answer.text(&reading(&chosen));
                 for name in chosen {
@@ -48,7 +48,7 @@ pub(super) fn answer(request: &Request) -> ScriptResponse {
             } else {
                 answer.text(&report(
                     &progress.question,
-                    &Findings::Workspace { summary: survey, files: &progress.read },
+                    &Findings::Workspace { summary, files: &progress.read },
                 ));
             }
         }

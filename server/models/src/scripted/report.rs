@@ -66,21 +66,21 @@ pub(super) fn report(question: &str, findings: &Findings<'_>) -> String {
                 shortened(reason, 600)
             ));
         }
-        Findings::Workspace { summary: survey, files } => text.push_str(&describe_workspace(survey, files)),
+        Findings::Workspace { summary, files } => text.push_str(&describe_workspace(summary, files)),
     }
     text.push('\n');
     text
 }
 
-fn describe_workspace(survey: &WorkspaceSummary, files: &[(String, Result<String, String>)]) -> String {
+fn describe_workspace(summary: &WorkspaceSummary, files: &[(String, Result<String, String>)]) -> String {
     let is_readme = |name: &str| name.to_lowercase().starts_with("readme");
     let readme = files.iter().find_map(|(name, content)| {
         let content = content.as_ref().ok()?;
         is_readme(name).then_some((name, content))
     });
-    let title = readme.and_then(|(_, content)| heading(content)).unwrap_or_else(|| survey.name());
-    let mut text = format!("**{title}** (`{}`)", survey.path);
-    if survey.entries.is_empty() {
+    let title = readme.and_then(|(_, content)| heading(content)).unwrap_or_else(|| summary.name());
+    let mut text = format!("**{title}** (`{}`)", summary.path);
+    if summary.entries.is_empty() {
         text.push_str(" is an empty directory.");
         return text;
     }
@@ -92,13 +92,13 @@ fn describe_workspace(survey: &WorkspaceSummary, files: &[(String, Result<String
         None => text.push_str(" has no README that I could read."),
     }
     text.push_str("\n\n");
-    let (folders, plain): (Vec<_>, Vec<_>) = survey.entries.iter().partition(|name| name.ends_with('/'));
+    let (folders, plain): (Vec<_>, Vec<_>) = summary.entries.iter().partition(|name| name.ends_with('/'));
     text.push_str(&format!("- At the top: {} and {}.\n", listed("folder", &folders), listed("file", &plain)));
     text.push_str(&format!(
         "- {} in {}, without what is built or fetched.{}\n",
-        counted(survey.files, "file"),
-        counted(survey.folders, "folder"),
-        languages(&survey.kinds),
+        counted(summary.files, "file"),
+        counted(summary.folders, "folder"),
+        languages(&summary.kinds),
     ));
     for (name, content) in files {
         match content {
@@ -157,14 +157,14 @@ mod tests {
 
     #[test]
     fn the_report_contains_only_findings() {
-        let survey = WorkspaceSummary::parse(
+        let summary = WorkspaceSummary::parse(
             "/home/me/thing\n== entries\nREADME.md\na.rs\nsrc/\n== kinds\n9 files 1 folders\n7 .rs\n1 .ts\n1 .tsx\n",
         );
         let files = [
             ("README.md".to_owned(), Ok("# Thing\n\nIt does things.\n".to_owned())),
             ("a.rs".to_owned(), Err("ENOENT: no such file".to_owned())),
         ];
-        let text = report("What is\nthis?", &Findings::Workspace { summary: &survey, files: &files });
+        let text = report("What is\nthis?", &Findings::Workspace { summary: &summary, files: &files });
         assert!(text.starts_with("You asked: “What is this?”\n"), "{text}");
         for part in [
             "**Thing** (`/home/me/thing`): `README.md` opens with: It does things.",
@@ -178,8 +178,8 @@ mod tests {
 
     #[test]
     fn an_empty_directory_and_no_tools_have_an_answer_too() {
-        let survey = WorkspaceSummary::parse("/tmp/none\n== entries\n== kinds\n0 files 0 folders\n");
-        let text = report("", &Findings::Workspace { summary: &survey, files: &[] });
+        let summary = WorkspaceSummary::parse("/tmp/none\n== entries\n== kinds\n0 files 0 folders\n");
+        let text = report("", &Findings::Workspace { summary: &summary, files: &[] });
         assert!(text.contains("**none** (`/tmp/none`) is an empty directory."), "{text}");
         assert!(!text.contains("You asked"));
         assert!(report("q", &Findings::NoTools).contains("no tool"));

@@ -24,34 +24,34 @@ const CONNECTION_BROKEN: &str = "terminated";
 
 /// Returns the steps of one answer. `position` is the number of the request, for generated ids.
 pub(super) fn script_steps(answer: &ScriptResponse, position: u64) -> Vec<ScriptStep> {
-    let mut cues = vec![ScriptStep::Emit(StreamEvent::Start)];
+    let mut steps = vec![ScriptStep::Emit(StreamEvent::Start)];
     if let Some(pause) = answer.first_ms.filter(|pause| *pause > 0) {
-        cues.push(ScriptStep::Wait(Duration::from_millis(pause)));
+        steps.push(ScriptStep::Wait(Duration::from_millis(pause)));
     }
     if answer.raw.is_some() || answer.cut_after_bytes.is_some() || answer.no_end == Some(true) {
         // These members concern bytes of a connection, and there is no connection here.
-        cues.push(error_step(CONNECTION_BROKEN.to_owned()));
-        return cues;
+        steps.push(error_step(CONNECTION_BROKEN.to_owned()));
+        return steps;
     }
     if let Some(error) = &answer.empty_error {
-        cues.push(error_step(format!("{} status code (no body)", error.status.unwrap_or(500))));
-        return cues;
+        steps.push(error_step(format!("{} status code (no body)", error.status.unwrap_or(500))));
+        return steps;
     }
     if let (Some(error), None) = (&answer.error, answer.stream_error_after) {
-        cues.push(error_step(format!(
+        steps.push(error_step(format!(
             "{} {}",
             error.status.unwrap_or(500),
             error_body(error, "api_error", "")
         )));
-        return cues;
+        return steps;
     }
     if answer.hang_after == Some(-1) {
-        cues.push(ScriptStep::Hang);
-        return cues;
+        steps.push(ScriptStep::Hang);
+        return steps;
     }
     let tokens = agentese_script::tokens_of(answer);
     let reports = answer.no_usage != Some(true);
-    cues.extend(reports.then(|| usage_step(Tokens { output: 1, ..tokens })));
+    steps.extend(reports.then(|| usage_step(Tokens { output: 1, ..tokens })));
     let blocks = agentese_script::blocks(answer);
     let stop = agentese_script::stop_of(answer, &blocks);
     let broken = agentese_script::interruption_of(answer);
@@ -63,39 +63,39 @@ pub(super) fn script_steps(answer: &ScriptResponse, position: u64) -> Vec<Script
         for event in events(block, format!("toolu_{position}_{index}")) {
             if is_piece(&event) {
                 if ends_by(Interruption::Hang, pieces) {
-                    cues.push(ScriptStep::Hang);
-                    return cues;
+                    steps.push(ScriptStep::Hang);
+                    return steps;
                 }
                 if ends_by(Interruption::Reset, pieces) || ends_by(Interruption::Close, pieces) {
-                    cues.push(error_step(CONNECTION_BROKEN.to_owned()));
-                    return cues;
+                    steps.push(error_step(CONNECTION_BROKEN.to_owned()));
+                    return steps;
                 }
                 if ends_by(Interruption::Error, pieces) {
                     let error = answer.error.clone().unwrap_or_default();
-                    cues.push(error_step(error_body(&error, "overloaded_error", "Overloaded")));
-                    return cues;
+                    steps.push(error_step(error_body(&error, "overloaded_error", "Overloaded")));
+                    return steps;
                 }
                 pieces += 1;
-                cues.extend(pause.map(ScriptStep::Wait));
+                steps.extend(pause.map(ScriptStep::Wait));
             } else if pieces > 0 && ends_by(Interruption::Hang, pieces) {
-                cues.push(ScriptStep::Hang);
-                return cues;
+                steps.push(ScriptStep::Hang);
+                return steps;
             }
-            cues.push(ScriptStep::Emit(event));
+            steps.push(ScriptStep::Emit(event));
         }
     }
     if answer.hang_after.is_some() {
-        cues.push(ScriptStep::Hang);
-        return cues;
+        steps.push(ScriptStep::Hang);
+        return steps;
     }
-    cues.extend(reports.then(|| usage_step(tokens)));
-    cues.push(match stop {
+    steps.extend(reports.then(|| usage_step(tokens)));
+    steps.push(match stop {
         ScriptStop::Stop => ScriptStep::Emit(StreamEvent::Done(FinishReason::Stop)),
         ScriptStop::Length => ScriptStep::Emit(StreamEvent::Done(FinishReason::Length)),
         ScriptStop::ToolUse => ScriptStep::Emit(StreamEvent::Done(FinishReason::ToolUse)),
         other => error_step(format!("Unhandled stop reason: {other}")),
     });
-    cues
+    steps
 }
 
 fn error_step(reason: String) -> ScriptStep {
@@ -147,7 +147,7 @@ mod tests {
     /// Returns a line for each step.
     fn outline(answer: serde_json::Value) -> Vec<String> {
         let answer = serde_json::from_value(answer).unwrap();
-        let line = |cue: &ScriptStep| match cue {
+        let line = |step: &ScriptStep| match step {
             ScriptStep::Wait(pause) => format!("wait {}", pause.as_millis()),
             ScriptStep::Hang => "hang".to_owned(),
             ScriptStep::Emit(StreamEvent::Usage(counts)) => {

@@ -34,22 +34,22 @@ pub(super) struct WorkspaceSummary {
 impl WorkspaceSummary {
     /// Parses the output of the command. Skips unknown lines.
     pub fn parse(output: &str) -> Self {
-        let mut survey = Self::default();
+        let mut summary = Self::default();
         let mut lines = output.lines();
-        survey.path = lines.next().unwrap_or_default().to_owned();
+        summary.path = lines.next().unwrap_or_default().to_owned();
         let mut section = "";
         for line in lines {
             if let Some(name) = line.strip_prefix("== ") {
                 section = name;
             } else if section == "entries" && !line.is_empty() {
-                survey.entries.push(line.to_owned());
+                summary.entries.push(line.to_owned());
             } else if section == "kinds" {
-                survey.kind(line);
+                summary.kind(line);
             }
         }
         // The sort of the shell varies between machines, so equal counts are sorted by name here.
-        survey.kinds.sort_by(|left, right| right.0.cmp(&left.0).then_with(|| left.1.cmp(&right.1)));
-        survey
+        summary.kinds.sort_by(|left, right| right.0.cmp(&left.0).then_with(|| left.1.cmp(&right.1)));
+        summary
     }
 
     fn kind(&mut self, line: &str) {
@@ -79,13 +79,13 @@ mod tests {
 
     #[test]
     fn the_output_is_parsed_and_unknown_lines_are_skipped() {
-        let survey = WorkspaceSummary::parse(
+        let summary = WorkspaceSummary::parse(
             "/home/me/thing\n== entries\n.gitignore\nREADME.md\nsrc/\n== kinds\n12 files 3 folders\n7 .rs\n3 .md\n2 none\nnonsense\n",
         );
-        assert_eq!(survey.name(), "thing");
-        assert_eq!(survey.entries, [".gitignore", "README.md", "src/"]);
-        assert_eq!((survey.files, survey.folders), (12, 3));
-        assert_eq!(survey.kinds, [(7, ".rs".to_owned()), (3, ".md".to_owned())]);
+        assert_eq!(summary.name(), "thing");
+        assert_eq!(summary.entries, [".gitignore", "README.md", "src/"]);
+        assert_eq!((summary.files, summary.folders), (12, 3));
+        assert_eq!(summary.kinds, [(7, ".rs".to_owned()), (3, ".md".to_owned())]);
         assert_eq!(WorkspaceSummary::parse(""), WorkspaceSummary::default());
         assert_eq!(WorkspaceSummary::parse("/").name(), "/");
     }

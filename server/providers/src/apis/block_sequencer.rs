@@ -63,20 +63,20 @@ impl<K> Default for BlockSequencer<K> {
 
 impl<K: PartialEq> BlockSequencer<K> {
     /// Opens a block after all others.
-    pub fn open(&mut self, key: K, opening: BlockStart, builder: &mut StreamEventBuilder) {
+    pub fn open(&mut self, key: K, start: BlockStart, builder: &mut StreamEventBuilder) {
         if self.open.len() >= MOST_OPEN {
-            let text = format!("The answer has more than {MOST_OPEN} blocks that are open.");
+            let text = format!("The answer has more than {MOST_OPEN} open blocks.");
             builder.fail(ProviderError::new(ProviderErrorKind::Protocol, text));
             return;
         }
         if self.open.is_empty() {
-            opening.clone().emit_to(builder);
+            start.clone().emit_to(builder);
         } else if !builder.reserve(size_of::<PendingBlock<K>>()) {
             return;
         }
         self.open.push_back(PendingBlock {
             key,
-            start: opening,
+            start,
             waiting: Vec::new(),
             arguments: String::new(),
             incomplete_at: None,
@@ -86,14 +86,14 @@ impl<K: PartialEq> BlockSequencer<K> {
 
     /// Adds a part to the block of that slot. Returns false if no block of that slot is open.
     pub fn push(&mut self, key: &K, part: BlockPart, builder: &mut StreamEventBuilder) -> bool {
-        let Some(place) = self.open.iter().rposition(|slot| slot.key == *key && !slot.ended) else {
+        let Some(index) = self.open.iter().rposition(|slot| slot.key == *key && !slot.ended) else {
             return false;
         };
-        let slot = &mut self.open[place];
+        let slot = &mut self.open[index];
         if let BlockPart::Arguments(text) = &part {
             slot.arguments.push_str(text);
         }
-        if place == 0 {
+        if index == 0 {
             part.emit_to(builder);
         } else if builder.reserve(part.len()) {
             slot.waiting.push(part);
@@ -143,9 +143,9 @@ impl<K: PartialEq> BlockSequencer<K> {
     }
 
     /// Returns true if the open block of that slot is of the same kind as a block with that opening.
-    pub fn is_same_kind(&self, key: &K, opening: &BlockStart) -> bool {
+    pub fn is_same_kind(&self, key: &K, start: &BlockStart) -> bool {
         let slot = self.open.iter().rfind(|slot| slot.key == *key && !slot.ended);
-        slot.is_some_and(|slot| std::mem::discriminant(&slot.start) == std::mem::discriminant(opening))
+        slot.is_some_and(|slot| std::mem::discriminant(&slot.start) == std::mem::discriminant(start))
     }
 
     /// Returns the arguments of a call so far, also after its end.
@@ -258,60 +258,60 @@ mod tests {
 
     #[test]
     fn the_oldest_block_is_passed_on_and_the_others_wait_for_its_end() {
-        let (mut slots, mut builder) = (BlockSequencer::default(), StreamEventBuilder::default());
-        slots.open(0, call("a"), &mut builder);
-        slots.open(1, call("b"), &mut builder);
+        let (mut sequencer, mut builder) = (BlockSequencer::default(), StreamEventBuilder::default());
+        sequencer.open(0, call("a"), &mut builder);
+        sequencer.open(1, call("b"), &mut builder);
         for (slot, part) in [(0, "{"), (1, "{"), (0, "}"), (1, "}")] {
-            assert!(slots.push(&slot, BlockPart::Arguments(part.into()), &mut builder));
+            assert!(sequencer.push(&slot, BlockPart::Arguments(part.into()), &mut builder));
         }
         assert_eq!(calls_and_pieces(&mut builder), ["a", "{", "}"]);
-        slots.end(&1, &mut builder);
+        sequencer.end(&1, &mut builder);
         assert_eq!(calls_and_pieces(&mut builder), Vec::<String>::new());
-        assert!(!slots.push(&1, BlockPart::Arguments("late".into()), &mut builder));
-        slots.end(&0, &mut builder);
+        assert!(!sequencer.push(&1, BlockPart::Arguments("late".into()), &mut builder));
+        sequencer.end(&0, &mut builder);
         assert_eq!(calls_and_pieces(&mut builder), [")", "b", "{", "}", ")"]);
-        assert_eq!(slots.arguments(&1), Some("{}"));
+        assert_eq!(sequencer.arguments(&1), Some("{}"));
     }
 
     #[test]
     fn a_call_without_a_mark_of_its_end_has_ended_when_its_arguments_are_whole() {
-        let (mut slots, mut builder) = (BlockSequencer::default(), StreamEventBuilder::default());
-        slots.open(0, call("a"), &mut builder);
-        slots.push(&0, BlockPart::Arguments("{\"a\":".into()), &mut builder);
-        slots.open(1, BlockStart::Text, &mut builder);
-        slots.push(&1, BlockPart::Text(" ".into()), &mut builder);
-        slots.end_complete(&mut builder);
+        let (mut sequencer, mut builder) = (BlockSequencer::default(), StreamEventBuilder::default());
+        sequencer.open(0, call("a"), &mut builder);
+        sequencer.push(&0, BlockPart::Arguments("{\"a\":".into()), &mut builder);
+        sequencer.open(1, BlockStart::Text, &mut builder);
+        sequencer.push(&1, BlockPart::Text(" ".into()), &mut builder);
+        sequencer.end_complete(&mut builder);
         assert_eq!(calls_and_pieces(&mut builder), ["a", "{\"a\":"]);
-        slots.push(&0, BlockPart::Arguments("1}".into()), &mut builder);
-        slots.end_complete(&mut builder);
+        sequencer.push(&0, BlockPart::Arguments("1}".into()), &mut builder);
+        sequencer.end_complete(&mut builder);
         assert_eq!(calls_and_pieces(&mut builder), ["1}", ")", "TextStart", " ", ")"]);
     }
 
     #[test]
     fn waiting_parts_are_bounded() {
-        let (mut slots, mut builder) = (BlockSequencer::default(), StreamEventBuilder::default());
-        slots.open(0, call("a"), &mut builder);
-        slots.open(1, call("b"), &mut builder);
+        let (mut sequencer, mut builder) = (BlockSequencer::default(), StreamEventBuilder::default());
+        sequencer.open(0, call("a"), &mut builder);
+        sequencer.open(1, call("b"), &mut builder);
         let part = BlockPart::Arguments("x".repeat(1024 * 1024));
         let pushed = (0..1024)
-            .take_while(|_| slots.push(&1, part.clone(), &mut builder) && !builder.has_ended())
+            .take_while(|_| sequencer.push(&1, part.clone(), &mut builder) && !builder.has_ended())
             .count();
         assert!(pushed < 40, "{pushed} MiB wait");
     }
 
     #[test]
     fn waiting_parts_are_counted_once() {
-        let (mut slots, mut builder) = (BlockSequencer::default(), StreamEventBuilder::default());
-        slots.open(0, call("a"), &mut builder);
-        slots.open(1, call("b"), &mut builder);
-        slots.open(2, BlockStart::Text, &mut builder);
+        let (mut sequencer, mut builder) = (BlockSequencer::default(), StreamEventBuilder::default());
+        sequencer.open(0, call("a"), &mut builder);
+        sequencer.open(1, call("b"), &mut builder);
+        sequencer.open(2, BlockStart::Text, &mut builder);
         // Together three quarters of the longest answer.
         let mib = "x".repeat(1024 * 1024);
         for _ in 0..12 {
-            slots.push(&1, BlockPart::Arguments(mib.clone()), &mut builder);
-            slots.push(&2, BlockPart::Text(mib.clone()), &mut builder);
+            sequencer.push(&1, BlockPart::Arguments(mib.clone()), &mut builder);
+            sequencer.push(&2, BlockPart::Text(mib.clone()), &mut builder);
         }
-        slots.end_all(&mut builder);
+        sequencer.end_all(&mut builder);
         assert!(!builder.has_ended());
         assert_eq!(calls_and_pieces(&mut builder).iter().filter(|piece| **piece == mib).count(), 24);
     }

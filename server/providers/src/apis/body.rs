@@ -80,8 +80,8 @@ impl Body {
         })
     }
 
-    /// Returns whether another form of the same request has the same text. Long texts are compared by their length, because
-    /// each other form changes it.
+    /// Returns whether another form of the same request has the same text. Long texts are compared by their length,
+    /// because each other form changes it.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Memory(text), Self::Memory(other)) => text == other,
@@ -136,8 +136,8 @@ impl<'a> ListWriter<'a> {
     }
 
     /// Holds back all items from the newest one on that passes the test, in place of the newest item alone.
-    pub fn hold_from(&mut self, begins: fn(&Value) -> bool) {
-        self.is_hold_start = begins;
+    pub fn hold_from(&mut self, is_hold_start: fn(&Value) -> bool) {
+        self.is_hold_start = is_hold_start;
     }
 
     /// Adds an item.
@@ -212,10 +212,10 @@ mod tests {
 
     #[test]
     fn the_newest_items_can_be_changed_until_all_are_written() {
-        let marked = |begins: Option<fn(&Value) -> bool>| {
+        let marked = |is_hold_start: Option<fn(&Value) -> bool>| {
             let body = written(MAX_IN_MEMORY, |items| {
-                if let Some(begins) = begins {
-                    items.hold_from(begins);
+                if let Some(is_hold_start) = is_hold_start {
+                    items.hold_from(is_hold_start);
                 }
                 items.extend([json!([1]), json!([2]), json!(3), json!(4)]);
                 items.held().iter_mut().for_each(|item| *item = json!("held"));

@@ -55,8 +55,7 @@ impl ActiveFallbacks {
         };
         // A server that names the part in a separate member may repeat the whole request in the message.
         let body: Value = serde_json::from_str(body).unwrap_or_default();
-        let mut found: Vec<&Fallback> =
-            places(&body).iter().flat_map(|place| named(place, has_word)).collect();
+        let mut found: Vec<&Fallback> = places(&body).iter().flat_map(|text| named(text, has_word)).collect();
         if found.is_empty() {
             found = named(text, if is_of_parameters(&body) { has_word } else { is_refused });
         }
@@ -211,13 +210,13 @@ fn is_announced(before: &str) -> bool {
     let (head, list) = sentence.rsplit_once(':').unwrap_or((&sentence, ""));
     let letters = |word: &str| word.trim_matches(|character: char| !character.is_alphanumeric()).to_owned();
     let near = |text: &str| text.split_whitespace().rev().take(3).map(letters).collect::<Vec<_>>();
-    let says = |words: &[String]| {
+    let introduces = |words: &[String]| {
         let at = words.iter().position(|word| PRECEDING_WORDS.contains(&word.as_str()));
         // The word `support` alone means a help desk or a feature of a model.
         at.is_some_and(|at| words[at] != "support" || words.get(at + 1).is_some_and(|word| word == "not"))
     };
     let is_list = list.split_whitespace().all(|word| word.ends_with(',') || word == "and");
-    says(&near(&sentence)) || (is_list && says(&near(head)))
+    introduces(&near(&sentence)) || (is_list && introduces(&near(head)))
 }
 
 /// Returns true if the text after the name of a part continues with a refusal.

@@ -12,7 +12,7 @@ pub(super) fn message_error(status: u16, body: &str) -> ProviderError {
         Value::Null => value,
         error => error,
     });
-    let said = match error {
+    let reason = match error {
         Some(Value::String(message)) => message.clone(),
         Some(error) => match error["message"].as_str() {
             Some(message) => message.to_owned(),
@@ -21,23 +21,23 @@ pub(super) fn message_error(status: u16, body: &str) -> ProviderError {
         None if body.trim().is_empty() => return ProviderError::from_status(status, no_body(status)),
         None => excerpt(body),
     };
-    let mut failure = ProviderError::from_status(status, format!("{status} {said}"));
+    let mut failure = ProviderError::from_status(status, format!("{status} {reason}"));
     // The kind may be in a member that the message leaves out.
     if let Some(error) = error {
-        let told = ProviderError::from_status(status, error.to_string());
-        (failure.kind, failure.may_be_overflow) = (told.kind, told.may_be_overflow);
+        let described = ProviderError::from_status(status, error.to_string());
+        (failure.kind, failure.may_be_overflow) = (described.kind, described.may_be_overflow);
     }
     failure
 }
 
 /// Returns the failure for an HTTP error with the status and the body as JSON.
 pub(super) fn body_error(status: u16, body: &str) -> ProviderError {
-    let said = match agentese::wire::decode::<Value>(body) {
+    let text = match agentese::wire::decode::<Value>(body) {
         Ok(value) => value.to_string(),
         Err(_) if body.trim().is_empty() => return ProviderError::from_status(status, no_body(status)),
         Err(_) => excerpt(body),
     };
-    ProviderError::from_status(status, format!("{status} {said}"))
+    ProviderError::from_status(status, format!("{status} {text}"))
 }
 
 fn no_body(status: u16) -> String {

@@ -267,7 +267,7 @@ impl Reader for DefectiveReader {
 
 /// Reads an answer into a line for each block and one for its end.
 fn read(api: &dyn Api, events: &[Value], defect: Defect) -> Vec<String> {
-    let mut reader = testing::context_of("fake", "", Map::new().into(), |asked| api.reader(asked));
+    let mut reader = testing::context_of("fake", "", Map::new().into(), |context| api.reader(context));
     if let Some(input) = defect.input {
         reader = Box::new(DefectiveReader { reader, input });
     }
@@ -277,9 +277,13 @@ fn read(api: &dyn Api, events: &[Value], defect: Defect) -> Vec<String> {
     if !builder.has_ended() {
         http::finish(&mut events, &mut *reader, &mut builder);
     }
-    let told: Vec<StreamEvent> = std::iter::from_fn(|| builder.take()).collect();
-    let told = defect.output.map_or_else(|| told.clone(), |output| output(told.clone()));
-    assembled(testing::context_of("fake", "", Map::new().into(), |asked| asked.model().clone()), told)
+    let output_events: Vec<StreamEvent> = std::iter::from_fn(|| builder.take()).collect();
+    let output_events =
+        defect.output.map_or_else(|| output_events.clone(), |output| output(output_events.clone()));
+    assembled(
+        testing::context_of("fake", "", Map::new().into(), |context| context.model().clone()),
+        output_events,
+    )
 }
 
 fn assembled(model: Model, events: Vec<StreamEvent>) -> Vec<String> {

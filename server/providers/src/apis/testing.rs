@@ -114,7 +114,7 @@ pub(crate) fn write_compat(
     let mut request = request(api.name(), "fake", model, "http://127.0.0.1:1/");
     change(&mut request);
     let WireRequest { url, headers, body } =
-        with_context(&request, compat, |asked| api.request(asked).unwrap());
+        with_context(&request, compat, |context| api.request(context).unwrap());
     WrittenRequest { url, headers, body: body.value() }
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn write_with(api: &dyn Api, model: &str, change: impl FnOnce(&mut Re
 
 fn read(api: &dyn Api, body: &[u8]) -> Vec<StreamEvent> {
     let request = request(api.name(), "fake", "m", "");
-    let mut reader = with_context(&request, json!({}), |asked| api.reader(asked));
+    let mut reader = with_context(&request, json!({}), |context| api.reader(context));
     let mut builder = StreamEventBuilder::default();
     let mut events = SseParser::default();
     let result = http::read(&mut events, body, &mut *reader, &mut builder);
@@ -165,8 +165,8 @@ pub(crate) fn outline(api: &dyn Api, body: &str) -> Vec<String> {
         StreamEvent::Done(reason) => format!("done {reason:?}"),
         StreamEvent::Error(failure) => format!("{:?} {}", failure.kind, failure.text),
     };
-    let told = |event: &StreamEvent| !matches!(event, StreamEvent::RawStopReason(_));
-    read(api, body.as_bytes()).into_iter().filter(told).map(line).collect()
+    let is_shown = |event: &StreamEvent| !matches!(event, StreamEvent::RawStopReason(_));
+    read(api, body.as_bytes()).into_iter().filter(is_shown).map(line).collect()
 }
 
 /// Checks that a body is an answer, and that each of its beginnings is an error after the events so far.

@@ -17,7 +17,7 @@ use crate::apis::Body;
 const PART: usize = 64 << 10;
 
 /// Adds the body to a request. A long body is sent part by part, from its file if it has one. Each part that is sent
-/// notifies `left`.
+/// notifies `progress`.
 pub(super) fn add(request: RequestBuilder, body: &Body, progress: &Arc<Notify>) -> RequestBuilder {
     match body {
         Body::Memory(text) if !is_long(body) => request.body(text.clone()),
@@ -83,16 +83,16 @@ mod tests {
     #[tokio::test]
     async fn each_part_of_a_long_text_notifies_that_it_leaves() {
         let text: Vec<u8> = (0..PART * 2 + 7).map(|at| (at % 251) as u8).collect();
-        let left = Arc::new(Notify::new());
+        let progress = Arc::new(Notify::new());
         let body = Body::Memory(text.clone().into());
-        let mut parts = std::pin::pin!(body_stream(&body, left.clone()));
+        let mut parts = std::pin::pin!(body_stream(&body, progress.clone()));
         let mut found = Vec::new();
         while let Some(part) = parts.try_next().await.unwrap() {
-            assert!(part.len() <= PART && left.notified().now_or_never().is_some());
+            assert!(part.len() <= PART && progress.notified().now_or_never().is_some());
             found.extend_from_slice(&part);
         }
         assert!(found == text, "the parts are the text");
-        assert!(left.notified().now_or_never().is_none());
+        assert!(progress.notified().now_or_never().is_none());
     }
 
     #[tokio::test]

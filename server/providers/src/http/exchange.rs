@@ -200,7 +200,7 @@ impl Sender {
             ProviderError::new(ProviderErrorKind::BadRequest, text)
         })?;
         let client = self.client.get()?;
-        let (mut repeats, mut redirects) = (0, 0);
+        let (mut retries, mut redirects) = (0, 0);
         // Refusal of the first form, after which the request was sent in another form.
         let mut first: Option<ProviderError> = None;
         loop {
@@ -208,12 +208,12 @@ impl Sender {
                 .post(url.clone())
                 .headers(exchange.wire.headers.clone())
                 .header(CONTENT_TYPE, "application/json");
-            let left = Arc::new(Notify::new());
-            let request = body::add(request, &exchange.wire.body, &left);
+            let progress = Arc::new(Notify::new());
+            let request = body::add(request, &exchange.wire.body, &progress);
             // A provider that read the request and then sends no data, or disconnects, may still process and bill it.
             // It cannot recognize a second request as the same, because no API has idempotency keys. So only a request
             // that was not accepted is sent again.
-            let (refused, mut failure) = match self.send_with_timeout(&left, request.send()).await? {
+            let (hints, mut failure) = match self.send_with_timeout(&progress, request.send()).await? {
                 Ok(response) if response.status().is_success() => {
                     if first.is_some() {
                         exchange.draft.keep_fallbacks(exchange.fallbacks.clone());
@@ -228,18 +228,18 @@ impl Sender {
                     continue;
                 }
                 Ok(response) => {
-                    let refused = RetryHints::from_response(
+                    let hints = RetryHints::from_response(
                         response.status().as_u16(),
                         response.headers(),
                         self.clock.now_ms(),
                     );
                     let (failure, response_body) = self.read_error(exchange, response).await;
-                    if exchange.apply_fallbacks(refused.status, &failure, &response_body) {
+                    if exchange.apply_fallbacks(hints.status, &failure, &response_body) {
                         tracing::debug!(forms = ?exchange.fallbacks, "a request is sent in another form");
                         first.get_or_insert(failure);
                         continue;
                     }
-                    (refused, failure)
+                    (hints, failure)
                 }
                 Err(error) if error.is_connect() => {
                     (RetryHints::no_response(), self.connection_error(&url, &error))
@@ -249,30 +249,30 @@ impl Sender {
             // A repeat does not restore an exhausted quota.
             let may = exchange.may_retry && failure.kind != ProviderErrorKind::Quota;
             let most = if may { self.settings.max_retries } else { 0 };
-            let Some(wait) = refused.retry_delay(repeats, most) else {
-                failure.retry_after = failure.retry_after.or(refused.wait);
+            let Some(wait) = hints.retry_delay(retries, most) else {
+                failure.retry_after = failure.retry_after.or(hints.wait);
                 // The refusal of the usual form has more detail than that of the other form.
                 let first = first.filter(|_| failure.kind == ProviderErrorKind::BadRequest);
                 return Err(first.unwrap_or(failure));
             };
-            tracing::debug!(status = refused.status, ?wait, repeats, "a request is repeated");
+            tracing::debug!(status = hints.status, ?wait, retries, "a request is repeated");
             self.clock.sleep(wait).await;
-            repeats += 1;
+            retries += 1;
         }
     }
 
     /// Returns the result of a request. Fails if for too long no part of the request is sent and no answer arrives.
-    /// `left` is notified of each part.
+    /// `progress` is notified of each part.
     async fn send_with_timeout<T>(
         &self,
-        left: &Notify,
+        progress: &Notify,
         send: impl Future<Output = T>,
     ) -> Result<T, ProviderError> {
         let mut send = std::pin::pin!(send);
         loop {
             let mut overdue = self.idle();
-            let moves = std::pin::pin!(left.notified());
-            let either = futures::future::select(send.as_mut(), moves);
+            let part_sent = std::pin::pin!(progress.notified());
+            let either = futures::future::select(send.as_mut(), part_sent);
             match self.with_timeout(&mut overdue, either).await? {
                 Either::Left((value, _)) => return Ok(value),
                 Either::Right(_) => {}
@@ -318,7 +318,7 @@ impl Sender {
         {
             let encoding = excerpt(&String::from_utf8_lossy(encoding.as_bytes()));
             let text = format!(
-                "The provider answered in the encoding {encoding}, which this version does not read."
+                "The provider answered in the encoding {encoding}, which this version does not support."
             );
             return Err(ProviderError::new(ProviderErrorKind::Protocol, text));
         }
@@ -342,9 +342,9 @@ impl Sender {
         if status.is_redirection() {
             // The query is left out, because it may contain a key.
             let address = |to: Url| format!("{}{}", to.origin().ascii_serialization(), to.path());
-            let to = location(&response).map_or_else(|| "another place".to_owned(), address);
+            let to = location(&response).map_or_else(|| "another address".to_owned(), address);
             let text = format!(
-                "{} The provider sends the request on to {to}, which is not followed.",
+                "{} The provider redirects the request to {to}; redirects are not followed.",
                 status.as_u16()
             );
             return (ProviderError::new(ProviderErrorKind::BadRequest, text), String::new());
@@ -376,10 +376,10 @@ impl Sender {
         let mut text = format!("Connection error{through}: {}", root_cause(error));
         if error.is_connect() && error.is_timeout() {
             let limit = self.settings.connect_timeout.as_secs_f64();
-            let told = format!(
+            let note = format!(
                 ". No connection was made within {limit} s, the limit of the setting httpConnectTimeoutMs."
             );
-            text.push_str(&told);
+            text.push_str(&note);
         }
         ProviderError::new(ProviderErrorKind::Network, text)
     }
@@ -402,7 +402,7 @@ fn is_local_redirect(exchange: &Exchange, from: &Url, response: &Response) -> bo
 
 fn timeout_message(limit: Duration) -> String {
     format!(
-        "The provider timed out: no part of an answer came for {} s. The setting httpIdleTimeoutMs sets this limit.",
+        "The provider timed out: no data arrived for {} s. The setting httpIdleTimeoutMs sets this limit.",
         limit.as_secs_f64()
     )
 }

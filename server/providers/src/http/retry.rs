@@ -36,8 +36,8 @@ impl RetryHints {
         Self { status: Some(status), should_retry, wait: requested_wait(headers, now) }
     }
 
-    /// Returns the wait before the next repeat, or `None` if the request is not repeated. `repeats` is the number of
-    /// repeats so far.
+    /// Returns the wait before the next retry, or `None` if the request is not repeated. `retries` is the number of
+    /// retries so far.
     pub fn retry_delay(&self, retries: u32, max_retries: u32) -> Option<Duration> {
         let worth_it = self.should_retry.unwrap_or(match self.status {
             None | Some(408 | 409 | 429) => true,

@@ -8,7 +8,7 @@ use crate::Settings;
 use crate::apis::FallbackCache;
 use crate::runtime::Clock;
 
-/// The HTTP client with its settings, clock and known forms.
+/// The HTTP client with its settings, clock and cache of fallbacks.
 #[derive(Clone)]
 pub(crate) struct Sender {
     pub client: Arc<Client>,

@@ -167,26 +167,26 @@ mod tests {
     fn events_are_the_same_however_the_bytes_come() {
         for size in 1..BODY.len() {
             let mut events = SseParser::default();
-            let mut seen = Vec::new();
+            let mut received = Vec::new();
             for chunk in BODY.as_bytes().chunks(size) {
-                events.push(chunk, |_, data| seen.push(data.to_owned())).unwrap();
+                events.push(chunk, |_, data| received.push(data.to_owned())).unwrap();
             }
-            assert_eq!(seen, ["{\"x\":\"ä\u{2028}\"}", "one\n\n three"], "{size}");
+            assert_eq!(received, ["{\"x\":\"ä\u{2028}\"}", "one\n\n three"], "{size}");
         }
     }
 
     #[test]
     fn errors_have_a_name_and_a_body_without_events_is_a_text() {
         let read = |body: &str| {
-            let (mut events, mut seen) = (SseParser::default(), Vec::new());
-            events.push(body.as_bytes(), |kind, data| seen.push((kind, data.to_owned()))).unwrap();
-            (seen, events.rest())
+            let (mut events, mut received) = (SseParser::default(), Vec::new());
+            events.push(body.as_bytes(), |kind, data| received.push((kind, data.to_owned()))).unwrap();
+            (received, events.rest())
         };
         let error = |data: &str| vec![(EventKind::Error, data.to_owned())];
         assert_eq!(read("event: error\ndata: {}\n\n"), (error("{}"), None));
         assert_eq!(read("error: {\"code\":400}\n\n"), (error("{\"code\":400}"), None));
-        let (seen, _) = read("event: error\n\ndata: a\n\nevent: x\ndata: b\n\n");
-        assert_eq!(seen, [(EventKind::Message, "a".to_owned()), (EventKind::Message, "b".to_owned())]);
+        let (received, _) = read("event: error\n\ndata: a\n\nevent: x\ndata: b\n\n");
+        assert_eq!(received, [(EventKind::Message, "a".to_owned()), (EventKind::Message, "b".to_owned())]);
         assert_eq!(read("no healthy upstream"), (vec![], Some(Rest::Text("no healthy upstream\n".into()))));
         assert_eq!(read("data: {\"a\""), (vec![], Some(Rest::Data("{\"a\"".into()))));
         assert_eq!(read("dat"), (vec![], None));
@@ -196,11 +196,11 @@ mod tests {
     #[test]
     fn a_body_that_is_not_text_fails() {
         let mut events = SseParser::default();
-        let mut seen = Vec::new();
+        let mut received = Vec::new();
         let result =
-            events.push(b"data: a\n\ndata: \xff\n\ndata: b\n\n", |_, data| seen.push(data.to_owned()));
+            events.push(b"data: a\n\ndata: \xff\n\ndata: b\n\n", |_, data| received.push(data.to_owned()));
         assert!(matches!(result, Err(SseError::Line(FramingError::InvalidUtf8 { .. }))));
-        assert_eq!(seen, ["a"]);
+        assert_eq!(received, ["a"]);
     }
 
     #[test]

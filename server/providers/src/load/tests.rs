@@ -32,8 +32,8 @@ fn details_of_models_are_merged_member_by_member() {
         "mine": {"baseUrl": "http://127.0.0.1:9", "api": "openai-completions", "apiKey": "k", "models": models},
     }});
     std::fs::write(home.path().join("models.json"), file.to_string()).unwrap();
-    let (catalog, complaints) = load(Sources::new(Some(home.path().to_owned()), Arc::new(|_: &str| None)));
-    assert_eq!(complaints, []);
+    let (catalog, warnings) = load(Sources::new(Some(home.path().to_owned()), Arc::new(|_: &str| None)));
+    assert_eq!(warnings, []);
     let shown = |provider: &str, id: &str| {
         serde_json::to_value(catalog.describe(catalog.get(provider, id).unwrap().clone())).unwrap()
     };
@@ -70,8 +70,8 @@ fn levels_follow_the_file_and_the_ids_of_models() {
     std::fs::write(home.path().join("models.json"), file.to_string()).unwrap();
     let of = |levels: ThinkingLevelRules| {
         let sources = Sources::new(Some(home.path().to_owned()), Arc::new(|_: &str| None));
-        let (catalog, complaints) = load(Sources { levels, ..sources });
-        assert_eq!(complaints, []);
+        let (catalog, warnings) = load(Sources { levels, ..sources });
+        assert_eq!(warnings, []);
         [
             ("mine", "my-opus-4-6"),
             ("mine", "mapped-opus-4-6"),
@@ -87,8 +87,8 @@ fn levels_follow_the_file_and_the_ids_of_models() {
         of(ThinkingLevelRules::PI),
         [more.clone(), vec![Low, Medium, High, Xhigh], more.clone(), built_in.clone()]
     );
-    let said = ThinkingLevelRules { ids_imply_xhigh: false, strongest: Max };
-    assert_eq!(of(said), [usual, vec![Low, Medium, High, Max], more, built_in]);
+    let rules = ThinkingLevelRules { ids_imply_xhigh: false, strongest: Max };
+    assert_eq!(of(rules), [usual, vec![Low, Medium, High, Max], more, built_in]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Access to the entries of a transcript, one at a time.
+//! Access to the entries of a session, one at a time.
 
 use std::borrow::Cow;
 

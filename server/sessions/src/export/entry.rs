@@ -52,7 +52,7 @@ impl EntryRenderer<'_> {
         let Some(message) = message(entry) else {
             return match text(entry, "type") {
                 "compaction" => compaction(entry, highlighter),
-                "branch_summary" => summary("What happened on the branch that was left", entry, highlighter),
+                "branch_summary" => summary("Summary of the branch that was left", entry, highlighter),
                 "custom_message" => custom(entry, highlighter),
                 _ => folded_json("Entry without a message", entry, highlighter),
             };
@@ -64,7 +64,7 @@ impl EntryRenderer<'_> {
             "bashExecution" => tool::bash_execution(message, highlighter),
             "custom" | "hookMessage" => custom(message, highlighter),
             "compactionSummary" => compaction(message, highlighter),
-            "branchSummary" => summary("What happened on the branch that was left", message, highlighter),
+            "branchSummary" => summary("Summary of the branch that was left", message, highlighter),
             "system" => {
                 html! { details.more { summary { "System message" } (content(message, LineEnds::Kept, highlighter)) } }
             }
@@ -186,7 +186,7 @@ fn thinking(block: &Value, highlighter: &Highlighter) -> Markup {
     let thought = text(block, "thinking");
     html! {
         @if flag(block, "redacted") {
-            p.absent { "Thinking that the provider keeps to itself." }
+            p.absent { "Thinking that the provider does not disclose." }
         } @else if !thought.trim().is_empty() {
             details.thinking {
                 summary { span.what { "Thinking" } " " span.subject { (markdown::preview(thought, 120)) } }

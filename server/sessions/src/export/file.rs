@@ -114,13 +114,13 @@ pub fn write(input: &ExportInput, target: &Path) -> Result<(), ExportError> {
     };
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     crate::atomic_write::sweep(directory);
-    let mut beside = create_temporary(directory).map_err(system)?;
-    let mut out = BufWriter::with_capacity(BUFFER, beside.as_file_mut());
+    let mut temporary = create_temporary(directory).map_err(system)?;
+    let mut out = BufWriter::with_capacity(BUFFER, temporary.as_file_mut());
     write_html(input, &mut out).and_then(|()| out.flush()).map_err(system)?;
     drop(out);
-    beside.as_file().sync_all().map_err(system)?;
+    temporary.as_file().sync_all().map_err(system)?;
     // Another program may have created the file in the meantime.
-    let persisted = if replaces { beside.persist(target) } else { beside.persist_noclobber(target) };
+    let persisted = if replaces { temporary.persist(target) } else { temporary.persist_noclobber(target) };
     match persisted {
         Ok(_) => Ok(()),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(occupied()),
@@ -137,8 +137,9 @@ fn create_temporary(directory: &Path) -> io::Result<NamedTempFile> {
         let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         created.inspect_err(|error| code = error.raw_os_error())
     };
-    let made = tempfile::Builder::new().prefix(".agentese-").suffix(".tmp").make_in(directory, create);
-    made.map_err(|error| code.map_or(error, io::Error::from_raw_os_error))
+    let created_file =
+        tempfile::Builder::new().prefix(".agentese-").suffix(".tmp").make_in(directory, create);
+    created_file.map_err(|error| code.map_or(error, io::Error::from_raw_os_error))
 }
 
 fn is_export(target: &Path) -> io::Result<bool> {
@@ -183,30 +184,30 @@ mod tests {
     #[test]
     fn fm_f112_only_exports_are_replaced() {
         let directory = tempfile::tempdir().unwrap();
-        let place = |name: &str| directory.path().join(name);
-        export(&place("a.html")).unwrap();
-        let first = fs::read(place("a.html")).unwrap();
-        export(&place("a.html")).unwrap();
-        assert_eq!(fs::read(place("a.html")).unwrap(), first);
+        let path_of = |name: &str| directory.path().join(name);
+        export(&path_of("a.html")).unwrap();
+        let first = fs::read(path_of("a.html")).unwrap();
+        export(&path_of("a.html")).unwrap();
+        assert_eq!(fs::read(path_of("a.html")).unwrap(), first);
 
         for content in
             ["", "precious", "<!DOCTYPE html>\n<html>", &format!("{MARKER}\n"), "<!DOCTYPE html>\n<!-- ag"]
         {
-            fs::write(place("b"), content).unwrap();
-            let error = export(&place("b")).unwrap_err().to_string();
-            let path = place("b");
+            fs::write(path_of("b"), content).unwrap();
+            let error = export(&path_of("b")).unwrap_err().to_string();
+            let path = path_of("b");
             assert_eq!(
                 error,
                 format!("EEXIST: file already exists and is not an export, open '{}'", path.display())
             );
             assert_eq!(fs::read_to_string(&path).unwrap(), content);
         }
-        fs::write(place("b"), b"\xff\xfe").unwrap();
-        assert!(matches!(export(&place("b")), Err(ExportError::Occupied { .. })));
-        symlink("a.html", place("link")).unwrap();
-        symlink("nowhere", place("dangling")).unwrap();
+        fs::write(path_of("b"), b"\xff\xfe").unwrap();
+        assert!(matches!(export(&path_of("b")), Err(ExportError::Occupied { .. })));
+        symlink("a.html", path_of("link")).unwrap();
+        symlink("nowhere", path_of("dangling")).unwrap();
         for name in ["link", "dangling"] {
-            assert!(matches!(export(&place(name)), Err(ExportError::Occupied { .. })), "{name}");
+            assert!(matches!(export(&path_of(name)), Err(ExportError::Occupied { .. })), "{name}");
         }
         assert!(matches!(export(Path::new("/dev/null")), Err(ExportError::Occupied { .. })));
         assert_eq!(names(directory.path()), ["a.html", "b", "dangling", "link"]);
@@ -262,7 +263,7 @@ mod tests {
         assert_eq!((read.entries.count(), read.skipped), (2, 3));
         assert_eq!(*read.entries.entry(1), json!({"type": "y"}));
         fs::write(&file, "").unwrap();
-        assert_eq!(*read.entries.entry(1), Value::Null, "a line that is gone");
+        assert_eq!(*read.entries.entry(1), Value::Null, "a line that was removed");
         for content in
             ["", "\n", "text", "{}\n", "{\"type\":\"session\"}\n", "{\"type\":\"message\",\"id\":\"a\"}\n"]
         {

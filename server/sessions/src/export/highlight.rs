@@ -128,11 +128,11 @@ impl Highlighter {
         let mut printer = Printer::default();
         let mut state = ParseState::new(grammar);
         let mut stack = ScopeStack::new();
-        let begun = Instant::now();
+        let start = Instant::now();
         let time_left = self.time_left.get();
         for line in text.split_inclusive('\n') {
             let operations = match line.len() {
-                0..=LONGEST_LINE if begun.elapsed() < time_left => {
+                0..=LONGEST_LINE if start.elapsed() < time_left => {
                     state.parse_line(line, &GRAMMARS).unwrap_or_default()
                 }
                 _ => Vec::new(),
@@ -147,7 +147,7 @@ impl Highlighter {
             }
             printer.text(&line[done..], class(&stack));
         }
-        self.time_left.set(time_left.saturating_sub(begun.elapsed()));
+        self.time_left.set(time_left.saturating_sub(start.elapsed()));
         printer.finish()
     }
 }

@@ -26,9 +26,9 @@ impl Kind {
             (_, "user") => Self::User,
             (_, "assistant") => {
                 let message = &entry["message"];
-                let speaks =
+                let has_text =
                     !plain_content(message).trim().is_empty() || message.get("errorMessage").is_some();
-                if speaks { Self::Assistant } else { Self::Step }
+                if has_text { Self::Assistant } else { Self::Step }
             }
             (_, "toolResult") => Self::Tool,
             (_, "bashExecution") => Self::Shell,

@@ -39,7 +39,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// A transcript without its secrets.
+/// The input of an export without its secrets.
 pub(super) struct Page<'a> {
     pub header: &'a Value,
     pub entries: &'a RedactedEntries<'a>,
@@ -121,12 +121,12 @@ fn bar(title: &str) -> Markup {
 fn heading(page: &Page, outline: &Outline, highlighter: &Highlighter) -> Markup {
     let header = page.header;
     let Outline { stats: totals, title, .. } = outline;
-    let begun = text(header, "timestamp");
-    let when = span(begun, outline.last.as_deref().unwrap_or(begun));
+    let start = text(header, "timestamp");
+    let when = span(start, outline.last.as_deref().unwrap_or(start));
     let branches = outline.tree.branch_count();
     html! {
         header #top {
-            p.kicker { "Session" @if !when.is_empty() { " · " time datetime=(begun) { (when) } } }
+            p.kicker { "Session" @if !when.is_empty() { " · " time datetime=(start) { (when) } } }
             h1 dir="auto" { (title) }
             p.place {
                 @if let Some(cwd) = optional_text(header, "cwd") { code { (cwd) } }
@@ -169,15 +169,15 @@ fn total(name: &str, value: &str, note: &str) -> Markup {
 fn conversation(renderer: &EntryRenderer, out: &mut dyn Write) -> io::Result<()> {
     let tree = renderer.tree;
     if tree.nodes.is_empty() {
-        write_markup(out, &html! { p.absent { "Nothing was said yet." } })?;
+        write_markup(out, &html! { p.absent { "No messages yet." } })?;
     }
-    let beside = |after, out: &mut dyn Write| {
+    let write_branches = |after, out: &mut dyn Write| {
         tree.branches(after).iter().try_for_each(|branch| self::branch(renderer, branch, out))
     };
-    beside(None, out)?;
+    write_branches(None, out)?;
     for (at, above) in with_above(tree, &tree.trunk) {
         write_markup(out, &renderer.entry(at, above))?;
-        beside(Some(at), out)?;
+        write_branches(Some(at), out)?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Removal of keys from a transcript before it becomes HTML.
+//! Removal of keys from a session before it becomes HTML.
 
 use std::borrow::Cow;
 

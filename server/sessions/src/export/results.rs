@@ -54,8 +54,9 @@ impl Results {
             }
             Kind::Tool => {
                 let message = &entry["message"];
-                let said = |name| text(message, name).to_owned();
-                self.origins.insert(at, ResultOrigin { call_id: said("toolCallId"), tool: said("toolName") });
+                let member = |name| text(message, name).to_owned();
+                self.origins
+                    .insert(at, ResultOrigin { call_id: member("toolCallId"), tool: member("toolName") });
             }
             _ => {}
         }
@@ -65,16 +66,16 @@ impl Results {
     /// answer. A result without a call is shown by itself. The title of a paired result contains the subject
     /// of the call.
     pub fn finish(&mut self, tree: &mut Tree) {
-        let said = std::mem::take(&mut self.origins);
-        self.pair(tree, &said, &tree.trunk);
+        let origins = std::mem::take(&mut self.origins);
+        self.pair(tree, &origins, &tree.trunk);
         for (depth, line) in tree.lines() {
             if depth > 0 {
-                self.pair(tree, &said, line);
+                self.pair(tree, &origins, line);
             }
         }
         for (&at, (answer, block)) in &self.call_of {
-            if let (Some(call), Some(said)) = (self.call(*answer, *block), said.get(&at)) {
-                tree.nodes[at].title = format!("{} {}", said.tool, call.subject).into();
+            if let (Some(call), Some(origin)) = (self.call(*answer, *block), origins.get(&at)) {
+                tree.nodes[at].title = format!("{} {}", origin.tool, call.subject).into();
             }
         }
     }
@@ -85,9 +86,9 @@ impl Results {
             match tree.nodes[at].kind {
                 Kind::Assistant | Kind::Step => answer = Some(at),
                 Kind::Tool => {
-                    let (Some(answer), Some(said)) = (answer, origins.get(&at)) else { continue };
+                    let (Some(answer), Some(origin)) = (answer, origins.get(&at)) else { continue };
                     let calls = self.calls.get_mut(&answer).into_iter().flatten();
-                    let mut open = calls.filter(|call| call.id == said.call_id && call.result.is_none());
+                    let mut open = calls.filter(|call| call.id == origin.call_id && call.result.is_none());
                     if let Some(call) = open.next() {
                         call.result = Some(at);
                         self.call_of.insert(at, (answer, call.block));

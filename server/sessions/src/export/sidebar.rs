@@ -14,9 +14,9 @@ const DEEPEST: usize = 5;
 
 /// The views of the tree. The style sheet selects the rows of each view by its id.
 const VIEWS: [(&str, &str, &str); 5] = [
-    ("view-talk", "Default", "What was said and done, without settings"),
-    ("view-words", "No tools", "What was said, without tools and settings"),
-    ("view-user", "User", "What the user said"),
+    ("view-talk", "Default", "Messages and tool calls, without settings"),
+    ("view-words", "No tools", "Messages, without tools and settings"),
+    ("view-user", "User", "Messages of the user"),
     ("view-labels", "Labels", "Entries with a label"),
     ("view-all", "All", "Every entry of the file"),
 ];

@@ -21,15 +21,15 @@ pub(super) fn title(entry: &Value) -> String {
             _ => preview(&setting_text(entry), LONGEST),
         };
     };
-    let said = || message_preview(message);
+    let excerpt = || message_preview(message);
     match text(message, "role") {
-        "user" => non_empty_or(said(), || "Picture".to_owned()),
-        "assistant" => non_empty_or(said(), || step_title(entry)),
-        "toolResult" => format!("{} {}", text(message, "toolName"), said()),
+        "user" => non_empty_or(excerpt(), || "Picture".to_owned()),
+        "assistant" => non_empty_or(excerpt(), || step_title(entry)),
+        "toolResult" => format!("{} {}", text(message, "toolName"), excerpt()),
         "bashExecution" => format!("$ {}", preview(text(message, "command"), LONGEST)),
         "compactionSummary" => "Compaction".to_owned(),
         "branchSummary" => "Branch summary".to_owned(),
-        role => non_empty_or(said(), || role.to_owned()),
+        role => non_empty_or(excerpt(), || role.to_owned()),
     }
 }
 

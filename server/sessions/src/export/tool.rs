@@ -126,9 +126,9 @@ fn other_arguments(arguments: &Value, shown: &[&str]) -> Markup {
 
 /// Returns the diff of the result, or else the requested change.
 fn edit_diff(arguments: &Value, result: Option<&CallResult>) -> String {
-    let made = result.and_then(|result| optional_text(&result.message()["details"], "diff"));
-    if let Some(made) = made {
-        return made.to_owned();
+    let diff = result.and_then(|result| optional_text(&result.message()["details"], "diff"));
+    if let Some(diff) = diff {
+        return diff.to_owned();
     }
     let edits = match list(arguments, "edits") {
         [] => std::slice::from_ref(arguments),

@@ -201,11 +201,11 @@ impl Tree {
 
     /// Returns the trunk and its branches in reading order, each with its depth, which is 0 for the trunk.
     pub fn lines(&self) -> impl Iterator<Item = (usize, &[usize])> {
-        let beside = |after| self.branches(after).iter().map(|branch| (branch.depth, &branch.entries[..]));
+        let branches = |after| self.branches(after).iter().map(|branch| (branch.depth, &branch.entries[..]));
         let along = (0..self.trunk.len()).flat_map(move |at| {
-            std::iter::once((0, &self.trunk[at..=at])).chain(beside(Some(self.trunk[at])))
+            std::iter::once((0, &self.trunk[at..=at])).chain(branches(Some(self.trunk[at])))
         });
-        beside(None).chain(along)
+        branches(None).chain(along)
     }
 }
 

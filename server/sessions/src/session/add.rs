@@ -20,9 +20,10 @@ impl Session {
         self.next_meta(self.now()).id
     }
 
-    /// Appends a message. From the first message of user or model on, entries go to the file: the system has them on
-    /// return, or, if a thread writes ([`SessionOptions::beside`](super::SessionOptions::beside)), when [`Session::written`] completes.
-    /// [`Session::storage_error`] reports failures.
+    /// Appends a message. From the first message of user or model on, entries go to the file. The system has them on
+    /// return, or, if a thread writes, when [`Session::wait_written`] completes: see
+    /// [`SessionOptions::write_in_background`](super::SessionOptions::write_in_background). [`Session::storage_error`]
+    /// reports failures.
     pub fn append(&mut self, message: Arc<AgentMessage>) -> EntryId {
         self.append_as(self.reserve_id(), message)
     }
@@ -34,8 +35,8 @@ impl Session {
             AgentMessage::Custom(custom) => custom.timestamp,
             _ => self.now(),
         };
-        let place = EntryMeta { id, ..self.next_meta(time) };
-        self.add(Entry::of_message(place, message))
+        let meta = EntryMeta { id, ..self.next_meta(time) };
+        self.add(Entry::of_message(meta, message))
     }
 
     /// Sets the name of the session, without surrounding white space. Fails without a change if the name is empty.
@@ -62,11 +63,11 @@ impl Session {
     /// Adds a compaction: its summary replaces the messages before its first kept entry. The system message of the
     /// compaction gets the time of the entry.
     pub fn add_compaction(&mut self, mut compaction: Compaction) -> EntryId {
-        let place = self.next_meta(self.now());
-        if let Some(told) = compaction.system_message.as_mut().and_then(Value::as_object_mut) {
-            told.insert("timestamp".to_owned(), place.time.into());
+        let meta = self.next_meta(self.now());
+        if let Some(system_message) = compaction.system_message.as_mut().and_then(Value::as_object_mut) {
+            system_message.insert("timestamp".to_owned(), meta.time.into());
         }
-        let id = self.add(Entry::new(place, Body::Compaction(compaction), None));
+        let id = self.add(Entry::new(meta, Body::Compaction(compaction), None));
         self.rebuild();
         id
     }
@@ -78,8 +79,8 @@ impl Session {
 
     /// Adds state of an extension.
     pub fn custom(&mut self, custom_type: &str, data: Option<&Value>) -> EntryId {
-        let place = self.next_meta(self.now());
-        self.add(Entry::new(place, Body::Custom { custom_type: custom_type.to_owned() }, data))
+        let meta = self.next_meta(self.now());
+        self.add(Entry::new(meta, Body::Custom { custom_type: custom_type.to_owned() }, data))
     }
 
     /// Adds a message of an extension.
@@ -109,22 +110,23 @@ impl Session {
         let message = |at: usize| self.entries[self.visible[at]].message();
         let is_answer = |at: &usize| matches!(message(*at).as_deref(), Some(AgentMessage::Assistant(_)));
         let Some(last) = (0..self.visible.len()).rev().find(is_answer) else { return };
-        let goes = |at: &usize| {
+        let is_hidden = |at: &usize| {
             matches!(message(*at).as_deref(), Some(AgentMessage::Assistant(_) | AgentMessage::ToolResult(_)))
         };
-        let gone: Vec<usize> = (last..self.visible.len()).filter(goes).collect();
-        self.compacted_count -= gone.iter().filter(|at| **at < self.compacted_count).count();
-        let gone: HashSet<usize> = gone.into_iter().map(|at| self.visible[at]).collect();
-        self.visible.retain(|position| !gone.contains(position));
-        self.hidden.extend(gone);
+        let hidden: Vec<usize> = (last..self.visible.len()).filter(is_hidden).collect();
+        self.compacted_count -= hidden.iter().filter(|at| **at < self.compacted_count).count();
+        let hidden: HashSet<usize> = hidden.into_iter().map(|at| self.visible[at]).collect();
+        self.visible.retain(|position| !hidden.contains(position));
+        self.hidden.extend(hidden);
     }
 
     /// Records the hidden messages in the file, so that they stay hidden after the session is opened again. Returns the
     /// texts of the added entries.
     pub fn record_hidden(&mut self) -> Vec<FrameText> {
-        let mut gone: Vec<_> = std::mem::take(&mut self.hidden).into_iter().collect();
-        gone.sort_unstable();
-        let targets: Vec<_> = gone.into_iter().map(|position| self.entries[position].id().clone()).collect();
+        let mut hidden: Vec<_> = std::mem::take(&mut self.hidden).into_iter().collect();
+        hidden.sort_unstable();
+        let targets: Vec<_> =
+            hidden.into_iter().map(|position| self.entries[position].id().clone()).collect();
         let note = |target| {
             let id = self.add_body(Body::ContextEdit { target, content: None });
             self.entry(id.as_str()).map(Entry::json)
@@ -154,8 +156,8 @@ impl Session {
     }
 
     fn add_body(&mut self, body: Body) -> EntryId {
-        let place = self.next_meta(self.now());
-        self.add(Entry::new(place, body, None))
+        let meta = self.next_meta(self.now());
+        self.add(Entry::new(meta, body, None))
     }
 
     fn add(&mut self, entry: Entry) -> EntryId {

@@ -37,7 +37,7 @@ pub(super) struct Appender {
     /// Numbers and offsets of the lines that were written.
     positions: Vec<LinePosition>,
     claim: Option<Claim>,
-    /// Place among the files that stay open; without it the file may be closed between writes.
+    /// Slot for a file that stays open; without it the file may be closed between writes.
     slot: Option<OpenFileSlot>,
 }
 
@@ -79,10 +79,10 @@ impl Appender {
         if !file.try_lock()? {
             return Err(io::Error::other(format!("it is in use by {}", Holder(file.holder()))));
         }
-        let mut made = Self::new(storage.clone(), path.to_owned(), file, 0, pool.clone())?;
+        let mut appender = Self::new(storage.clone(), path.to_owned(), file, 0, pool.clone())?;
         let storage = storage.clone();
-        made.queue_name_sync(Box::new(move || storage.sync_directory(&directory)), pool);
-        Ok(made)
+        appender.queue_name_sync(Box::new(move || storage.sync_directory(&directory)), pool);
+        Ok(appender)
     }
 
     /// Notes that the name of the file is new; `sync` brings the name to the disk with the next write.
@@ -103,10 +103,10 @@ impl Appender {
         }
     }
 
-    /// Removes and returns the places of the lines that were written since the last call, with their reader.
+    /// Removes and returns the positions of the lines that were written since the last call, with their reader.
     pub fn take_positions(&mut self) -> Option<(Vec<LinePosition>, Arc<LazyFile>)> {
-        let placed = std::mem::take(&mut self.positions);
-        if placed.is_empty() {
+        let positions = std::mem::take(&mut self.positions);
+        if positions.is_empty() {
             return None;
         }
         if self.lazy_file.is_none() {
@@ -114,7 +114,7 @@ impl Appender {
             self.lazy_file =
                 Some(Arc::new(LazyFile::new(self.storage.clone(), self.path.clone(), file).ok()?));
         }
-        Some((placed, self.lazy_file.clone()?))
+        Some((positions, self.lazy_file.clone()?))
     }
 
     /// Sets the reader of texts; it may use this file while the file is open.
@@ -131,7 +131,7 @@ impl Appender {
         Ok(self.file.insert(file).clone())
     }
 
-    /// Closes the file until the next write if no place for open files is left. A file that cannot be claimed stays
+    /// Closes the file until the next write if no slot for open files is left. A file that cannot be claimed stays
     /// open, because it must belong to this process alone.
     pub fn close_if_idle(&mut self, slots: &Arc<OpenFileSlots>) {
         if self.slot.is_some() || self.file.is_none() {
@@ -150,8 +150,8 @@ impl Appender {
                 }
             }
         }
-        if let Some(shelf) = &self.lazy_file {
-            shelf.close();
+        if let Some(lazy_file) = &self.lazy_file {
+            lazy_file.close();
         }
         self.release();
     }
@@ -176,7 +176,7 @@ impl Appender {
     pub fn append(&mut self, lines: &[LineText], from: usize, lost: &BTreeSet<usize>) -> io::Result<usize> {
         let file = self.file()?;
         self.repair_tail(&*file)?;
-        let (mut batch, mut places) = (Vec::new(), Vec::new());
+        let (mut batch, mut positions) = (Vec::new(), Vec::new());
         if self.tail == Tail::Unterminated {
             batch.push(b'\n');
         }
@@ -186,8 +186,8 @@ impl Appender {
                 next += 1;
                 continue;
             }
-            let text = lines[next].get().ok_or_else(|| io::Error::other("a line of it is lost"))?;
-            places.push((next, self.length + batch.len() as u64));
+            let text = lines[next].get().ok_or_else(|| io::Error::other("one of its lines is lost"))?;
+            positions.push((next, self.length + batch.len() as u64));
             batch.extend_from_slice(text.as_bytes());
             batch.push(b'\n');
             next += 1;
@@ -210,7 +210,7 @@ impl Appender {
             }
             return Err(error);
         }
-        self.positions.append(&mut places);
+        self.positions.append(&mut positions);
         self.length += batch.len() as u64;
         self.end = self.length;
         self.tail = Tail::Whole;
@@ -219,8 +219,8 @@ impl Appender {
         Ok(next - from)
     }
 
-    /// Returns the number of lines that remain in a file that another program has cut, or `None` if the file is not
-    /// shorter. Lost lines are not expected. Cuts off the rest after the last whole line. Fails without a change if the
+    /// Returns the number of lines that remain in a file that another program has truncated, or `None` if the file is
+    /// not shorter. Lost lines are not expected. Cuts off the rest after the last whole line. Fails without a change if the
     /// file has other content now.
     pub fn surviving_lines(
         &mut self,
@@ -244,11 +244,11 @@ impl Appender {
         }
         let is_ours = left < lines.len() && lines[left].may_begin_with(rest);
         if !rest.is_empty() && !is_ours {
-            return Err(io::Error::other("somebody has cut it, and something else is in it now"));
+            return Err(io::Error::other("another program has truncated it and written something else"));
         }
         let is_missing = |number: usize| !lost.contains(&number) && lines[number].get().is_none();
         if (left..lines.len()).any(is_missing) {
-            return Err(io::Error::other("somebody has cut it, and what is missing was nowhere else"));
+            return Err(io::Error::other("another program has truncated it, and the missing lines are lost"));
         }
         let length = (bytes.len() - rest.len()) as u64;
         if !rest.is_empty() {
@@ -262,7 +262,7 @@ impl Appender {
     fn repair_tail(&mut self, file: &dyn StoredFile) -> io::Result<()> {
         let length = file.length()?;
         if length != self.end {
-            tracing::warn!("somebody else wrote to a session file that is in use");
+            tracing::warn!("another program wrote to a session file that is in use");
             let whole = file.last_byte()?.is_none_or(|byte| byte == b'\n');
             self.tail = if whole { Tail::Whole } else { Tail::Unterminated };
         } else if let Tail::Torn(at) = self.tail {

@@ -198,10 +198,10 @@ fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
             let message = members.raw("message")?;
             let found = scan::scan(message, &ROLE).ok();
             let role = found.and_then(|found| found.string(0));
-            let told = || -> Cow<'_, str> {
+            let lenient_role = || -> Cow<'_, str> {
                 lenient_decode::role(&decode(message).unwrap_or_default()).to_owned().into()
             };
-            Body::Message(match &*role.unwrap_or_else(told) {
+            Body::Message(match &*role.unwrap_or_else(lenient_role) {
                 "user" => Role::User,
                 "assistant" => Role::Assistant,
                 "system" => Role::System,

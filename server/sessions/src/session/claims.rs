@@ -111,7 +111,7 @@ pub(super) fn claim_exclusive(directory: &Path, key: Key) -> io::Result<Result<C
     while !try_lock(&lock)? {
         tries += 1;
         if tries == MAX_TRIES {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "somebody holds the lock of the claims"));
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "another process holds the claims lock"));
         }
         std::thread::sleep(RETRY_INTERVAL);
     }
@@ -246,40 +246,40 @@ mod tests {
 
     #[test]
     fn a_claim_lasts_until_it_is_dropped() {
-        let place = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let key = Key::of_id("one");
-        assert_eq!(claim_holder(place.path(), key).unwrap(), None);
-        let first = claim_exclusive(place.path(), key).unwrap().ok().unwrap();
-        let other = claim_exclusive(place.path(), Key::of_id("other")).unwrap().ok().unwrap();
-        assert!(claim_exclusive(place.path(), key).unwrap().is_err());
-        assert_eq!(claim_holder(place.path(), Key::of_id("third")).unwrap(), None);
+        assert_eq!(claim_holder(directory.path(), key).unwrap(), None);
+        let first = claim_exclusive(directory.path(), key).unwrap().ok().unwrap();
+        let other = claim_exclusive(directory.path(), Key::of_id("other")).unwrap().ok().unwrap();
+        assert!(claim_exclusive(directory.path(), key).unwrap().is_err());
+        assert_eq!(claim_holder(directory.path(), Key::of_id("third")).unwrap(), None);
         drop(first);
-        assert_eq!(claim_holder(place.path(), key).unwrap(), None);
-        assert!(claim_holder(place.path(), Key::of_id("other")).unwrap().is_some());
+        assert_eq!(claim_holder(directory.path(), key).unwrap(), None);
+        assert!(claim_holder(directory.path(), Key::of_id("other")).unwrap().is_some());
         drop(other);
-        let again = claim_exclusive(place.path(), key).unwrap();
+        let again = claim_exclusive(directory.path(), key).unwrap();
         assert!(again.is_ok());
     }
 
     #[test]
     fn claims_of_an_ended_process_are_removed() {
-        let place = tempfile::tempdir().unwrap();
-        let directory = place.path().join(DIRECTORY);
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join(DIRECTORY);
         std::fs::create_dir(&directory).unwrap();
         let left = directory.join("left");
         std::fs::write(&left, Key::of_id("one").text()).unwrap();
-        assert_eq!(claim_holder(place.path(), Key::of_id("one")).unwrap(), None);
+        assert_eq!(claim_holder(root.path(), Key::of_id("one")).unwrap(), None);
         assert!(!left.exists());
     }
 
     #[test]
     fn one_of_several_concurrent_claims_succeeds() {
-        let place = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for round in 0..20 {
             let key = Key::of_id(&round.to_string());
             let claims: Vec<_> = std::thread::scope(|scope| {
                 let threads: Vec<_> = (0..4)
-                    .map(|_| scope.spawn(|| claim_exclusive(place.path(), key).unwrap().ok()))
+                    .map(|_| scope.spawn(|| claim_exclusive(directory.path(), key).unwrap().ok()))
                     .collect();
                 threads.into_iter().map(|thread| thread.join().unwrap()).collect()
             });

@@ -64,8 +64,8 @@ pub(super) struct ModelContext {
     pub edited: HashMap<usize, Arc<AgentMessage>>,
 }
 
-/// Returns the messages of a path from the root that the model sees. Entries in `forgotten` are left out.
-pub(super) fn model_context(entries: &[Entry], path: &[usize], forgotten: &HashSet<usize>) -> ModelContext {
+/// Returns the messages of a path from the root that the model sees. Entries in `hidden` are left out.
+pub(super) fn model_context(entries: &[Entry], path: &[usize], hidden: &HashSet<usize>) -> ModelContext {
     let compaction =
         path.iter().rposition(|position| matches!(entries[*position].body(), Body::Compaction(_)));
     let begin = compaction.map_or(0, |at| match entries[path[at]].body() {
@@ -81,31 +81,31 @@ pub(super) fn model_context(entries: &[Entry], path: &[usize], forgotten: &HashS
     };
     // The last of several edits applies.
     let edits: HashMap<&EntryId, Option<&Value>> = path.iter().filter_map(edit).collect();
-    let is_told = |index: &usize| matches!(entries[path[*index]].body(), Body::Message(Role::System));
+    let is_system = |index: &usize| matches!(entries[path[*index]].body(), Body::Message(Role::System));
     let is_there = |index: &usize| edits.get(entries[path[*index]].id()).is_none_or(Option::is_some);
-    let speaks = |index: &usize| {
+    let is_visible = |index: &usize| {
         let entry = &entries[path[*index]];
-        !forgotten.contains(&path[*index])
+        !hidden.contains(&path[*index])
             && is_there(index)
             && entry.has_model_message()
             && !matches!(entry.body(), Body::Compaction(_))
             // The system message comes first.
-            && !(is_told(index) && compaction.is_some_and(|at| *index < at))
+            && !(is_system(index) && compaction.is_some_and(|at| *index < at))
     };
-    let (first, told) =
+    let (first, system_message) =
         compaction.map_or((None, None), |at| system_message_before(entries, path, at, is_there));
-    let spoken: Vec<usize> =
-        first.into_iter().chain(compaction).chain((begin..path.len()).filter(speaks)).collect();
-    let other_words = |index: &usize| {
+    let indices: Vec<usize> =
+        first.into_iter().chain(compaction).chain((begin..path.len()).filter(is_visible)).collect();
+    let edited_message = |index: &usize| {
         let entry = &entries[path[*index]];
         let content = (*edits.get(entry.id())?)?;
         Some((path[*index], Arc::new(with_content(&*entry.message()?, content.clone())?)))
     };
     let edited = match edits.is_empty() {
         true => HashMap::new(),
-        false => spoken.iter().filter_map(other_words).collect(),
+        false => indices.iter().filter_map(edited_message).collect(),
     };
-    ModelContext { indices: spoken, system_message: told, compaction, edited }
+    ModelContext { indices, system_message, compaction, edited }
 }
 
 /// Returns the entry of the system message before the compaction at that index of a path. The message is returned too
@@ -117,24 +117,24 @@ fn system_message_before(
     is_there: impl Fn(&usize) -> bool,
 ) -> (Option<usize>, Option<Arc<AgentMessage>>) {
     let entry = |index: usize| &entries[path[index]];
-    if let Some(told) = system_messages::repeated_message(entry(at)) {
-        return (Some(at), Some(told));
+    if let Some(message) = system_messages::repeated_message(entry(at)) {
+        return (Some(at), Some(message));
     }
     // An earlier compaction contains all of it.
     let earlier =
         (0..at).rev().find_map(|index| Some((index, system_messages::repeated_message(entry(index))?)));
     let begin = earlier.as_ref().map_or(0, |(index, _)| index + 1);
-    let is_told = |index: &usize| matches!(entry(*index).body(), Body::Message(Role::System));
-    let patches: Vec<usize> = (begin..at).filter(is_told).filter(is_there).collect();
-    let (first, said) = match &earlier {
-        Some((index, told)) => (Some(*index), Some(&**told)),
+    let is_system = |index: &usize| matches!(entry(*index).body(), Body::Message(Role::System));
+    let patches: Vec<usize> = (begin..at).filter(is_system).filter(is_there).collect();
+    let (first, repeated) = match &earlier {
+        Some((index, message)) => (Some(*index), Some(&**message)),
         None => (patches.first().copied(), None),
     };
-    if said.is_none() && patches.len() < 2 {
+    if repeated.is_none() && patches.len() < 2 {
         return (first, None);
     }
     let messages: Vec<_> = patches.iter().filter_map(|index| entry(*index).message()).collect();
-    let all = system_messages::merge(said.into_iter().chain(messages.iter().map(|message| &**message)));
+    let all = system_messages::merge(repeated.into_iter().chain(messages.iter().map(|message| &**message)));
     (first, all.map(|all| Arc::new(all.into())))
 }
 

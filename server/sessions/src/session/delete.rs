@@ -90,22 +90,22 @@ mod tests {
     }
 
     fn texts(session: &Session) -> Vec<String> {
-        let said = |message: &Arc<AgentMessage>| match &**message {
+        let text = |message: &Arc<AgentMessage>| match &**message {
             AgentMessage::User(UserMessage { content: InputContent::Text(text), .. }) => text.clone(),
             other => format!("{other:?}"),
         };
-        session.messages().iter().map(said).collect()
+        session.messages().iter().map(text).collect()
     }
 
-    fn start(place: &Path) -> SessionOptions {
-        SessionOptions::new(place, Arc::new(SystemClock), Arc::new(RandomIds))
+    fn start(directory: &Path) -> SessionOptions {
+        SessionOptions::new(directory, Arc::new(SystemClock), Arc::new(RandomIds))
     }
 
     #[test]
     fn a_session_goes_back_in_place_and_goes_on_from_there() {
-        let place = tempfile::tempdir().unwrap();
-        let store = Store::at(place.path(), place.path());
-        let mut session = Session::create(&store, start(place.path()));
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::at(directory.path(), directory.path());
+        let mut session = Session::create(&store, start(directory.path()));
         let first = session.append(message("a"));
         session.append(message("b"));
         let id = session.id().to_owned();
@@ -117,16 +117,16 @@ mod tests {
         assert_eq!(texts(&session), ["a", "c"]);
         let path = session.file().unwrap().to_owned();
         drop(session);
-        let again = Session::open(&path, start(place.path())).unwrap();
+        let again = Session::open(&path, start(directory.path())).unwrap();
         assert_eq!((texts(&again), again.entries().len()), (vec!["a".to_owned(), "c".to_owned()], 3));
     }
 
     #[test]
     fn a_session_is_deleted_by_its_full_id_and_only_if_unused() {
-        let place = tempfile::tempdir().unwrap();
-        let store = Store::at(place.path(), place.path());
-        std::fs::write(place.path().join("other.txt"), "kept").unwrap();
-        let mut session = Session::create(&store, start(place.path()));
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::at(directory.path(), directory.path());
+        std::fs::write(directory.path().join("other.txt"), "kept").unwrap();
+        let mut session = Session::create(&store, start(directory.path()));
         session.append(message("a"));
         let (id, path) = (session.id().to_owned(), session.file().unwrap().to_owned());
         for wrong in ["", "..", "../x", &id[..8], "other.txt"] {
@@ -136,7 +136,7 @@ mod tests {
         assert!(path.exists());
         drop(session);
         store.delete(&id).unwrap();
-        assert!(!path.exists() && place.path().join("other.txt").exists());
+        assert!(!path.exists() && directory.path().join("other.txt").exists());
         assert!(matches!(store.delete(&id), Err(DeleteError::Unknown(_))));
     }
 }

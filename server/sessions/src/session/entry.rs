@@ -40,17 +40,17 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Reads a line. `kept` returns the text to keep. Returns `None` if the line is not a JSON object with a type and
-    /// an id. An entry of a declared type may lack the id, which is then the number of the line, and the parent, which
-    /// is then `previous`.
+    /// Reads a line. `make_text` returns the text to keep. Returns `None` if the line is not a JSON object with a type
+    /// and an id. An entry of a declared type may lack the id, which is then the number of the line, and the parent,
+    /// which is then `previous`.
     pub(super) fn read(
         text: &str,
         make_text: impl FnOnce() -> LineText,
         line: usize,
         previous: Option<&EntryId>,
     ) -> Option<Self> {
-        match fast_parse(text).and_then(|seen| Some((time::milliseconds(seen.timestamp)?, seen))) {
-            Some((time, seen)) => Self::from_preview(&seen, time, make_text(), previous),
+        match fast_parse(text).and_then(|preview| Some((time::milliseconds(preview.timestamp)?, preview))) {
+            Some((time, preview)) => Self::from_preview(&preview, time, make_text(), previous),
             None => Self::parse_full(text, make_text, line, previous),
         }
     }
@@ -68,17 +68,17 @@ impl Entry {
         let body = Body::read(&kind, &members);
         let declared = !matches!(body, Body::Other(_));
         let id = members.scalar_text("id");
-        let said = members.raw("parentId").filter(|parent| !declared || *parent != "null");
+        let raw_parent = members.raw("parentId").filter(|parent| !declared || *parent != "null");
         let parent_id = match members.scalar_text("parentId") {
             Some(parent) => Some(EntryId::from(parent)),
             None if members.raw("parentId") != Some("null") && declared => previous.cloned(),
             None => None,
         };
-        let says_place = members.text("id").as_deref() == id.as_deref()
-            && said.is_none_or(|_| {
+        let has_explicit_links = members.text("id").as_deref() == id.as_deref()
+            && raw_parent.is_none_or(|_| {
                 members.text("parentId").as_deref() == parent_id.as_ref().map(EntryId::as_str)
             })
-            && (said.is_some() || parent_id.is_none());
+            && (raw_parent.is_some() || parent_id.is_none());
         let id = match id {
             Some(id) => id,
             None if declared => format!("line-{line}"),
@@ -89,7 +89,7 @@ impl Entry {
             id: id.into(),
             parent_id,
             source: MessageSource { time, body: body.into(), text: make_text(), message_range: None },
-            has_explicit_links: says_place,
+            has_explicit_links,
             message: None,
         })
     }
@@ -105,9 +105,9 @@ impl Entry {
             Some(previous) if previous.as_str() == parent => previous.clone(),
             _ => EntryId::from(parent),
         });
-        let place = |at: usize| u32::try_from(at).ok();
+        let offset = |at: usize| u32::try_from(at).ok();
         let fits = match preview.has_declared_shape {
-            true => Some(place(preview.message.start)?..place(preview.message.end)?),
+            true => Some(offset(preview.message.start)?..offset(preview.message.end)?),
             false => None,
         };
         Some(Self {
@@ -149,8 +149,8 @@ impl Entry {
             }
             message => drop(line.member("message", message)),
         });
-        let stands = matches!(body, Body::Message(_));
-        Self::with_line(meta, body, line, Some(DecodedMessage { message, is_verbatim: stands }))
+        let is_verbatim = matches!(body, Body::Message(_));
+        Self::with_line(meta, body, line, Some(DecodedMessage { message, is_verbatim }))
     }
 
     fn with_line(meta: EntryMeta, body: Body, line: String, message: Option<DecodedMessage>) -> Self {
@@ -316,16 +316,16 @@ impl fmt::Debug for Entry {
 fn line(meta: &EntryMeta, body: &Body, members: impl FnOnce(&mut LineWriter)) -> String {
     let mut line = LineWriter::default();
     line.member("type", body.kind());
-    let stand = |line: &mut LineWriter| {
+    let links = |line: &mut LineWriter| {
         line.member("id", meta.id.as_str())
             .member("parentId", &meta.parent_id.as_ref().map(EntryId::as_str))
             .member("timestamp", &time::iso(meta.time));
     };
     if matches!(body, Body::Custom { .. } | Body::CustomMessage { .. }) {
         members(&mut line);
-        stand(&mut line);
+        links(&mut line);
     } else {
-        stand(&mut line);
+        links(&mut line);
         members(&mut line);
     }
     line.end()

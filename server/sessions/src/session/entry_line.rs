@@ -20,7 +20,7 @@ impl EntryLine {
         Self { id, parent_id, body, text }
     }
 
-    /// Returns the text as [`Entry::json`] does.
+    /// Returns the text as [`Entry::json`](super::Entry::json) does.
     pub fn json(&self) -> FrameText {
         self.text.get().unwrap_or_else(|| lost_line(self.body.body(), &self.id, self.parent_id.as_ref()))
     }

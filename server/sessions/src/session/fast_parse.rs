@@ -40,26 +40,26 @@ pub(super) fn fast_parse(line: &str) -> Option<EntryPreview<'_>> {
     if !is_plain(line.as_bytes()) {
         return None;
     }
-    let mut walk = LineScanner { text: line, bytes: line.as_bytes(), at: 0, has_declared_shape: true };
+    let mut scanner = LineScanner { text: line, bytes: line.as_bytes(), at: 0, has_declared_shape: true };
     let (mut kind, mut id, mut parent_id, mut timestamp, mut message) = (None, None, None, None, None);
-    walk.members(|walk, name| {
-        let before = walk.at;
+    scanner.members(|scanner, name| {
+        let before = scanner.at;
         // The parse stops at a second member of the same name.
         let is_new = match name {
-            "type" => kind.replace(walk.plain_string()?).is_none(),
-            "id" => id.replace(walk.plain_string()?).is_none(),
-            "parentId" if walk.peek()? == b'n' => {
-                walk.literal("null")?;
+            "type" => kind.replace(scanner.plain_string()?).is_none(),
+            "id" => id.replace(scanner.plain_string()?).is_none(),
+            "parentId" if scanner.peek()? == b'n' => {
+                scanner.literal("null")?;
                 parent_id.replace(None).is_none()
             }
-            "parentId" => parent_id.replace(Some(walk.plain_string()?)).is_none(),
-            "timestamp" => timestamp.replace(walk.plain_string()?).is_none(),
+            "parentId" => parent_id.replace(Some(scanner.plain_string()?)).is_none(),
+            "timestamp" => timestamp.replace(scanner.plain_string()?).is_none(),
             "message" => {
-                let role = walk.message()?;
-                message.replace((role, before..walk.at)).is_none()
+                let role = scanner.message()?;
+                message.replace((role, before..scanner.at)).is_none()
             }
             _ => {
-                walk.value(1)?;
+                scanner.value(1)?;
                 true
             }
         };
@@ -67,7 +67,7 @@ pub(super) fn fast_parse(line: &str) -> Option<EntryPreview<'_>> {
     })?;
     let (role, message) = message?;
     let (id, parent_id) = (id?, parent_id?);
-    let is_whole = walk.at == line.len()
+    let is_whole = scanner.at == line.len()
         && kind? == "message"
         && !id.is_empty()
         && parent_id.is_none_or(|parent| !parent.is_empty());
@@ -78,7 +78,7 @@ pub(super) fn fast_parse(line: &str) -> Option<EntryPreview<'_>> {
         timestamp,
         role,
         message,
-        has_declared_shape: walk.has_declared_shape,
+        has_declared_shape: scanner.has_declared_shape,
     })
 }
 
@@ -244,8 +244,8 @@ impl<'a> LineScanner<'a> {
         }
         match self.peek()? {
             b'"' => self.string().map(drop),
-            b'{' => self.members(|walk, _| walk.value(depth + 1)),
-            b'[' => self.items(|walk| walk.value(depth + 1)),
+            b'{' => self.members(|scanner, _| scanner.value(depth + 1)),
+            b'[' => self.items(|scanner| scanner.value(depth + 1)),
             b't' => self.literal("true"),
             b'f' => self.literal("false"),
             b'n' => self.literal("null"),
@@ -263,18 +263,18 @@ impl<'a> LineScanner<'a> {
         // Bits of the members that were read, by their positions in the table.
         let mut came = 0u32;
         let mut members: lenient_decode::MemberShapes = &[];
-        self.members(|walk, name| {
+        self.members(|scanner, name| {
             let Some(kind) = kind else {
                 // The parse stops if the tag is not the first member.
-                let told = walk.plain_string().filter(|_| name == tag)?;
-                kind = Some(told);
-                match known(told) {
+                let value = scanner.plain_string().filter(|_| name == tag)?;
+                kind = Some(value);
+                match known(value) {
                     Some(known) => members = known,
-                    None => walk.has_declared_shape = false,
+                    None => scanner.has_declared_shape = false,
                 }
                 return Some(());
             };
-            walk.member(name, kind, members, &mut came)
+            scanner.member(name, kind, members, &mut came)
         })?;
         self.has_declared_shape &= has_required(members, came);
         kind
@@ -320,8 +320,8 @@ impl<'a> LineScanner<'a> {
     }
 
     fn blocks(&mut self) -> Option<()> {
-        self.items(|walk| match walk.peek()? {
-            b'{' => walk.tagged("type", lenient_decode::members_of_block).map(drop),
+        self.items(|scanner| match scanner.peek()? {
+            b'{' => scanner.tagged("type", lenient_decode::members_of_block).map(drop),
             _ => None,
         })
     }
@@ -341,7 +341,7 @@ impl<'a> LineScanner<'a> {
             (Shape::StopReason, b'"') => lenient_decode::is_stop_reason(self.string()?.0),
             (Shape::Of(members), b'{') => {
                 let mut came = 0;
-                self.members(|walk, name| walk.member(name, "", members, &mut came))?;
+                self.members(|scanner, name| scanner.member(name, "", members, &mut came))?;
                 has_required(members, came)
             }
             _ => {

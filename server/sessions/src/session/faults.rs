@@ -62,7 +62,7 @@ impl Gate {
         let left = self.left.lock().unwrap();
         let waited = self.thawed.wait_timeout_while(left, LONG, |left| *left == Some(0));
         let (mut left, timeout) = waited.unwrap();
-        assert!(!timeout.timed_out(), "nobody lets the disk answer again");
+        assert!(!timeout.timed_out(), "the disk was not released in time");
         if let Some(left) = left.as_mut() {
             *left -= 1;
         }
@@ -203,7 +203,7 @@ impl DiskState {
         if self.crashed { Err(io::Error::other("the machine has stopped")) } else { Ok(self) }
     }
 
-    /// Does a step, or the part that a fault leaves of it: `act` receives the number of tenths.
+    /// Does a step, or the part that a fault leaves of it: `apply` receives the number of tenths.
     fn step(&mut self, needs_space: bool, apply: impl FnOnce(&mut Self, usize)) -> io::Result<()> {
         self.alive()?;
         let number = self.steps;

@@ -46,12 +46,12 @@ pub(super) struct SessionFile {
     resources: FileResources,
 }
 
-/// The threads and places that a file shares with others.
+/// The threads and slots that a file shares with others.
 #[derive(Clone, Default)]
 pub(super) struct FileResources {
     /// Threads that bring the file to the disk; without them each write does it.
     pub syncers: Option<Arc<ThreadPool>>,
-    /// Places of files that stay open between writes; without them the file is always open.
+    /// Slots for files that stay open between writes; without them the file is always open.
     pub slots: Option<Arc<OpenFileSlots>>,
 }
 
@@ -70,7 +70,7 @@ impl std::fmt::Debug for SessionFile {
             .debug_struct("SessionFile")
             .field("path", &self.path)
             .field("written", &self.written)
-            .field("trouble", &self.error)
+            .field("error", &self.error)
             .finish_non_exhaustive()
     }
 }
@@ -160,8 +160,8 @@ impl SessionFile {
             };
             let open = Appender::new(storage.clone(), path.clone(), file, length, resources.syncers.clone());
             let mut open = open.map_err(failed)?;
-            if let FileContent::Lazy(shelf) = &content {
-                open.set_lazy_file(shelf.clone());
+            if let FileContent::Lazy(lazy_file) = &content {
+                open.set_lazy_file(lazy_file.clone());
             }
             let mut file = Self::deferred(path, storage, resources);
             file.open = Some(open);
@@ -169,7 +169,7 @@ impl SessionFile {
             file.read_only_reason = refused;
             return Ok(OpenedFile { file, content });
         }
-        Err(failed(io::Error::other("it is replaced again and again")))
+        Err(failed(io::Error::other("it was replaced repeatedly")))
     }
 
     fn content(
@@ -181,8 +181,8 @@ impl SessionFile {
         match whole {
             true => file.read().map(FileContent::Bytes),
             false => {
-                let shelf = LazyFile::new(storage.clone(), path.to_owned(), file.clone())?;
-                Ok(FileContent::Lazy(Arc::new(shelf)))
+                let lazy_file = LazyFile::new(storage.clone(), path.to_owned(), file.clone())?;
+                Ok(FileContent::Lazy(Arc::new(lazy_file)))
             }
         }
     }
@@ -242,24 +242,24 @@ impl SessionFile {
             Err(error) => {
                 let waiting = lines.len() - self.written.min(lines.len());
                 let path = self.path.display();
-                let trouble = format!("{path} cannot be written, {waiting} lines wait: {error}");
+                let message = format!("{path} cannot be written, {waiting} lines wait: {error}");
                 if self.error.is_none() {
-                    tracing::error!("{trouble}");
+                    tracing::error!("{message}");
                 }
-                self.error = Some(trouble.into());
+                self.error = Some(message.into());
             }
         }
     }
 
-    /// Removes and returns the places of the lines that were written since the last call, with their reader.
+    /// Removes and returns the positions of the lines that were written since the last call, with their reader.
     pub fn take_positions(&mut self) -> Option<(Vec<LinePosition>, Arc<LazyFile>)> {
         self.open.as_mut()?.take_positions()
     }
 
-    /// Closes the file until the next write if no place for open files is left.
+    /// Closes the file until the next write if no slot for open files is left.
     pub fn close_if_idle(&mut self) {
-        if let (Some(open), Some(places)) = (&mut self.open, &self.resources.slots) {
-            open.close_if_idle(places);
+        if let (Some(open), Some(slots)) = (&mut self.open, &self.resources.slots) {
+            open.close_if_idle(slots);
         }
     }
 
@@ -270,10 +270,10 @@ impl SessionFile {
         if let Some(open) = &self.open {
             match self.storage.identity(&self.path) {
                 Ok(identity) if identity == open.identity => {}
-                Ok(_) => return Err(io::Error::other("another file has taken its place")),
+                Ok(_) => return Err(io::Error::other("another file has replaced it")),
                 // The file was removed: the lines of the session make a new one.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    tracing::warn!(file = %self.path.display(), "the session file is gone and is written anew");
+                    tracing::warn!(file = %self.path.display(), "the session file was removed and is written again");
                     // The texts that stay in the file are readable as long as it is open.
                     let _open = lines.iter().find_map(LineText::open);
                     self.record_lost(lines);
@@ -292,7 +292,7 @@ impl SessionFile {
             && let Some(open) = &mut self.open
             && let Some(left) = open.surviving_lines(lines, &self.lost_lines)?
         {
-            tracing::warn!(file = %self.path.display(), left, "somebody has cut the session file; it is written anew");
+            tracing::warn!(file = %self.path.display(), left, "another program has truncated the session file; it is written again");
             self.written = left;
         }
         self.write_missing(lines)
@@ -300,12 +300,12 @@ impl SessionFile {
 
     /// Notes the lines that are lost because their file was removed while it was closed.
     fn record_lost(&mut self, lines: &[LineText]) {
-        let gone = lines.iter().enumerate().filter(|(_, line)| line.is_file_missing());
-        self.lost_lines.extend(gone.map(|(number, _)| number));
+        let missing = lines.iter().enumerate().filter(|(_, line)| line.is_file_missing());
+        self.lost_lines.extend(missing.map(|(number, _)| number));
         if !self.lost_lines.is_empty() {
             let (path, lost) = (self.path.display(), self.lost_lines.len());
             let loss = format!(
-                "{path} was removed, and {lost} lines of the session, which were nowhere else, are lost"
+                "{path} was removed, and {lost} lines of the session that existed nowhere else are lost"
             );
             tracing::error!("{loss}");
             self.loss_error = Some(loss.into());
@@ -376,7 +376,7 @@ impl SessionFile {
                 Err(error) => return Err(error),
             }
         }
-        Err(io::Error::other("too many backups of it are kept"))
+        Err(io::Error::other("it has too many backups"))
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) fn session_file_name(timestamp: &str, id: &str) -> String {
     format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))
 }
 
-/// Returns true if a file name has the form of [`file`].
+/// Returns true if a file name has the form of [`session_file_name`].
 pub(super) fn is_session_file_name(name: &str) -> bool {
     let parts = name.strip_suffix(".jsonl").and_then(|name| name.split_once('_'));
     parts.is_some_and(|(time, id)| {

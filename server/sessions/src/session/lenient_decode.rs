@@ -194,7 +194,7 @@ pub(super) fn message(value: Value, time: i64) -> AgentMessage {
         convert_members(&mut members, shape, time);
     }
     decode(&Value::Object(members.clone()).to_string()).unwrap_or_else(|error| {
-        tracing::warn!(%error, "a message of a session cannot be read; the file keeps it");
+        tracing::warn!(%error, "a message of a session cannot be read; it stays in the file");
         members.insert("role".to_owned(), UNKNOWN_ROLE.into());
         AgentMessage::Unknown(agentese::wire::UnknownVariant { tag: UNKNOWN_ROLE.to_owned(), members })
     })

@@ -49,12 +49,12 @@ impl LazyFile {
         if let Some(file) = &*self.open() {
             return Ok(file.clone());
         }
-        let mut lent = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = lent.as_ref().and_then(Weak::upgrade) {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = shared.as_ref().and_then(Weak::upgrade) {
             return Ok(file);
         }
         let file = reopen(&*self.storage, &self.path, false, self.identity)?;
-        *lent = Some(Arc::downgrade(&file));
+        *shared = Some(Arc::downgrade(&file));
         Ok(file)
     }
 
@@ -82,15 +82,15 @@ impl LineText {
 
     /// Returns the text, or `None` if the file does not contain it any more.
     pub fn get(&self) -> Option<FrameText> {
-        let (shelf, at, length, check) = match &self.0 {
+        let (lazy_file, at, length, check) = match &self.0 {
             TextLocation::Memory(text) => return Some(text.clone()),
-            TextLocation::File { lazy_file: shelf, at, length, checksum: check } => {
-                (shelf, *at, *length, *check)
+            TextLocation::File { lazy_file, at, length, checksum: check } => {
+                (lazy_file, *at, *length, *check)
             }
         };
         let mut bytes = vec![0; usize::try_from(length).ok()?];
         let mut read = 0;
-        let file = match shelf.file() {
+        let file = match lazy_file.file() {
             Ok(file) => file,
             Err(error) => {
                 tracing::warn!(%error, "a line of a session cannot be read");
@@ -111,7 +111,7 @@ impl LineText {
         let is_same = read == bytes.len() && checksum(&bytes) == check;
         let text = is_same.then(|| String::from_utf8(bytes).ok()).flatten();
         if text.is_none() {
-            tracing::warn!("somebody has changed a session file: a line of it is lost");
+            tracing::warn!("another program has changed a session file: one of its lines is lost");
         }
         text.map(FrameText::from)
     }
@@ -120,8 +120,8 @@ impl LineText {
     pub fn is_file_missing(&self) -> bool {
         match &self.0 {
             TextLocation::Memory(_) => false,
-            TextLocation::File { lazy_file: shelf, .. } => {
-                shelf.file().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+            TextLocation::File { lazy_file, .. } => {
+                lazy_file.file().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
             }
         }
     }
@@ -130,7 +130,7 @@ impl LineText {
     pub fn open(&self) -> Option<Arc<dyn StoredFile>> {
         match &self.0 {
             TextLocation::Memory(_) => None,
-            TextLocation::File { lazy_file: shelf, .. } => shelf.file().ok(),
+            TextLocation::File { lazy_file, .. } => lazy_file.file().ok(),
         }
     }
 

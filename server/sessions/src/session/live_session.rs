@@ -68,13 +68,13 @@ impl Session {
 
     pub(super) fn rebuild(&mut self) {
         let path = self.tree.path(self.leaf);
-        let ModelContext { indices: spoken, system_message: told, compaction, edited } =
+        let ModelContext { indices, system_message, compaction, edited } =
             context::model_context(&self.entries, &path, &self.hidden);
         self.edited = edited;
         self.compacted_count =
-            spoken.iter().filter(|index| compaction.is_some_and(|at| **index <= at)).count();
-        self.repeated_system_message = told;
-        self.visible = spoken.into_iter().map(|index| path[index]).collect();
+            indices.iter().filter(|index| compaction.is_some_and(|at| **index <= at)).count();
+        self.repeated_system_message = system_message;
+        self.visible = indices.into_iter().map(|index| path[index]).collect();
     }
 
     /// Marks the session as kept by a remote agent, with the identifier and the file that it has there. This process
@@ -85,14 +85,14 @@ impl Session {
 
     /// Returns the identifier of the session.
     pub fn id(&self) -> &str {
-        let elsewhere = self.external.as_ref().and_then(|elsewhere| elsewhere.id.as_deref());
-        elsewhere.unwrap_or_else(|| self.header.id())
+        let external = self.external.as_ref().and_then(|external| external.id.as_deref());
+        external.unwrap_or_else(|| self.header.id())
     }
 
     /// Returns the path of the file, which need not exist yet; `None` if the session is only in memory.
     pub fn file(&self) -> Option<&Path> {
-        let elsewhere = self.external.as_ref().and_then(|elsewhere| elsewhere.file.as_deref());
-        elsewhere.or_else(|| self.file.as_ref().map(SessionWriter::path))
+        let external = self.external.as_ref().and_then(|external| external.file.as_deref());
+        external.or_else(|| self.file.as_ref().map(SessionWriter::path))
     }
 
     /// Returns the parent of the session as written in the header.
@@ -140,7 +140,7 @@ impl Session {
         self.repairs
     }
 
-    /// Returns the number of entries in `spoken` that stand for the repeated system message.
+    /// Returns the number of entries in `visible` that stand for the repeated system message.
     pub(super) fn repeated_message_count(&self) -> usize {
         usize::from(self.repeated_system_message.is_some())
     }
@@ -152,33 +152,39 @@ impl Session {
 
     /// Returns the current system message of the conversation, combined from its system messages, if there are any.
     pub fn instructions(&self) -> Option<SystemMessage> {
-        let told = |position: &&usize| matches!(self.entries[**position].body(), Body::Message(Role::System));
-        let later = self.visible.iter().skip(self.repeated_message_count()).filter(told);
+        let is_system =
+            |position: &&usize| matches!(self.entries[**position].body(), Body::Message(Role::System));
+        let later = self.visible.iter().skip(self.repeated_message_count()).filter(is_system);
         let later = later.filter_map(|position| self.entries[*position].message());
-        let told: Vec<_> = self.repeated_system_message.iter().cloned().chain(later).collect();
-        system_messages::merge(told.iter().map(|message| &**message))
+        let messages: Vec<_> = self.repeated_system_message.iter().cloned().chain(later).collect();
+        system_messages::merge(messages.iter().map(|message| &**message))
     }
 
     /// Returns [`Session::messages`] as JSON texts, which share the texts of the entries if possible.
     pub fn message_texts(&self) -> Vec<FrameText> {
         let _open = self.open_texts();
-        let text = |told: &Arc<AgentMessage>| serde_json::to_string(&**told).ok().map(FrameText::from);
-        let told = self.repeated_system_message.iter().filter_map(text);
-        let spoken = self.visible.iter().skip(self.repeated_message_count());
-        let said = |position: &usize| match self.edited.get(position) {
+        let text = |message: &Arc<AgentMessage>| serde_json::to_string(&**message).ok().map(FrameText::from);
+        let repeated = self.repeated_system_message.iter().filter_map(text);
+        let visible = self.visible.iter().skip(self.repeated_message_count());
+        let visible_text = |position: &usize| match self.edited.get(position) {
             Some(edited) => text(edited),
             None => self.entries[*position].message_text(),
         };
-        told.chain(spoken.filter_map(said)).collect()
+        repeated.chain(visible.filter_map(visible_text)).collect()
     }
 
     /// Returns [`Session::messages`] with their entries.
     pub fn conversation(&self) -> Vec<EntryMessage> {
         let _open = self.open_texts();
-        let told = self.repeated_system_message.as_ref().zip(self.visible.first()).map(|(told, position)| {
-            EntryMessage { entry: self.entries[*position].id().clone(), message: told.clone(), details: None }
-        });
-        let said = |position: &usize| {
+        let repeated =
+            self.repeated_system_message.as_ref().zip(self.visible.first()).map(|(message, position)| {
+                EntryMessage {
+                    entry: self.entries[*position].id().clone(),
+                    message: message.clone(),
+                    details: None,
+                }
+            });
+        let entry_message = |position: &usize| {
             let entry = &self.entries[*position];
             let details = match entry.body() {
                 Body::Compaction(compaction) => compaction.details.clone(),
@@ -190,8 +196,9 @@ impl Session {
                 details,
             })
         };
-        told.into_iter()
-            .chain(self.visible.iter().skip(self.repeated_message_count()).filter_map(said))
+        repeated
+            .into_iter()
+            .chain(self.visible.iter().skip(self.repeated_message_count()).filter_map(entry_message))
             .collect()
     }
 

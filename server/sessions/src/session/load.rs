@@ -83,8 +83,8 @@ pub(super) fn load(
     let mut entries = Vec::with_capacity(ranges.len());
     for (line, range) in ranges.into_iter().enumerate() {
         let part = &text.as_str()[range];
-        let kept = || text.slice_of(part).unwrap_or_else(|| part.into()).into();
-        match read_entry(part, kept, line + 1, &entries) {
+        let make_text = || text.slice_of(part).unwrap_or_else(|| part.into()).into();
+        match read_entry(part, make_text, line + 1, &entries) {
             Some(entry) => entries.push(entry),
             None => repairs.damaged_lines += 1,
         }
@@ -92,8 +92,8 @@ pub(super) fn load(
     Ok(Some(LoadedFile { header, entries, tail, repairs, migrated_from }))
 }
 
-/// Parses the line of an entry after those in `before`. Returns `None` if the line is damaged. `kept` returns the text
-/// to keep.
+/// Parses the line of an entry after those in `before`. Returns `None` if the line is damaged. `make_text` returns the
+/// text to keep.
 pub(super) fn read_entry(
     line: &str,
     make_text: impl FnOnce() -> LineText,

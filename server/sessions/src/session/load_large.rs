@@ -20,7 +20,7 @@ pub(super) fn load_large(
 ) -> io::Result<Result<Option<LoadedFile>, &'static str>> {
     let file = lazy_file.file()?;
     let length = file.length()?;
-    let mut reading = LargeFileLoader {
+    let mut loader = LargeFileLoader {
         lazy_file,
         header: None,
         entries: Vec::new(),
@@ -38,15 +38,15 @@ pub(super) fn load_large(
             None if has_more => continue,
             None => 0,
         };
-        if let Err(reason) = reading.take(&part[..whole], begin) {
+        if let Err(reason) = loader.take(&part[..whole], begin) {
             return Ok(Err(reason));
         }
-        if reading.header.as_ref().is_some_and(|header| header.version() < VERSION) {
+        if loader.header.as_ref().is_some_and(|header| header.version() < VERSION) {
             return file.read().map(|bytes| load(bytes, new_id));
         }
-        reading.reserve(length, begin + whole as u64);
+        loader.reserve(length, begin + whole as u64);
         if !has_more {
-            return Ok(reading.end(&part, whole, begin));
+            return Ok(loader.end(&part, whole, begin));
         }
         part.drain(..whole);
         begin += whole as u64;

@@ -25,31 +25,31 @@ impl Session {
             Some(edited) => edited.clone().into(),
             None => self.entries[*position].stored_message(),
         };
-        let told = self.repeated_system_message.iter().cloned().map(StoredMessage::from);
-        told.chain(self.visible.iter().skip(self.repeated_message_count()).map(stored)).collect()
+        let system_message = self.repeated_system_message.iter().cloned().map(StoredMessage::from);
+        system_message.chain(self.visible.iter().skip(self.repeated_message_count()).map(stored)).collect()
     }
 
     /// Returns all messages that the model sees, decoded, in order.
     pub fn messages(&self) -> Vec<Arc<AgentMessage>> {
         let _open = self.open_texts();
-        let said = self
+        let visible = self
             .visible
             .iter()
             .skip(self.repeated_message_count())
             .filter_map(|position| self.visible_message(*position));
-        self.repeated_system_message.iter().cloned().chain(said).collect()
+        self.repeated_system_message.iter().cloned().chain(visible).collect()
     }
 
     /// Returns the messages from the last one back, each decoded when it is reached. The file with their texts is open
     /// during the iteration.
     pub fn messages_rev(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
-        let told = self.repeated_system_message.iter().cloned();
-        let said = self.visible.iter().skip(self.repeated_message_count());
+        let system_message = self.repeated_system_message.iter().cloned();
+        let visible = self.visible.iter().skip(self.repeated_message_count());
         let open = self.open_texts();
-        let said = said.inspect(move |_| {
+        let visible = visible.inspect(move |_| {
             let _open = &open;
         });
-        said.rev().filter_map(|position| self.visible_message(*position)).chain(told)
+        visible.rev().filter_map(|position| self.visible_message(*position)).chain(system_message)
     }
 
     /// Returns the message of an entry that the model sees.
@@ -149,8 +149,8 @@ mod tests {
         Arc::new(UserMessage::new(InputContent::Text(text.to_owned()), 1).into())
     }
 
-    fn read(transcript: &MessageSnapshot) -> Vec<Arc<AgentMessage>> {
-        transcript.iter().collect()
+    fn read(snapshot: &MessageSnapshot) -> Vec<Arc<AgentMessage>> {
+        snapshot.iter().collect()
     }
 
     #[test]
@@ -161,13 +161,13 @@ mod tests {
         }
         session.drop_decoded();
         assert_eq!(session.decoded(), 0);
-        let transcript = session.message_snapshot();
-        assert_eq!((session.decoded(), transcript.len()), (2, 2));
+        let snapshot = session.message_snapshot();
+        assert_eq!((session.decoded(), snapshot.len()), (2, 2));
         session.append(user("three"));
         assert_eq!(session.decoded(), 3);
         session.drop_decoded();
         assert_eq!(session.decoded(), 0);
-        assert_eq!(read(&transcript), [user("one"), user("two")], "as it was when it was taken");
+        assert_eq!(read(&snapshot), [user("one"), user("two")], "as it was when it was taken");
         assert_eq!(session.messages(), read(&session.message_snapshot()));
     }
 
@@ -180,29 +180,29 @@ mod tests {
             assert!(session.decoded() <= 8, "{}", session.decoded());
         }
         session.drop_decoded();
-        let transcript = session.message_snapshot();
-        assert_eq!(read(&transcript), vec![user(&long); 9]);
-        assert_eq!(transcript.iter().next_back().unwrap(), user(&long));
+        let snapshot = session.message_snapshot();
+        assert_eq!(read(&snapshot), vec![user(&long); 9]);
+        assert_eq!(snapshot.iter().next_back().unwrap(), user(&long));
         assert_eq!(session.messages_rev().count(), 9);
         assert_eq!(session.decoded(), 0);
     }
 
     #[test]
     fn only_the_newest_texts_of_a_file_stay_in_memory() {
-        let place = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let start =
-            || SessionOptions::new(place.path(), Arc::new(SystemClock), Arc::new(NumberedIds::default()));
-        let path = place.path().join("s.jsonl");
+            || SessionOptions::new(directory.path(), Arc::new(SystemClock), Arc::new(NumberedIds::default()));
+        let path = directory.path().join("s.jsonl");
         let mut session = Session::create_at(&path, start()).unwrap();
-        let said = |number: usize| user(&format!("{number} {}", "word ".repeat(200)));
+        let message = |number: usize| user(&format!("{number} {}", "word ".repeat(200)));
         for number in 0..500 {
-            session.append(said(number));
+            session.append(message(number));
             session.drop_decoded();
             let kept: usize =
                 session.entries.iter().filter_map(|entry| entry.text().in_memory()).map(FrameText::len).sum();
             assert!(kept <= 66 << 10, "{kept} bytes after {number} messages");
         }
-        let expected: Vec<_> = (0..500).map(said).collect();
+        let expected: Vec<_> = (0..500).map(message).collect();
         assert!(session.messages() == expected, "all is there");
         assert!(read(&session.message_snapshot()) == expected);
         let texts: Vec<_> = session.message_texts();
@@ -214,10 +214,10 @@ mod tests {
     }
     #[test]
     fn an_overwritten_message_becomes_a_note() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("s.jsonl");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.jsonl");
         let start =
-            SessionOptions::new(place.path(), Arc::new(SystemClock), Arc::new(NumberedIds::default()));
+            SessionOptions::new(directory.path(), Arc::new(SystemClock), Arc::new(NumberedIds::default()));
         let mut session = Session::create_at(&path, start).unwrap();
         for number in 0..500 {
             session.append(user(&format!("{number} {}", "word ".repeat(200))));

@@ -73,7 +73,7 @@ impl Session {
         )?;
         let loaded = match content {
             FileContent::Bytes(bytes) => load(bytes, || start.ids.entry()),
-            FileContent::Lazy(shelf) => load_large(shelf, || start.ids.entry())
+            FileContent::Lazy(lazy_file) => load_large(lazy_file, || start.ids.entry())
                 .map_err(|source| OpenError::Io { path: path.clone(), source })?,
         };
         let Some(loaded) = loaded.map_err(|reason| OpenError::NotASession { path, reason })? else {
@@ -92,7 +92,7 @@ impl Session {
         if loaded.header.version() > VERSION {
             let (path, version) = (file.path().display().to_string(), loaded.header.version());
             file.forbid_writes(format!(
-                "{path} has version {version}, this program writes {VERSION}: it can be read and not written"
+                "{path} has version {version}, and this program writes {VERSION}: the session is read-only"
             ));
         }
         let mut session = Self::in_memory(start);

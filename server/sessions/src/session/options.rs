@@ -70,7 +70,7 @@ impl SessionOptions {
     }
 
     /// Lets a thread write the file, so a disk that does not answer blocks only callers that wait for it
-    /// ([`Session::written`](super::Session::written)). By default, the caller that adds an entry writes it.
+    /// ([`Session::wait_written`](super::Session::wait_written)). By default, the caller that adds an entry writes it.
     pub fn write_in_background(mut self) -> Self {
         (self.writes_in_background, self.closes_between_writes) = (true, true);
         self
@@ -81,7 +81,7 @@ impl SessionOptions {
         self.writes_in_background.then(|| self.shared.writers.clone())
     }
 
-    /// Returns the threads and places that the file shares with others.
+    /// Returns the threads and slots that the file shares with others.
     pub(super) fn file_resources(&self) -> FileResources {
         FileResources {
             syncers: self.syncs_in_background.then(|| self.shared.syncers.clone()),
@@ -122,7 +122,7 @@ impl SessionOptions {
 impl std::fmt::Debug for SessionOptions {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
-            .debug_struct("Start")
+            .debug_struct("SessionOptions")
             .field("cwd", &self.cwd)
             .field("parent", &self.parent)
             .finish_non_exhaustive()

@@ -15,9 +15,9 @@ use super::writer::SessionWriter;
 impl Session {
     /// Writes the lines that the file lacks.
     pub(super) fn save(&mut self) {
-        let spoken = |entry: &Entry| matches!(entry.body(), Body::Message(Role::User | Role::Assistant));
+        let starts_file = |entry: &Entry| matches!(entry.body(), Body::Message(Role::User | Role::Assistant));
         let Some(file) = &mut self.file else { return };
-        if file.is_started() || self.entries.iter().rev().any(spoken) {
+        if file.is_started() || self.entries.iter().rev().any(starts_file) {
             let lines = lines(&self.header, &self.entries, file.submitted());
             file.write(lines);
         }
@@ -77,15 +77,15 @@ impl Session {
         }
     }
 
-    /// Waits as [`Session::written`] does, but briefly and on the caller's thread.
+    /// Waits as [`Session::wait_written`] does, but briefly and on the caller's thread.
     pub fn wait_briefly(&self) {
         if let Some(file) = &self.file {
             file.wait_briefly();
         }
     }
 
-    /// Notes that a caller has waited too long for [`Session::written`]. [`Session::storage_error`] reports this
-    /// until the disk answers.
+    /// Notes that a caller has waited too long for [`Session::wait_written`]. [`Session::storage_error`] reports
+    /// this until the disk answers.
     pub fn mark_unresponsive(&mut self) {
         if let Some(file) = &mut self.file {
             file.mark_unresponsive();
@@ -119,13 +119,13 @@ impl Session {
     /// Waits until all entries so far are on the disk, as far as the file exists. Fails with the reason if they are
     /// not. The future does not borrow the session.
     pub fn flush(&mut self) -> impl Future<Output = Result<(), StorageError>> + Send + use<> {
-        let settled = self.file.as_mut().map(|file| {
+        let synced = self.file.as_mut().map(|file| {
             file.retry();
             file.wait_synced()
         });
         async move {
-            match settled {
-                Some(settled) => settled.await,
+            match synced {
+                Some(synced) => synced.await,
                 None => Ok(()),
             }
         }

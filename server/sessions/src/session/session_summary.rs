@@ -21,7 +21,7 @@ const LINE_LIMIT: u64 = 1 << 26;
 /// The summary of one session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Record {
+pub struct SessionSummary {
     /// Path of the file.
     pub path: PathBuf,
     /// Identifier of the session.
@@ -46,7 +46,7 @@ pub struct Record {
     pub first_message: Option<String>,
 }
 
-impl Record {
+impl SessionSummary {
     /// Reads a file line by line. Returns `None` if the file is not a session or cannot be read.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let file = open(path)?;
@@ -54,7 +54,7 @@ impl Record {
         let mut lines = LineReader { input: BufReader::new(file), line: Vec::new() };
         let header = Header::read(lines.next()?).ok()?;
         let created = time::milliseconds(header.timestamp());
-        let (mut name, mut first_message, mut spoken, mut message_count) = (None, None, None, 0);
+        let (mut name, mut first_message, mut last_message_time, mut message_count) = (None, None, None, 0);
         while let Some(line) = lines.next() {
             let Ok(members) = Members::read(line) else { continue };
             match members.get::<String>("type").as_deref() {
@@ -72,7 +72,7 @@ impl Record {
                     }
                     let at = message.get::<i64>("timestamp");
                     let written = || time::milliseconds(&members.get::<String>("timestamp")?);
-                    spoken = at.or_else(written).max(spoken);
+                    last_message_time = at.or_else(written).max(last_message_time);
                     if first_message.is_none() && role.as_deref() == Some("user") {
                         let content = message.get("content").map(lenient_decode::content);
                         let content = content.and_then(|content| serde_json::from_value(content).ok());
@@ -83,7 +83,7 @@ impl Record {
                 _ => {}
             }
         }
-        let modified = spoken.or(created).or(changed).unwrap_or_default();
+        let modified = last_message_time.or(created).or(changed).unwrap_or_default();
         Some(Self {
             path: path.to_owned(),
             id: header.id().to_owned(),

@@ -17,7 +17,7 @@ use super::lenient_decode;
 use super::line_text::LineText;
 use super::members::{Members, decode};
 
-/// Place of the message in an entry.
+/// Position of the message in an entry.
 pub(super) static MESSAGE: MemberSet<1> = MemberSet::new([scan::member("message")]);
 
 /// Text in place of a message that another program has removed from the file.
@@ -92,11 +92,11 @@ impl MessageSource {
             None => scan::scan(line.as_str(), &MESSAGE).ok().and_then(|found| found.get(0)),
         };
         let text = text.unwrap_or("null");
-        let whole = replace_lone_surrogates(text);
-        match serde_json::from_str(whole.as_deref().unwrap_or(text)) {
-            Ok(message) => DecodedMessage { message: Arc::new(message), is_verbatim: whole.is_none() },
+        let repaired = replace_lone_surrogates(text);
+        match serde_json::from_str(repaired.as_deref().unwrap_or(text)) {
+            Ok(message) => DecodedMessage { message: Arc::new(message), is_verbatim: repaired.is_none() },
             Err(error) => {
-                tracing::debug!(%error, "a message of a session has a shape of its own");
+                tracing::debug!(%error, "a message of a session has an unknown shape");
                 DecodedMessage::converted(lenient_decode::message(decode(text).unwrap_or_default(), now))
             }
         }
@@ -112,8 +112,10 @@ impl MessageSource {
     /// Finds the message in a text that is in memory.
     pub fn locate_message(&mut self) {
         let Some(text) = self.text.in_memory().filter(|_| self.message_range.is_none()) else { return };
-        let Some(seen) = fast_parse(text.as_str()).filter(|seen| seen.has_declared_shape) else { return };
-        if let (Ok(start), Ok(end)) = (seen.message.start.try_into(), seen.message.end.try_into()) {
+        let Some(preview) = fast_parse(text.as_str()).filter(|preview| preview.has_declared_shape) else {
+            return;
+        };
+        if let (Ok(start), Ok(end)) = (preview.message.start.try_into(), preview.message.end.try_into()) {
             self.message_range = Some(start..end);
         }
     }

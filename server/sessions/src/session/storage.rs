@@ -106,7 +106,7 @@ pub(super) fn reopen(
     let file = storage.open(path, write)?;
     match file.identity()? == identity {
         true => Ok(file),
-        false => Err(io::Error::other("another file has taken its place")),
+        false => Err(io::Error::other("another file has replaced it")),
     }
 }
 

@@ -8,7 +8,7 @@ use super::claims::{self, Key};
 use super::disk::Disk;
 use super::error::Holder;
 use super::file_names;
-use super::session_summary::{Record, header};
+use super::session_summary::{SessionSummary, header};
 use super::storage::{Claim, Storage};
 
 /// The directory with the sessions of one working directory, and the root of all such directories.
@@ -38,13 +38,13 @@ pub enum Scope {
 #[non_exhaustive]
 pub enum ResolveError {
     /// No session has an identifier that begins with the text.
-    #[error("no session begins with \"{0}\"")]
+    #[error("no session id begins with \"{0}\"")]
     Unknown(String),
     /// The text is neither an identifier nor a path.
     #[error("\"{0}\" is not a session id; a path has a slash in it or ends in .jsonl")]
     NotAnId(String),
     /// The session belongs to another working directory.
-    #[error("session {id} belongs to {cwd}; give its path to go on with it here: {}", .path.display())]
+    #[error("session {id} belongs to {cwd}; to continue it here, use its path: {}", .path.display())]
     OtherDirectory {
         /// Identifier of the session.
         id: String,
@@ -121,9 +121,10 @@ impl Store {
 
     /// Lists the sessions, the one with the newest message first. Reads every file to its end. Leaves out files that
     /// are not sessions.
-    pub fn list(&self, scope: Scope) -> Vec<Record> {
+    pub fn list(&self, scope: Scope) -> Vec<SessionSummary> {
         let files = self.files(scope);
-        let mut records: Vec<Record> = files.iter().filter_map(|path| Record::read(path)).collect();
+        let mut records: Vec<SessionSummary> =
+            files.iter().filter_map(|path| SessionSummary::read(path)).collect();
         records
             .sort_by(|one, other| other.modified.cmp(&one.modified).then_with(|| other.path.cmp(&one.path)));
         records
@@ -131,7 +132,7 @@ impl Store {
 
     /// Lists the sessions as [`Store::list`] does, one per identifier: of several files, the one that
     /// [`Store::find_in`] returns.
-    pub fn list_by_id(&self, scope: Scope) -> Vec<Record> {
+    pub fn list_by_id(&self, scope: Scope) -> Vec<SessionSummary> {
         let mut found = HashMap::new();
         for path in self.files(scope) {
             if let Some(header) = header(&path) {
@@ -152,21 +153,21 @@ impl Store {
         match claimed {
             Ok(claimed) => claimed.map(|claim| Some(IdClaim { _claim: claim })),
             Err(error) => {
-                tracing::warn!(%error, id, "the id of a session is not kept from other processes");
+                tracing::warn!(%error, id, "the id of a session is not reserved against other processes");
                 Ok(None)
             }
         }
     }
 
     /// Lists a part of the sessions, the last written file first. Reads only the files of this part.
-    pub fn page(&self, scope: Scope, skip: usize, limit: usize) -> Vec<Record> {
+    pub fn page(&self, scope: Scope, skip: usize, limit: usize) -> Vec<SessionSummary> {
         let files = self.files(scope);
         files
             .iter()
             .filter(|path| header(path).is_some())
             .skip(skip)
             .take(limit)
-            .filter_map(|path| Record::read(path))
+            .filter_map(|path| SessionSummary::read(path))
             .collect()
     }
 

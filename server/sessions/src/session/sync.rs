@@ -72,7 +72,7 @@ impl SyncJob {
                 Ok(()) if progress.failed.is_none() => progress.synced = number,
                 Ok(()) => {}
                 Err(error) => {
-                    tracing::error!(%error, "a session could not be brought to the disk");
+                    tracing::error!(%error, "a session could not be synced to disk");
                     progress.failed = Some(error.to_string());
                 }
             });
@@ -99,9 +99,9 @@ impl Syncer {
         }
         drop(waiting);
         match &self.pool {
-            Some(crew) => {
+            Some(pool) => {
                 let job = self.job.clone();
-                crew.submit(move || job.run());
+                pool.submit(move || job.run());
             }
             None => self.job.run(),
         }
@@ -132,7 +132,7 @@ impl SyncProgress {
         let done = self.progress.wait_for(|progress| progress.synced >= written || progress.failed.is_some());
         match done.await {
             Ok(progress) => progress.failed.clone().map_or(Ok(()), Err),
-            Err(_) => Err("the thread that writes it is gone".to_owned()),
+            Err(_) => Err("its writer thread has ended".to_owned()),
         }
     }
 }

@@ -11,8 +11,8 @@ use super::entry::Entry;
 /// Returns the system message that a compaction repeats, or `None` if the entry does not repeat one.
 pub(super) fn repeated_message(entry: &Entry) -> Option<Arc<AgentMessage>> {
     let Body::Compaction(compaction) = entry.body() else { return None };
-    let told = serde_json::from_value(compaction.system_message.clone()?).ok()?;
-    matches!(told, AgentMessage::System(_)).then(|| Arc::new(told))
+    let message = serde_json::from_value(compaction.system_message.clone()?).ok()?;
+    matches!(message, AgentMessage::System(_)).then(|| Arc::new(message))
 }
 
 /// Combines system messages into one, with the time of the first. The last section of a name applies, and null removes
@@ -23,19 +23,19 @@ pub(super) fn merge<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>) ->
         _ => None,
     });
     let first = messages.next()?;
-    let mut told = first.clone();
-    told.tools_removed = None;
-    let mut sections = told.sections.take().unwrap_or_default();
-    let mut tools = told.tools_added.take().unwrap_or_default();
+    let mut merged = first.clone();
+    merged.tools_removed = None;
+    let mut sections = merged.sections.take().unwrap_or_default();
+    let mut tools = merged.tools_added.take().unwrap_or_default();
     for message in messages {
-        let words = [&told.content, &message.content].map(content::text);
-        if !words[1].is_empty() {
-            let words: Vec<String> = words.into_iter().filter(|words| !words.is_empty()).collect();
-            told.content = InputContent::Text(words.join("\n\n"));
+        let texts = [&merged.content, &message.content].map(content::text);
+        if !texts[1].is_empty() {
+            let texts: Vec<String> = texts.into_iter().filter(|texts| !texts.is_empty()).collect();
+            merged.content = InputContent::Text(texts.join("\n\n"));
         }
         sections.extend(message.sections.clone().unwrap_or_default());
-        for gone in message.tools_removed.iter().flatten() {
-            tools.retain(|tool| tool.name != gone.name);
+        for removed in message.tools_removed.iter().flatten() {
+            tools.retain(|tool| tool.name != removed.name);
         }
         for tool in message.tools_added.iter().flatten() {
             match tools.iter_mut().find(|known| known.name == tool.name) {
@@ -45,9 +45,9 @@ pub(super) fn merge<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>) ->
         }
     }
     sections.retain(|_, text| !text.is_null());
-    told.sections = Some(sections).filter(|sections| !sections.is_empty());
-    told.tools_added = Some(tools).filter(|tools| !tools.is_empty());
-    Some(told)
+    merged.sections = Some(sections).filter(|sections| !sections.is_empty());
+    merged.tools_added = Some(tools).filter(|tools| !tools.is_empty());
+    Some(merged)
 }
 
 #[cfg(test)]
@@ -58,7 +58,8 @@ mod tests {
 
     fn of(messages: Value) -> Value {
         let messages: Vec<AgentMessage> = serde_json::from_value(messages).unwrap();
-        merge(&messages).map_or(Value::Null, |told| serde_json::to_value(AgentMessage::from(told)).unwrap())
+        merge(&messages)
+            .map_or(Value::Null, |merged| serde_json::to_value(AgentMessage::from(merged)).unwrap())
     }
 
     #[test]
@@ -82,7 +83,7 @@ mod tests {
                 "toolsAdded": [tool("bash", "2"), tool("read", "2")]})
         );
         assert_eq!(of(json!([patches[0]])), Value::Null);
-        let gone = json!({"role": "system", "content": "", "timestamp": 1, "sections": {"a": null}});
-        assert_eq!(of(json!([gone])), json!({"role": "system", "content": "", "timestamp": 1}));
+        let removed = json!({"role": "system", "content": "", "timestamp": 1, "sections": {"a": null}});
+        assert_eq!(of(json!([removed])), json!({"role": "system", "content": "", "timestamp": 1}));
     }
 }

@@ -15,7 +15,7 @@ const STUCK_AFTER: Duration = Duration::from_millis(100);
 /// Duration after which an idle thread ends.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum number of threads of a crew.
+/// Maximum number of threads of a pool.
 const MAX_THREADS: usize = 16;
 
 /// Number of session files that stay open between writes. Other files are open only during writes.
@@ -45,7 +45,7 @@ impl PoolState {
     /// Returns the time until all running tasks count as stuck. Returns zero if no task is running, or all are stuck.
     fn until_stuck(&self, stuck: Duration) -> Duration {
         let newest = self.running.values().max();
-        newest.map_or(Duration::ZERO, |begun| stuck.saturating_sub(begun.elapsed()))
+        newest.map_or(Duration::ZERO, |start| stuck.saturating_sub(start.elapsed()))
     }
 }
 
@@ -65,7 +65,7 @@ impl ThreadPool {
         if let Err(error) = self.spawn_if_busy(&mut state)
             && state.threads == 0
         {
-            tracing::error!(%error, "no thread for session files");
+            tracing::error!(%error, "cannot start a thread for session files");
             let task = state.queue.pop_back();
             drop(state);
             return task.into_iter().for_each(|task| task());
@@ -80,8 +80,8 @@ impl ThreadPool {
         if state.queue.is_empty() || state.threads > state.running.len() || state.threads == MAX_THREADS {
             return Ok(());
         }
-        let crew = self.clone();
-        std::thread::Builder::new().name(self.name.to_owned()).spawn(move || crew.work())?;
+        let pool = self.clone();
+        std::thread::Builder::new().name(self.name.to_owned()).spawn(move || pool.work())?;
         state.threads += 1;
         Ok(())
     }
@@ -115,12 +115,12 @@ impl ThreadPool {
     }
 }
 
-/// Places for files that stay open between writes.
+/// Slots for files that stay open between writes.
 pub(super) struct OpenFileSlots {
     free: AtomicUsize,
 }
 
-/// A place for an open file, released when dropped.
+/// A slot for an open file, released when dropped.
 pub(super) struct OpenFileSlot(Arc<OpenFileSlots>);
 
 impl OpenFileSlots {
@@ -128,7 +128,7 @@ impl OpenFileSlots {
         Arc::new(Self { free: AtomicUsize::new(count) })
     }
 
-    /// Returns a place, or `None` if all are in use.
+    /// Returns a slot, or `None` if all are in use.
     pub fn take(self: &Arc<Self>) -> Option<OpenFileSlot> {
         let taken = self.free.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| free.checked_sub(1));
         taken.is_ok().then(|| OpenFileSlot(self.clone()))
@@ -148,18 +148,18 @@ pub(super) struct SharedResources {
     pub writers: Arc<ThreadPool>,
     /// Threads that bring lines to the disk.
     pub syncers: Arc<ThreadPool>,
-    /// Places for files that stay open.
+    /// Slots for files that stay open.
     pub file_slots: Arc<OpenFileSlots>,
 }
 
 impl SharedResources {
-    /// Returns the crews of this process.
+    /// Returns the resources of this process.
     pub fn of_process() -> Self {
-        static CREWS: LazyLock<SharedResources> = LazyLock::new(|| SharedResources::new(MAX_OPEN_FILES));
-        CREWS.clone()
+        static SHARED: LazyLock<SharedResources> = LazyLock::new(|| SharedResources::new(MAX_OPEN_FILES));
+        SHARED.clone()
     }
 
-    /// Creates crews with that number of files that stay open.
+    /// Creates resources with that number of files that stay open.
     pub fn new(files: usize) -> Self {
         let (writers, syncers) =
             (ThreadPool::new("session-writer", STUCK_AFTER), ThreadPool::new("session-sync", STUCK_AFTER));
@@ -177,36 +177,36 @@ mod tests {
 
     #[test]
     fn one_thread_does_all_tasks_in_their_order() {
-        let crew = ThreadPool::new("test", LONG);
-        let (done, seen) = channel();
+        let pool = ThreadPool::new("test", LONG);
+        let (done, results) = channel();
         for number in 0..1000 {
             let done = done.clone();
-            crew.submit(move || done.send((number, std::thread::current().id())).unwrap());
+            pool.submit(move || done.send((number, std::thread::current().id())).unwrap());
         }
-        let seen: Vec<_> = (0..1000).map(|_| seen.recv_timeout(LONG).unwrap()).collect();
-        assert!(seen.iter().map(|(number, _)| number).is_sorted());
+        let results: Vec<_> = (0..1000).map(|_| results.recv_timeout(LONG).unwrap()).collect();
+        assert!(results.iter().map(|(number, _)| number).is_sorted());
         // Another one stands by, and no more.
-        assert!(crew.state().threads <= 2, "{}", crew.state().threads);
+        assert!(pool.state().threads <= 2, "{}", pool.state().threads);
     }
 
     #[test]
     fn a_task_that_is_stuck_or_fails_holds_up_no_other() {
-        let crew = ThreadPool::new("test", STUCK_AFTER);
+        let pool = ThreadPool::new("test", STUCK_AFTER);
         let (free, stuck) = channel::<()>();
-        crew.submit(move || {
+        pool.submit(move || {
             let _ = stuck.recv_timeout(LONG);
         });
-        let (done, seen) = channel();
+        let (done, results) = channel();
         for number in 0..100 {
             let done = done.clone();
-            crew.submit(move || {
+            pool.submit(move || {
                 done.send(number).unwrap();
                 assert_ne!(number, 7, "a task fails");
             });
         }
-        let mut seen: Vec<i32> = (0..100).map(|_| seen.recv_timeout(LONG).unwrap()).collect();
-        seen.sort_unstable();
-        assert_eq!(seen, (0..100).collect::<Vec<_>>());
+        let mut results: Vec<i32> = (0..100).map(|_| results.recv_timeout(LONG).unwrap()).collect();
+        results.sort_unstable();
+        assert_eq!(results, (0..100).collect::<Vec<_>>());
         drop(free);
     }
 }

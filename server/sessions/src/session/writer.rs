@@ -1,8 +1,8 @@
 //! Writing of a session file, by the caller or by a thread for all sessions of the process.
 //!
 //! The thread receives the lines of a session in order and writes waiting lines in one piece. Their texts are shared
-//! with the session. [`SessionWriter::written`] waits until the system has the lines. A disk that does not answer blocks only
-//! the callers that wait.
+//! with the session. [`SessionWriter::wait_written`] waits until the system has the lines. A disk that does not answer
+//! blocks only the callers that wait.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -34,11 +34,11 @@ pub(super) struct SessionWriter {
     pool: Option<Arc<ThreadPool>>,
     state: WriterState,
     progress: Arc<WriteProgress>,
-    /// Number of orders so far.
+    /// Number of requests so far.
     request_count: u64,
     /// Number of lines that were handed over.
     submitted: usize,
-    /// Number of the last order for which the disk was too slow.
+    /// Number of the last request for which the disk was too slow.
     late_request: u64,
 }
 
@@ -48,7 +48,7 @@ enum WriterState {
     Ended,
 }
 
-/// Orders for the threads that write. One thread at a time executes them.
+/// Requests for the threads that write. One thread at a time executes them.
 struct WriteQueue {
     pool: Arc<ThreadPool>,
     pending: Mutex<PendingWrites>,
@@ -58,14 +58,14 @@ struct WriteQueue {
 struct PendingWrites {
     /// The job; `None` while a thread has it, and after its end or failure.
     job: Option<Box<WriteJob>>,
-    /// Number of the last order that is still waiting.
+    /// Number of the last request that is still waiting.
     number: Option<u64>,
     lines: Vec<LineText>,
     is_closing: bool,
 }
 
-/// Maximum total length of the newest written lines that are kept in memory, in bytes. These lines are whole
-/// again if another program cuts the file. The texts of older lines stay in the file.
+/// Maximum total length of the newest written lines that are kept in memory, in bytes. These lines can
+/// be written again if another program truncates the file. The texts of older lines stay in the file.
 const MAX_RECENT_LENGTH: usize = 64 << 10;
 
 /// A file and all of its lines. The file is unlocked before the end is reported.
@@ -107,7 +107,7 @@ struct WriteProgress {
 
 #[derive(Clone, Default)]
 struct WriteStatus {
-    /// Number of orders that were executed.
+    /// Number of requests that were executed.
     done: u64,
     ended: bool,
     file: FileStatus,
@@ -136,7 +136,7 @@ impl WriteProgress {
         }
     }
 
-    /// Waits as [`Progress::wait`] does, but blocks the thread. Returns false after the time limit.
+    /// Waits as [`WriteProgress::wait`] does, but blocks the thread. Returns false after the time limit.
     fn block(&self, limit: Duration, is: impl Fn(&WriteStatus) -> bool) -> bool {
         let status = self.status();
         let waited = self.condition.wait_timeout_while(status, limit, |status| !is(status));
@@ -152,20 +152,20 @@ impl WriteJob {
             self.lines.extend(lines);
         }
         self.file.write(&self.lines);
-        let mut left = self.move_old_lines_to_file();
+        let mut moved_texts = self.move_old_lines_to_file();
         self.file.close_if_idle();
         let file = self.file.status();
         self.progress.0.change(|status| {
             (status.done, status.file) = (number, file);
-            status.moved_texts.append(&mut left);
+            status.moved_texts.append(&mut moved_texts);
         });
     }
 
     /// Replaces lines that are no longer among the newest by their texts in the file. Returns these texts with the
     /// numbers of the lines.
     fn move_old_lines_to_file(&mut self) -> Vec<(usize, LineText)> {
-        let Some((placed, shelf)) = self.file.take_positions() else { return Vec::new() };
-        if placed
+        let Some((positions, lazy_file)) = self.file.take_positions() else { return Vec::new() };
+        if positions
             .first()
             .is_some_and(|(line, _)| self.recent.lines.back().is_some_and(|(last, _)| line <= last))
         {
@@ -174,23 +174,24 @@ impl WriteJob {
         }
         // The header stays in memory: without it, no other line is of use if the file is removed.
         let in_memory =
-            placed.into_iter().filter(|(line, _)| *line > 0 && self.lines[*line].in_memory().is_some());
-        for place in in_memory {
-            self.recent.length += self.lines[place.0].len();
-            self.recent.lines.push_back(place);
+            positions.into_iter().filter(|(line, _)| *line > 0 && self.lines[*line].in_memory().is_some());
+        for position in in_memory {
+            self.recent.length += self.lines[position.0].len();
+            self.recent.lines.push_back(position);
         }
-        let mut left = Vec::new();
+        let mut moved_texts = Vec::new();
         while self.recent.length > MAX_RECENT_LENGTH
             && let Some((line, at)) = self.recent.lines.pop_front()
         {
             self.recent.length -= self.lines[line].len();
-            let text = self.lines[line].in_memory().map(|text| LineText::in_file(&shelf, at, text.as_str()));
+            let text =
+                self.lines[line].in_memory().map(|text| LineText::in_file(&lazy_file, at, text.as_str()));
             if let Some(text) = text {
                 self.lines[line] = text.clone();
-                left.push((line, text));
+                moved_texts.push((line, text));
             }
         }
-        left
+        moved_texts
     }
 
     /// Tries a last time to write the remaining lines; then other processes can open the file.
@@ -208,51 +209,51 @@ impl WriteQueue {
     }
 
     fn submit(self: &Arc<Self>, number: u64, mut lines: Vec<LineText>) {
-        let mut waiting = self.pending();
-        waiting.number = Some(number);
-        waiting.lines.append(&mut lines);
-        self.schedule(waiting);
+        let mut pending = self.pending();
+        pending.number = Some(number);
+        pending.lines.append(&mut lines);
+        self.schedule(pending);
     }
 
     fn end(self: &Arc<Self>) {
-        let mut waiting = self.pending();
-        waiting.is_closing = true;
-        self.schedule(waiting);
+        let mut pending = self.pending();
+        pending.is_closing = true;
+        self.schedule(pending);
     }
 
-    /// Lets a thread execute the waiting orders, unless one does already.
-    fn schedule(self: &Arc<Self>, mut waiting: MutexGuard<'_, PendingWrites>) {
-        if let Some(job) = waiting.job.take() {
-            drop(waiting);
-            let inbox = self.clone();
-            self.pool.submit(move || inbox.work(job));
+    /// Lets a thread execute the waiting requests, unless one does already.
+    fn schedule(self: &Arc<Self>, mut pending: MutexGuard<'_, PendingWrites>) {
+        if let Some(job) = pending.job.take() {
+            drop(pending);
+            let queue = self.clone();
+            self.pool.submit(move || queue.work(job));
         }
     }
 
-    /// Executes the waiting orders in one piece. Later orders wait behind other sessions.
+    /// Executes the waiting requests in one piece. Later requests wait behind other sessions.
     fn work(self: Arc<Self>, mut job: Box<WriteJob>) {
         let (number, lines) = {
-            let mut waiting = self.pending();
-            (waiting.number.take(), std::mem::take(&mut waiting.lines))
+            let mut pending = self.pending();
+            (pending.number.take(), std::mem::take(&mut pending.lines))
         };
         if let Some(number) = number {
             job.execute(number, lines);
         }
-        let mut waiting = self.pending();
-        if waiting.number.is_none() && waiting.is_closing {
-            drop(waiting);
+        let mut pending = self.pending();
+        if pending.number.is_none() && pending.is_closing {
+            drop(pending);
             return job.end();
         }
-        let has_more = waiting.number.is_some();
-        waiting.job = Some(job);
+        let has_more = pending.number.is_some();
+        pending.job = Some(job);
         if has_more {
-            self.schedule(waiting);
+            self.schedule(pending);
         }
     }
 }
 
 impl SessionWriter {
-    /// Creates a writer of that file. With a crew, its threads write from the first lines on.
+    /// Creates a writer of that file. With a pool, its threads write from the first lines on.
     pub fn new(file: SessionFile, pool: Option<Arc<ThreadPool>>) -> Self {
         let progress = Arc::new(WriteProgress::default());
         progress.change(|status| status.file = file.status());
@@ -304,8 +305,8 @@ impl SessionWriter {
         self.submit(lines);
     }
 
-    /// Writes lines as [`SessionWriter::write`] does, but on the caller's thread, before a thread has the work. The file need
-    /// not stay open afterwards.
+    /// Writes lines as [`SessionWriter::write`] does, but on the caller's thread, before a thread has the work. The
+    /// file need not stay open after the write.
     pub fn write_inline(&mut self, lines: Vec<LineText>) {
         self.submit(lines);
         self.close_if_idle();
@@ -324,21 +325,21 @@ impl SessionWriter {
         match &mut self.state {
             WriterState::Inline(job) => job.execute(self.request_count, lines),
             // Failed work has reported its error.
-            WriterState::Queued(inbox) => inbox.submit(self.request_count, lines),
+            WriterState::Queued(queue) => queue.submit(self.request_count, lines),
             WriterState::Ended => {}
         }
     }
 
     /// Hands the work to the threads.
     fn start_queue(&mut self) {
-        let Some(crew) = self.pool.clone().filter(|_| matches!(self.state, WriterState::Inline(_))) else {
+        let Some(pool) = self.pool.clone().filter(|_| matches!(self.state, WriterState::Inline(_))) else {
             return;
         };
-        let inbox = Arc::new(WriteQueue { pool: crew, pending: Mutex::default() });
+        let queue = Arc::new(WriteQueue { pool, pending: Mutex::default() });
         if let WriterState::Inline(job) =
-            std::mem::replace(&mut self.state, WriterState::Queued(inbox.clone()))
+            std::mem::replace(&mut self.state, WriterState::Queued(queue.clone()))
         {
-            inbox.pending().job = Some(job);
+            queue.pending().job = Some(job);
         }
     }
 
@@ -362,8 +363,8 @@ impl SessionWriter {
         self.progress.block(FAST_WRITE, |status| status.done >= number || status.ended)
     }
 
-    /// Waits as [`SessionWriter::written`] does, but briefly and on the caller's thread. Does not wait while the disk does not
-    /// answer.
+    /// Waits as [`SessionWriter::wait_written`] does, but briefly and on the caller's thread. Does not wait while the
+    /// disk does not answer.
     pub fn wait_briefly(&self) {
         let number = self.request_count;
         if !self.is_unresponsive() {
@@ -371,7 +372,7 @@ impl SessionWriter {
         }
     }
 
-    /// Notes that a caller has waited too long: [`SessionWriter::trouble`] reports this until the disk answers.
+    /// Notes that a caller has waited too long: [`SessionWriter::error`] reports this until the disk answers.
     pub fn mark_unresponsive(&mut self) {
         self.late_request = self.request_count;
     }
@@ -385,7 +386,7 @@ impl SessionWriter {
     pub fn error(&self) -> Option<StorageError> {
         if self.is_unresponsive() {
             let path = self.path.display();
-            return Some(format!("{path} cannot be written: the disk does not answer").into());
+            return Some(format!("{path} cannot be written: the disk does not respond").into());
         }
         file_error(&self.path, &self.progress.status().file)
     }
@@ -393,9 +394,9 @@ impl SessionWriter {
     /// Returns the reason why a session of that many lines is not safe in the file, if there is one. A file that cannot
     /// be written, but has all lines, is safe.
     pub fn unsaved_error(&self, lines: usize) -> Option<StorageError> {
-        let trouble = self.error()?;
+        let error = self.error()?;
         let status = self.progress.status();
-        (status.file.read_only_reason.is_none() || status.file.written < lines).then_some(trouble)
+        (status.file.read_only_reason.is_none() || status.file.written < lines).then_some(error)
     }
 
     /// Returns the reason why the file is never written, if there is one.
@@ -419,11 +420,11 @@ impl SessionWriter {
         async move {
             written.await;
             let file = progress.status().file.clone();
-            if let Some(trouble) = file_error(&path, &file) {
-                return Err(trouble);
+            if let Some(error) = file_error(&path, &file) {
+                return Err(error);
             }
-            let Some(settling) = file.sync_progress else { return Ok(()) };
-            settling.wait().await.map_err(|reason| sync_error(&path, &reason))
+            let Some(sync_progress) = file.sync_progress else { return Ok(()) };
+            sync_progress.wait().await.map_err(|reason| sync_error(&path, &reason))
         }
     }
 
@@ -441,7 +442,7 @@ impl SessionWriter {
     pub fn abandon(&mut self) {
         match std::mem::replace(&mut self.state, WriterState::Ended) {
             WriterState::Inline(job) => job.end(),
-            WriterState::Queued(inbox) => inbox.end(),
+            WriterState::Queued(queue) => queue.end(),
             WriterState::Ended => {}
         }
     }
@@ -452,28 +453,28 @@ impl Drop for SessionWriter {
         let waits = !matches!(self.state, WriterState::Ended);
         self.abandon();
         // On a thread of a runtime, the drop waits only briefly, and not at all for a disk that has not answered.
-        let patience = match tokio::runtime::Handle::try_current() {
+        let timeout = match tokio::runtime::Handle::try_current() {
             Ok(_) if self.is_unresponsive() => return,
             Ok(_) => BRIEF_WAIT,
             Err(_) => CLOSE_TIMEOUT,
         };
-        if waits && !self.progress.block(patience, |status| status.ended) {
-            tracing::error!(file = %self.path.display(), "the disk does not answer");
+        if waits && !self.progress.block(timeout, |status| status.ended) {
+            tracing::error!(file = %self.path.display(), "the disk does not respond");
         }
     }
 }
 
 impl std::fmt::Debug for SessionWriter {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Writer").field("path", &self.path).finish_non_exhaustive()
+        formatter.debug_struct("SessionWriter").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
 fn file_error(path: &Path, file: &FileStatus) -> Option<StorageError> {
-    let not_brought = || Some(sync_error(path, &file.sync_progress.as_ref()?.failed()?));
-    file.error.clone().or_else(not_brought)
+    let sync_failure = || Some(sync_error(path, &file.sync_progress.as_ref()?.failed()?));
+    file.error.clone().or_else(sync_failure)
 }
 
 fn sync_error(path: &Path, reason: &str) -> StorageError {
-    format!("{} could not be brought to the disk: {reason}", path.display()).into()
+    format!("{} could not be synced to disk: {reason}", path.display()).into()
 }

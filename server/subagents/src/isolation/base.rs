@@ -33,27 +33,27 @@ const DIFF: [&str; 9] = [
     "--dst-prefix=b/",
 ];
 
-/// Returns the variables for a git directory of the agent's own in `place`, for files in another folder.
-pub(super) fn git_variables(place: &Path, work_tree: &Path, index: &Path) -> Variables {
+/// Returns the variables for a git directory of the agent's own in `folder`, for files in another folder.
+pub(super) fn git_variables(folder: &Path, work_tree: &Path, index: &Path) -> Variables {
     vec![
-        ("GIT_DIR".into(), place.join("git").into()),
+        ("GIT_DIR".into(), folder.join("git").into()),
         ("GIT_WORK_TREE".into(), work_tree.into()),
         ("GIT_INDEX_FILE".into(), index.into()),
     ]
 }
 
 impl Base {
-    /// Reads the state of the repository. Writes only to `place`.
-    pub async fn read(git: &Git, repository: &Repository, place: &Path) -> Result<Self, String> {
+    /// Reads the state of the repository. Writes only to `folder`.
+    pub async fn read(git: &Git, repository: &Repository, folder: &Path) -> Result<Self, String> {
         let root = &repository.root;
-        let index = place.join("base.index");
+        let index = folder.join("base.index");
         match tokio::fs::copy(&repository.index, &index).await {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(format!("{}: {error}", repository.index.display()));
             }
             _ => {}
         }
-        let directory = git_variables(place, root, &index);
+        let directory = git_variables(folder, root, &index);
         // Git would inspect submodules with their own configuration.
         let links = links(git, root, &directory).await?;
         if !links.is_empty() {
@@ -91,11 +91,12 @@ pub(super) async fn tree(
         .split(|byte| *byte == 0)
         .filter(|name| !name.is_empty())
         .partition(|name| name.ends_with(b"/"));
-    let lost = excluded.iter().find(|place| files.iter().any(|file| path(file).starts_with(place)));
-    if let Some(place) = lost {
+    let lost =
+        excluded.iter().find(|excluded_path| files.iter().any(|file| path(file).starts_with(excluded_path)));
+    if let Some(excluded_path) = lost {
         return Err(format!(
-            "{} is a repository of its own in the working directory; files below it cannot be brought back",
-            place.display()
+            "{} is a nested repository in the working directory; changes below it cannot be merged",
+            excluded_path.display()
         ));
     }
     let mut pathspecs = b":(top)".to_vec();

@@ -41,18 +41,18 @@ impl LeaseFile {
     /// Creates and locks a folder of that name.
     pub fn acquire(worktrees: &Path, name: &str, root: &Path) -> io::Result<Self> {
         make_private(worktrees)?;
-        let place = worktrees.join(name);
+        let folder = worktrees.join(name);
         let file = File::options()
             .read(true)
             .write(true)
             .create_new(true)
             .mode(0o600)
-            .open(place.with_extension(EXTENSION))?;
+            .open(folder.with_extension(EXTENSION))?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-        let mut claim = Self { file, folder: place, root: root.to_owned() };
-        claim.write(&[])?;
-        make_private(&claim.folder)?;
-        Ok(claim)
+        let mut lease_file = Self { file, folder, root: root.to_owned() };
+        lease_file.write(&[])?;
+        make_private(&lease_file.folder)?;
+        Ok(lease_file)
     }
 
     /// Records the temporary branches.
@@ -88,7 +88,7 @@ pub fn sweep(worktrees: &Path) {
     }
 }
 
-fn remove_leased(lease: &mut File, place: &Path) -> io::Result<()> {
+fn remove_leased(lease: &mut File, folder: &Path) -> io::Result<()> {
     let mut text = String::new();
     lease.rewind()?;
     lease.read_to_string(&mut text)?;
@@ -102,9 +102,9 @@ fn remove_leased(lease: &mut File, place: &Path) -> io::Result<()> {
             }
         }
     }
-    let lease_file = place.with_extension(EXTENSION);
-    if remove_detached(lease, &[place, &lease_file]).is_err() {
-        remove_all(place)?;
+    let lease_file = folder.with_extension(EXTENSION);
+    if remove_detached(lease, &[folder, &lease_file]).is_err() {
+        remove_all(folder)?;
         ignore_missing(std::fs::remove_file(lease_file))?;
     }
     Ok(())
@@ -123,7 +123,7 @@ fn remove_detached(lease: &File, paths: &[&Path]) -> io::Result<()> {
         .stderr(Stdio::null());
     // The process must not receive signals to the group of this process.
     let status = command.process_group(0).status()?;
-    if status.success() { Ok(()) } else { Err(io::Error::other("something is left")) }
+    if status.success() { Ok(()) } else { Err(io::Error::other("some files could not be removed")) }
 }
 
 fn git(root: &Path, arguments: &[&str]) {
@@ -170,7 +170,7 @@ fn make_private(path: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     let metadata = path.symlink_metadata()?;
     if !metadata.is_dir() || metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(io::Error::other(format!("{} belongs to somebody else", path.display())));
+        return Err(io::Error::other(format!("{} belongs to another user", path.display())));
     }
     Ok(())
 }

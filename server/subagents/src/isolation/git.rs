@@ -114,12 +114,12 @@ impl Git {
         let PipedProcess { input: stdin, output, errors, process: mut running } = piped;
         let work = async {
             // Warnings are not part of the output.
-            let (answer, complaint, ()) = tokio::join!(
+            let (answer, stderr, ()) = tokio::join!(
                 read_limited(output, MAX_STDOUT_BYTES),
                 read_limited(errors, MAX_STDERR_BYTES),
                 write(stdin, input)
             );
-            Ok::<_, io::Error>((answer?, complaint?, running.wait().await?))
+            Ok::<_, io::Error>((answer?, stderr?, running.wait().await?))
         };
         let ended = tokio::select! {
             ended = tokio::time::timeout(TIMEOUT, work) => Some(ended),
@@ -131,12 +131,12 @@ impl Git {
         };
         match ended {
             Ok(Ok((answer, _, Exit::Code(0)))) if answer.len() as u64 == MAX_STDOUT_BYTES => {
-                Err(format!("git {name} answers with more than {} MiB", MAX_STDOUT_BYTES >> 20))
+                Err(format!("git {name} printed more than {} MiB", MAX_STDOUT_BYTES >> 20))
             }
             Ok(Ok((answer, _, Exit::Code(0)))) => Ok(answer),
-            Ok(Ok((answer, complaint, _))) => {
-                let said = if complaint.is_empty() { answer } else { complaint };
-                Err(format!("git {name}: {}", String::from_utf8_lossy(&said).trim_end()))
+            Ok(Ok((answer, stderr, _))) => {
+                let message = if stderr.is_empty() { answer } else { stderr };
+                Err(format!("git {name}: {}", String::from_utf8_lossy(&message).trim_end()))
             }
             Ok(Err(error)) => Err(format!("git {name}: {error}")),
             Err(_) => Err(format!("git {name} took more than {} s", TIMEOUT.as_secs())),

@@ -58,16 +58,16 @@ impl WorktreeLease {
         let git = Git::new(context.spawner.clone(), context.abort.clone());
         let repository = Arc::new(Repository::find(&git, &context.cwd, trusted).await?);
         let name = uuid::Uuid::new_v4().simple().to_string();
-        let claim = {
+        let lease_file = {
             let (worktrees, root) = (worktrees.to_owned(), repository.root.clone());
             blocking(move || LeaseFile::acquire(&worktrees, &name, &root)).await
         };
-        let claim =
-            claim.map_err(|error| format!("Isolated task execution has no place for its copies: {error}"))?;
+        let lease_file = lease_file
+            .map_err(|error| format!("Isolated task execution cannot create its copies: {error}"))?;
         let stop = git.child_token();
         let mut lease = Self {
             git,
-            lease_file: Some(claim),
+            lease_file: Some(lease_file),
             repository,
             base: futures::future::pending().boxed().shared(),
             removal_lock: Arc::default(),
@@ -85,16 +85,16 @@ impl WorktreeLease {
     /// Creates the git directory of the call and starts to read the files. Fails if git would run filters of
     /// an untrusted repository.
     async fn prepare(&mut self, trusted: bool) -> Result<(), String> {
-        let (repository, place) = (self.repository.clone(), self.folder().to_owned());
-        let (made, within_place) = (repository.clone(), place.join("git"));
-        let made = blocking(move || made.create_git_dir(&within_place, &[])).await;
-        made.map_err(|error| format!("Isolated task execution has no place for its copies: {error}"))?;
+        let (repository, folder) = (self.repository.clone(), self.folder().to_owned());
+        let (source, git_dir) = (repository.clone(), folder.join("git"));
+        let created = blocking(move || source.create_git_dir(&git_dir, &[])).await;
+        created.map_err(|error| format!("Isolated task execution cannot create its copies: {error}"))?;
         if !trusted {
-            let directory = git_variables(&place, &repository.root, &repository.index);
+            let directory = git_variables(&folder, &repository.root, &repository.index);
             check_no_filters(&self.git, &repository.root, &directory).await?;
         }
         let git = self.git.with_stop_token(self.stop.clone());
-        self.base = spawn_shared(async move { Base::read(&git, &repository, &place).await });
+        self.base = spawn_shared(async move { Base::read(&git, &repository, &folder).await });
         self.track_pending(completion(&self.base));
         Ok(())
     }
@@ -104,10 +104,10 @@ impl WorktreeLease {
         let path = self.folder().join(id);
         let stop = self.stop.child_token();
         let git = self.git.with_stop_token(stop.clone());
-        let (repository, base, top, place) =
+        let (repository, base, top, folder) =
             (self.repository.clone(), self.base.clone(), path.clone(), self.folder().to_owned());
         let ready =
-            spawn_shared(async move { fill_copy(&git, &repository, &base.await?, &place, &top).await });
+            spawn_shared(async move { fill_copy(&git, &repository, &base.await?, &folder, &top).await });
         self.track_pending(completion(&ready));
         Worktree { cwd: path.join(&self.repository.prefix), path, ready, stop }
     }
@@ -127,11 +127,11 @@ impl WorktreeLease {
     pub fn discard(&self, worktree: Worktree) {
         let Worktree { path, ready, stop, .. } = worktree;
         stop.cancel();
-        let (broom, end) = (self.removal_lock.clone(), self.stop.clone());
+        let (removal_lock, end) = (self.removal_lock.clone(), self.stop.clone());
         self.background_tasks.spawn(async move {
             // A copy that is still being created would reappear.
             let _ = ready.await;
-            let _broom = broom.lock().await;
+            let _guard = removal_lock.lock().await;
             // The final cleanup removes everything at once.
             if !end.is_cancelled() {
                 let _ = tokio::task::spawn_blocking(move || remove_all(&path)).await;
@@ -162,12 +162,12 @@ impl WorktreeLease {
     }
 
     fn start_cleanup(&mut self) -> Option<JoinHandle<()>> {
-        let claim = self.lease_file.take()?;
+        let lease_file = self.lease_file.take()?;
         self.stop.cancel();
         let pending = std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner));
         Some(self.background_tasks.spawn(async move {
             join_all(pending).await;
-            let _ = tokio::task::spawn_blocking(move || claim.remove()).await;
+            let _ = tokio::task::spawn_blocking(move || lease_file.remove()).await;
         }))
     }
 
@@ -177,7 +177,7 @@ impl WorktreeLease {
     }
 
     pub(super) fn folder(&self) -> &Path {
-        self.lease_file.as_ref().map_or(Path::new("/"), |claim| &claim.folder)
+        self.lease_file.as_ref().map_or(Path::new("/"), |lease_file| &lease_file.folder)
     }
 }
 
@@ -201,14 +201,14 @@ async fn fill_copy(
     git: &Git,
     repository: &Arc<Repository>,
     base: &Base,
-    place: &Path,
+    folder: &Path,
     top: &Path,
 ) -> Result<(), String> {
     let index = top.with_extension("index");
     let failed = |error: std::io::Error| format!("{}: {error}", top.display());
-    let (made, directory, references) = (repository.clone(), top.join(".git"), base.references.clone());
-    blocking(move || made.create_git_dir(&directory, &references)).await.map_err(failed)?;
-    let files = git_variables(place, top, &index);
+    let (source, directory, references) = (repository.clone(), top.join(".git"), base.references.clone());
+    blocking(move || source.create_git_dir(&directory, &references)).await.map_err(failed)?;
+    let files = git_variables(folder, top, &index);
     git.run(top, &files, &["read-tree", &base.tree]).await?;
     git.run(top, &files, &["checkout-index", "--all", "--force", "--index"]).await?;
     let (from, to) = (index, top.join(".git/index"));

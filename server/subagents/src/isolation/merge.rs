@@ -72,7 +72,7 @@ impl WorktreeLease {
         }
         let directory = self.persistent_variables(&self.folder().join("merge.index"));
         self.git.run(&root, &directory, &["read-tree", &head]).await?;
-        let mut made = Vec::new();
+        let mut created = Vec::new();
         let mut merged = MergeResult::default();
         for commit in commits {
             if let Err(reason) = self.stage(&directory, &commit.patch).await {
@@ -81,12 +81,12 @@ impl WorktreeLease {
             }
             let tree = self.git.run(&root, &directory, &["write-tree"]).await?;
             head = self.commit(&directory, &tree, &head, &commit.message).await?;
-            commit.branch = self.branch(&mut made, &commit.branch, &head).await?;
+            commit.branch = self.branch(&mut created, &commit.branch, &head).await?;
             merged.merged.push(commit.branch.clone());
         }
         let moved = self.check_out(head, &merged.merged).await;
         let git = self.git.uninterruptible();
-        for Branch { name, commit } in &made {
+        for Branch { name, commit } in &created {
             let delete = ["update-ref", "--no-deref", "-d", &reference(name), commit];
             if let Err(reason) = git.run(&root, &none, &delete).await {
                 tracing::warn!(branch = name, reason, "the branch of a subagent is left behind");
@@ -139,29 +139,34 @@ impl WorktreeLease {
         self.run_uninterrupted(work).await
     }
 
-    /// Creates a branch at a commit, records it in `made`, and returns its name. If a branch of that name
+    /// Creates a branch at a commit, records it in `created`, and returns its name. If a branch of that name
     /// exists, the new name gets a number as its suffix.
-    async fn branch(&mut self, made: &mut Vec<Branch>, wanted: &str, commit: &str) -> Result<String, String> {
+    async fn branch(
+        &mut self,
+        created: &mut Vec<Branch>,
+        wanted: &str,
+        commit: &str,
+    ) -> Result<String, String> {
         let mut name = wanted.to_owned();
         for number in 2..=MAX_BRANCH_NAMES {
-            made.push(Branch { name: name.clone(), commit: commit.to_owned() });
+            created.push(Branch { name: name.clone(), commit: commit.to_owned() });
             // The cleanup deletes the branch only if it is still at that commit.
-            if let Some(claim) = &mut self.lease_file {
-                claim.write(made).map_err(|error| error.to_string())?;
+            if let Some(lease_file) = &mut self.lease_file {
+                lease_file.write(created).map_err(|error| error.to_string())?;
             }
             // An empty old value requires that the branch does not exist.
             let create = ["update-ref", "--no-deref", &reference(&name), commit, ""];
             let Err(reason) = self.git.run(&self.repository.root, &Vec::new(), &create).await else {
                 return Ok(name);
             };
-            made.pop();
+            created.pop();
             let look = ["rev-parse", "--verify", "--quiet", &reference(&name)];
             if self.git.run(&self.repository.root, &Vec::new(), &look).await.is_err() {
                 return Err(reason);
             }
             name = format!("{wanted}-{number}");
         }
-        Err(format!("there are {MAX_BRANCH_NAMES} branches called {wanted} already"))
+        Err(format!("{MAX_BRANCH_NAMES} branches with the name {wanted} already exist"))
     }
 
     /// Applies a patch to an index only. An empty patch changes nothing.

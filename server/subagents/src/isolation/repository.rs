@@ -40,19 +40,19 @@ impl Repository {
             "Isolated task execution requires a git repository. Git repository not found for isolated task execution."
                 .to_owned()
         };
-        let places = ["rev-parse", "--show-toplevel", "--show-prefix"];
-        let places = git.run(cwd, &Variables::new(), &places).await.map_err(none)?;
-        let mut places = places.lines();
-        let root = PathBuf::from(places.next().unwrap_or_default());
-        let prefix = PathBuf::from(places.next().unwrap_or_default());
+        let arguments = ["rev-parse", "--show-toplevel", "--show-prefix"];
+        let answer = git.run(cwd, &Variables::new(), &arguments).await.map_err(none)?;
+        let mut lines = answer.lines();
+        let root = PathBuf::from(lines.next().unwrap_or_default());
+        let prefix = PathBuf::from(lines.next().unwrap_or_default());
         check_contains(&root, cwd)?;
         let heads = git.run(&root, &Variables::new(), &["rev-parse", "--verify", "--quiet", "HEAD"]).await;
         let head = heads
             .map_err(|_| "Isolated task execution requires a commit; the repository has none.".to_owned())?;
         let settings = Settings::read(git, &root, trusted).await?;
-        let asked = "rev-parse --path-format=absolute --show-object-format --git-common-dir --git-path index --git-path objects";
-        let asked: Vec<_> = asked.split(' ').collect();
-        let answer = git.run(&root, &Variables::new(), &asked).await?;
+        let arguments = "rev-parse --path-format=absolute --show-object-format --git-common-dir --git-path index --git-path objects";
+        let arguments: Vec<_> = arguments.split(' ').collect();
+        let answer = git.run(&root, &Variables::new(), &arguments).await?;
         let [format, common, index, objects] = answer.lines().collect::<Vec<_>>()[..] else {
             return Err("Isolated task execution cannot work below a path with a line break.".to_owned());
         };
@@ -70,25 +70,25 @@ impl Repository {
 
     /// Creates a git directory with the objects, the settings and the checked-out commit of this repository.
     /// Blocks.
-    pub fn create_git_dir(&self, place: &Path, references: &[u8]) -> io::Result<()> {
+    pub fn create_git_dir(&self, git_dir: &Path, references: &[u8]) -> io::Result<()> {
         for folder in ["objects/info", "objects/pack", "refs/heads", "info"] {
-            std::fs::create_dir_all(place.join(folder))?;
+            std::fs::create_dir_all(git_dir.join(folder))?;
         }
-        std::fs::write(place.join("objects/info/alternates"), self.alternates())?;
+        std::fs::write(git_dir.join("objects/info/alternates"), self.alternates())?;
         for name in FILES {
-            copy(&self.common.join(name), &place.join(name))?;
+            copy(&self.common.join(name), &git_dir.join(name))?;
         }
         // An index may consist of two files.
         for entry in std::fs::read_dir(self.index.parent().unwrap_or(Path::new("/")))?.flatten() {
             if entry.file_name().as_bytes().starts_with(b"sharedindex.") {
-                copy(&entry.path(), &place.join(entry.file_name()))?;
+                copy(&entry.path(), &git_dir.join(entry.file_name()))?;
             }
         }
         if !references.is_empty() {
-            std::fs::write(place.join("packed-refs"), references)?;
+            std::fs::write(git_dir.join("packed-refs"), references)?;
         }
-        std::fs::write(place.join("config"), self.settings.text(&self.format, &self.common.join("lfs")))?;
-        std::fs::write(place.join("HEAD"), format!("{}\n", self.head))
+        std::fs::write(git_dir.join("config"), self.settings.text(&self.format, &self.common.join("lfs")))?;
+        std::fs::write(git_dir.join("HEAD"), format!("{}\n", self.head))
     }
 
     /// Returns the folder with its objects and the folders named there: git follows only a few steps from one

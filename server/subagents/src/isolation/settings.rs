@@ -224,8 +224,8 @@ mod tests {
             names,
             [("core.bare", None), ("filter.a \"b\\.x.clean", Some(command)), ("x.y", Some(""))]
         );
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("config");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("config");
         std::fs::write(&file, Settings(settings).text("sha1", Path::new("/l f s"))).unwrap();
         let git = |name: &str| {
             let output =

@@ -6,7 +6,7 @@ use super::VerificationPlan;
 use crate::tools::{BashTool, Parent, SubagentHost};
 
 const NO_BASH: &str =
-    "The agent has no tool bash, so that verify.commands cannot be given. Name a profile of the settings.";
+    "The agent has no tool bash, so verify.commands is not available. Name a profile of the settings.";
 
 /// Requests permission from the guards of the parent's calls, for each command as for a call of `bash`.
 /// Commands of a profile come from the settings and need no permission. Fails with a message for the model.

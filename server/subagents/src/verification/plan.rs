@@ -48,7 +48,7 @@ pub fn resolve(
         Some(Value::String(name)) => (Some(name.as_str()), &empty),
         Some(Value::Object(inline)) => (inline.get("profile").and_then(Value::as_str), inline),
         Some(_) => {
-            return Err("verify: true, false, the name of a profile or an object was expected".to_owned());
+            return Err("verify: expected true, false, the name of a profile or an object".to_owned());
         }
     };
     let named = named.map(str::trim).filter(|name| !name.is_empty());
@@ -71,7 +71,7 @@ pub fn resolve(
         Some("none") => return Ok(None),
         Some("lsp" | "profile") => return Err(LSP.to_owned()),
         Some("command") => {}
-        _ => return Err("verify.mode: none or command was expected".to_owned()),
+        _ => return Err("verify.mode: expected none or command".to_owned()),
     }
     if merged("lspDiagnostics") == Some(&Value::Bool(true)) {
         return Err(LSP.to_owned());
@@ -90,12 +90,12 @@ pub fn resolve(
 }
 
 fn commands(value: &Value) -> Result<Vec<VerifyCommand>, String> {
-    let listed = value.as_array().ok_or("verify.commands: a list was expected")?;
+    let listed = value.as_array().ok_or("verify.commands: expected a list")?;
     let read = |(index, command): (usize, &Value)| {
         serde_json::from_value::<VerifyCommand>(command.clone())
             .ok()
             .filter(|command| !command.command.trim().is_empty())
-            .ok_or_else(|| format!("verify.commands[{index}]: a name and a command were expected"))
+            .ok_or_else(|| format!("verify.commands[{index}]: expected a name and a command"))
     };
     listed.iter().enumerate().map(read).collect()
 }
@@ -103,9 +103,10 @@ fn commands(value: &Value) -> Result<Vec<VerifyCommand>, String> {
 fn policy(value: &Value) -> Result<FailurePolicy, String> {
     let known = [FailurePolicy::ReturnFailure, FailurePolicy::RetryOnce, FailurePolicy::DiscardPatch];
     let name = value.as_str().unwrap_or_default();
-    known.into_iter().find(|policy| policy.as_str() == name).ok_or_else(|| {
-        "verify.onFailure: return_failure, retry_once or discard_patch was expected".to_owned()
-    })
+    known
+        .into_iter()
+        .find(|policy| policy.as_str() == name)
+        .ok_or_else(|| "verify.onFailure: expected return_failure, retry_once or discard_patch".to_owned())
 }
 
 #[cfg(test)]

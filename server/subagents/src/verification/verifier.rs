@@ -64,10 +64,10 @@ impl Verifier<'_> {
             self.emit(SubagentEvent::VerificationCommandEnded(&end));
             results.push(result);
         }
-        let whole = results.len() == self.plan.commands.len();
+        let is_complete = results.len() == self.plan.commands.len();
         let counts =
             |result: &VerificationCommandResult| result.exit_code == 0 || result.optional == Some(true);
-        let passed = whole && results.iter().all(counts) && !self.context.abort.is_cancelled();
+        let passed = is_complete && results.iter().all(counts) && !self.context.abort.is_cancelled();
         let (status, outcome) = match passed {
             true => (AttemptStatus::Passed, AttemptOutcome::Passed),
             false => (AttemptStatus::Failed, AttemptOutcome::Failed),
@@ -86,8 +86,8 @@ impl Verifier<'_> {
         result
     }
 
-    fn emit(&self, news: SubagentEvent<'_>) {
-        self.agents.emit(self.id, self.agent, news);
+    fn emit(&self, event: SubagentEvent<'_>) {
+        self.agents.emit(self.id, self.agent, event);
     }
 
     /// Returns the file for the output of a command.
@@ -128,16 +128,16 @@ impl Verifier<'_> {
         result.optional = command.optional;
         result.timed_out = Some(timed_out);
         if !output.is_empty() {
-            let whole = finished.ok().and_then(|finished| finished.output.path().map(Path::to_owned));
+            let full_output = finished.ok().and_then(|finished| finished.output.path().map(Path::to_owned));
             let (path, text) = (file.to_owned(), output.clone());
-            let kept = tokio::task::spawn_blocking(move || match whole {
+            let saved = tokio::task::spawn_blocking(move || match full_output {
                 // A long output is already complete in a file.
-                Some(whole) => std::fs::rename(whole, path),
+                Some(full_output) => std::fs::rename(full_output, path),
                 None => write_private(&path, text.as_bytes()),
             });
-            match kept.await {
+            match saved.await {
                 Ok(Ok(())) => result.artifact_path = Some(file.to_string_lossy().into_owned()),
-                failed => tracing::warn!(?failed, file = %file.display(), "an output could not be kept"),
+                failed => tracing::warn!(?failed, file = %file.display(), "an output could not be saved"),
             }
             result.output_preview = Some(preview(&output));
         }
@@ -145,8 +145,8 @@ impl Verifier<'_> {
     }
 }
 
-fn code(ending: &CommandOutcome) -> i64 {
-    match ending {
+fn code(outcome: &CommandOutcome) -> i64 {
+    match outcome {
         CommandOutcome::Exited(Exit::Code(code)) => i64::from(*code),
         CommandOutcome::Exited(Exit::Signal(signal)) => 128 + i64::from(*signal),
         CommandOutcome::TimedOut | CommandOutcome::Aborted => STOPPED_EXIT_CODE,

@@ -24,13 +24,13 @@ async fn session_switches_are_forwarded_and_adopted() {
     assert_eq!(other.calls()[2..], ["fork 1 second", "new", "compact Some(\"short\")"]);
     // An unsupported command is rejected with the reason.
     let answer = link.request(json!({"type": "bash", "command": "true"})).await;
-    assert_eq!(answer["error"], "the agent behind this one cannot run commands of the user");
+    assert_eq!(answer["error"], "the remote agent cannot run commands of the user");
 }
 
 #[tokio::test]
 async fn fork_stops_the_current_work_before_the_remote_request() {
-    let begun = [vec![RemoteEvent::RunStarted], answer_events("two")[..3].to_vec()].concat();
-    let (mut link, other, _place) = served_pair(vec![run_events(answer_events("one")), begun]);
+    let unfinished_run = [vec![RemoteEvent::RunStarted], answer_events("two")[..3].to_vec()].concat();
+    let (mut link, other, _place) = served_pair(vec![run_events(answer_events("one")), unfinished_run]);
     link.run("first").await;
     let points = link.data(json!({"type": "get_fork_messages"})).await;
     link.send(json!({"id": "run", "type": "prompt", "message": "second"})).await;
@@ -45,8 +45,8 @@ async fn fork_stops_the_current_work_before_the_remote_request() {
 
 /// Returns the ids of the reported messages in order.
 fn ids(link: &Link) -> Vec<Value> {
-    let told = link.seen.iter().map(|frame| frame.get("event").unwrap_or(frame));
-    let ended = told.filter(|event| event["type"] == "message_end");
+    let events = link.seen.iter().map(|frame| frame.get("event").unwrap_or(frame));
+    let ended = events.filter(|event| event["type"] == "message_end");
     ended.map(|event| event["message"]["id"].clone()).filter(Value::is_string).collect()
 }
 
@@ -67,7 +67,7 @@ async fn remote_fork_ends_before_a_user_message() {
     link.data(json!({"type": "fork", "entry_id": two})).await;
     for entry in [call, result] {
         let refused = link.request(json!({"type": "fork", "entry_id": entry})).await;
-        assert_eq!(refused["error"], "the agent can only go back to before a message of the user");
+        assert_eq!(refused["error"], "the agent can only return to a position before a user message");
     }
     assert_eq!(other.calls().len(), 2, "{:?}", other.calls());
     link.data(json!({"type": "fork", "entry_id": one})).await;
@@ -89,7 +89,7 @@ async fn input_beyond_the_queue_limit_is_not_forwarded() {
     ] {
         let refused = link.request(command).await;
         let error = refused["error"].as_str().unwrap();
-        assert!(error.contains("wait already"), "{error}");
+        assert!(error.contains("are queued"), "{error}");
     }
     assert_eq!(other.calls().len(), 2, "the other agent does not have them");
 }

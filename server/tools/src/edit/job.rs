@@ -87,12 +87,12 @@ impl EditJob {
     }
 
     fn attempt(&self) -> Result<Diff, EditError> {
-        let (content, seen) = self.read()?;
+        let (content, stamp) = self.read()?;
         let encoding = Encoding::of(&content);
-        let text = encoding.decode(&content).map_err(|place| {
+        let text = encoding.decode(&content).map_err(|position| {
             let name = if encoding == Encoding::Utf8 { "UTF-8" } else { "UTF-16" };
             format!(
-                "{} is not valid {name} (at byte {place}); editing it as text would damage it. Nothing was replaced.",
+                "{} is not valid {name} (at byte {position}); editing it as text would damage it. Nothing was replaced.",
                 self.given,
             )
         })?;
@@ -102,7 +102,7 @@ impl EditJob {
         let mut changed = false;
         let result = replace::replace(&self.target, &replaced, &self.scratch, || {
             locks::check_not_aborted(&self.abort)?;
-            changed = seen.is_none() || FileStamp::of(&self.target) != seen;
+            changed = stamp.is_none() || FileStamp::of(&self.target) != stamp;
             if changed { Err("the file has changed".to_owned()) } else { Ok(()) }
         });
         if changed {
@@ -158,7 +158,7 @@ impl EditJob {
         if !metadata.is_file() {
             return Err(format!("{} is not a regular file; only text files are edited.", self.given));
         }
-        let seen = FileStamp::of(&self.target);
+        let stamp = FileStamp::of(&self.target);
         let mut content = Vec::new();
         if metadata.len() <= LARGEST_FILE {
             // With the size reserved, reading never reallocates. One byte more detects the end.
@@ -173,7 +173,7 @@ impl EditJob {
                 self.given
             ));
         }
-        Ok((content, seen))
+        Ok((content, stamp))
     }
 
     fn explain(&self, at: usize, no_match: MatchError) -> String {

@@ -31,7 +31,7 @@ pub struct DialogHandler(pub Arc<DialogLog>);
 
 macro_rules! answers {
     ($($dialect:ident),*) => {$(
-        impl $dialect::Dialogs for Person {
+        impl $dialect::Dialogs for DialogHandler {
             async fn select(&self, dialog: SelectDialog) -> Option<String> {
                 dialog.options.get(1).cloned()
             }
@@ -72,7 +72,7 @@ macro_rules! answers {
 
             fn notify(&self, notice: NotifyNotice) {
                 self.0.push(notice.message);
-                self.0.asked.notify_one();
+                self.0.last_notice.notify_one();
             }
         }
     )*};

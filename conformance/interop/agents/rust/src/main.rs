@@ -1,8 +1,8 @@
-//! Walks every command of a dialect with the Rust client: `agentese-interop-walk DIALECT PROGRAM MAX_ARGUMENT_CHARS…`.
+//! Walks every command of a dialect with the Rust client: `agentese-interop-walk DIALECT PROGRAM ARGUMENTS…`.
 
+mod dialogs;
 mod report;
 mod walk;
-mod dialogs;
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
-    let mut words = std::env::args().skip(1);
-    let dialect = words.next().unwrap_or_default();
+    let mut arguments = std::env::args().skip(1);
+    let dialect = arguments.next().unwrap_or_default();
     match dialect.as_str() {
-        "pi" => walk::pi::walk(words.collect()).await,
-        "omp" => walk::omp::walk(words.collect()).await,
+        "pi" => walk::pi::walk(arguments.collect()).await,
+        "omp" => walk::omp::walk(arguments.collect()).await,
         other => Err(format!("no walk for {other:?}").into()),
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::PATIENCE;
-use crate::dialogs::{DialogLog, DialogHandler};
+use crate::dialogs::{DialogHandler, DialogLog};
 use crate::report::{BoxError, DiagnosticTap, Report};
 
 /// Returns the text of a user message.
@@ -65,8 +65,8 @@ macro_rules! family {
         async fn follow(
             mut run: Run,
             when: impl Fn(&Event) -> bool,
-            act: impl AsyncFnOnce(&Run) -> Result<(), Failure>,
-        ) -> Result<Vec<Event>, Failure> {
+            act: impl AsyncFnOnce(&Run) -> Result<(), BoxError>,
+        ) -> Result<Vec<Event>, BoxError> {
             let mut events = Vec::new();
             let mut act = Some(act);
             while let Some(event) = timeout(PATIENCE, run.next()).await? {
@@ -80,12 +80,12 @@ macro_rules! family {
             Ok(events)
         }
 
-        async fn prompt(client: &Client, message: &str) -> Result<Vec<Event>, Failure> {
+        async fn prompt(client: &Client, message: &str) -> Result<Vec<Event>, BoxError> {
             follow(client.prompt(message).await?, |_| false, async |_| Ok(())).await
         }
 
         /// Returns the user messages that a run received.
-        fn taken(events: &[Event]) -> String {
+        fn input_texts(events: &[Event]) -> String {
             let texts: Vec<_> = events
                 .iter()
                 .filter_map(|event| match event {
@@ -93,7 +93,7 @@ macro_rules! family {
                     _ => None,
                 })
                 .filter_map(|message| match message {
-                    AgentMessage::User(user) => Some(words(&user.content)),
+                    AgentMessage::User(user) => Some(input_text(&user.content)),
                     _ => None,
                 })
                 .collect();
@@ -101,7 +101,7 @@ macro_rules! family {
         }
 
         /// Counts all events; returns the failures of extensions.
-        fn listen(client: &Client, report: Arc<Report>) -> Result<mpsc::UnboundedReceiver<String>, Failure> {
+        fn listen(client: &Client, report: Arc<Report>) -> Result<mpsc::UnboundedReceiver<String>, BoxError> {
             let mut events = client.events()?;
             let (sender, failures) = mpsc::unbounded_channel();
             tokio::spawn(async move {
@@ -114,25 +114,29 @@ macro_rules! family {
                                 let _ = sender.send(failed.error);
                             }
                         }
-                        Err(error) => report.misfit(error.to_string()),
+                        Err(error) => report.mismatch(error.to_string()),
                     }
                 }
             });
             Ok(failures)
         }
 
-        fn start(command: Vec<String>, report: &Arc<Report>, heard: &Arc<Heard>) -> Result<Client, Failure> {
+        fn start(
+            command: Vec<String>,
+            report: &Arc<Report>,
+            log: &Arc<DialogLog>,
+        ) -> Result<Client, BoxError> {
             let mut command = command.into_iter();
             let options = ChildOptions::new(command.next().unwrap_or_default()).args(command);
             Ok(Client::builder()
-                .tap(Odd(report.clone()))
-                .dialogs(Person(heard.clone()))
+                .tap(DiagnosticTap(report.clone()))
+                .dialogs(DialogHandler(log.clone()))
                 .timeout(PATIENCE)
                 .spawn(options)?)
         }
 
         /// Walks the settings of the model and the session, and the shell. Returns the session's file.
-        async fn settings(client: &Client, report: &Report) -> Result<String, Failure> {
+        async fn settings(client: &Client, report: &Report) -> Result<String, BoxError> {
             let model = |state: Option<agentese::types::Model>| state.map(|model| format!("{}/{}", model.provider, model.id));
             report.step("get_state", async { Ok(model(state_model(client).await?).unwrap_or_default()) }).await;
             let file = client.get_state().await?.session_file.unwrap_or_default();
@@ -231,7 +235,7 @@ macro_rules! family {
                             .await;
                         Ok(())
                     });
-                    Ok(format!("the run took {}", taken(&events.await?)))
+                    Ok(format!("the run took {}", input_texts(&events.await?)))
                 })
                 .await;
             report
@@ -323,7 +327,7 @@ macro_rules! family {
         async fn extension(
             client: &Client,
             report: &Report,
-            heard: &Heard,
+            log: &DialogLog,
             mut failures: mpsc::UnboundedReceiver<String>,
         ) {
             if std::env::var_os("WALK_EXTENSIONS").is_none() {
@@ -332,7 +336,7 @@ macro_rules! family {
             report
                 .step("(dialogs)", async {
                     prompt(client, "/ask").await?;
-                    Ok(timeout(PATIENCE, heard.all()).await?)
+                    Ok(timeout(PATIENCE, log.all()).await?)
                 })
                 .await;
             report
@@ -374,8 +378,8 @@ pub mod pi {
     }
 
     pub async fn walk(command: Vec<String>) -> Result<(), BoxError> {
-        let (report, heard) = (Arc::new(Report::default()), Arc::new(DialogLog::default()));
-        let client = start(command, &report, &heard)?;
+        let (report, log) = (Arc::new(Report::default()), Arc::new(DialogLog::default()));
+        let client = start(command, &report, &log)?;
         let failures = listen(&client, report.clone())?;
         let file = settings(&client, &report).await?;
         runs(&client, &report).await;
@@ -398,7 +402,7 @@ pub mod pi {
             })
             .await;
         sessions(&client, &report, file).await;
-        extension(&client, &report, &heard, failures).await;
+        extension(&client, &report, &log, failures).await;
         automatic_compaction(&client, &report).await;
         client.close().await;
         report.end();
@@ -420,8 +424,8 @@ pub mod omp {
     }
 
     pub async fn walk(command: Vec<String>) -> Result<(), BoxError> {
-        let (report, heard) = (Arc::new(Report::default()), Arc::new(DialogLog::default()));
-        let client = start(command, &report, &heard)?;
+        let (report, log) = (Arc::new(Report::default()), Arc::new(DialogLog::default()));
+        let client = start(command, &report, &log)?;
         let failures = listen(&client, report.clone())?;
         report
             .step("set_interrupt_mode", async {
@@ -437,11 +441,11 @@ pub mod omp {
                 let (sender, second) = tokio::sync::oneshot::channel();
                 follow(first, is_delta, async |_| {
                     let second = client.abort_and_prompt("something else").await?;
-                    sender.send(second).map_err(|_| "nobody follows the second run".into())
+                    sender.send(second).map_err(|_| "no caller follows the second run".into())
                 })
                 .await?;
                 let events = follow(second.await?, |_| false, async |_| Ok(())).await?;
-                Ok(format!("the second run took {}", taken(&events)))
+                Ok(format!("the second run took {}", input_texts(&events)))
             })
             .await;
         session(&client, &report).await;
@@ -455,7 +459,7 @@ pub mod omp {
             })
             .await;
         sessions(&client, &report, file).await;
-        extension(&client, &report, &heard, failures).await;
+        extension(&client, &report, &log, failures).await;
         report
             .step("(rule)", async {
                 let events = prompt(&client, "say the word").await?;

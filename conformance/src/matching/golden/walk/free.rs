@@ -96,19 +96,19 @@ impl FrameWalker<'_, '_> {
             return;
         }
         if free.whole.is_some() && !is_other_piece(golden, observed) {
-            let says = format!("it is no piece of what was cut: {}", unequal(golden, observed));
-            return self.push(Weight::Case, says, None);
+            let message = format!("not a part of the truncated text: {}", unequal(golden, observed));
+            return self.push(Weight::Case, message, None);
         }
-        if let Err(says) = self.state.texts.bindings.bind_text(golden, observed) {
-            return self.push(Weight::Case, says, None);
+        if let Err(message) = self.state.texts.bindings.bind_text(golden, observed) {
+            return self.push(Weight::Case, message, None);
         }
         if golden == observed {
             return;
         }
-        let says = unequal(golden, observed);
+        let message = unequal(golden, observed);
         let weight =
             if free.allowance.is_some() || self.state.same_agent { Weight::Case } else { Weight::Info };
-        self.push(weight, says, free.allowance);
+        self.push(weight, message, free.allowance);
     }
 }
 

@@ -38,14 +38,14 @@ impl FrameWalker<'_, '_> {
         place: Place<'_>,
     ) {
         if golden.len() != observed.len() {
-            let says = format!("{} elements instead of {}", observed.len(), golden.len());
+            let message = format!("{} elements instead of {}", observed.len(), golden.len());
             let kind = (Value::Null, Value::Null);
             return self.add_difference(
                 place,
                 true,
                 Weight::Case,
                 DifferenceKind::Changed(&kind.0, &kind.1),
-                says,
+                message,
             );
         }
         for (at, (golden, observed)) in golden.iter().zip(observed).enumerate() {
@@ -77,11 +77,12 @@ impl FrameWalker<'_, '_> {
             return false;
         }
         if let Some(at) = actual.iter().position(Option::is_none) {
-            self.push(Weight::Must, format!("the entry {at} lacks one of {}", row.keys.join(", ")), None);
+            self.push(Weight::Must, format!("entry {at} lacks one of {}", row.keys.join(", ")), None);
         }
         if expected != actual {
-            let says = format!("{} entries instead of {}, or others", observed.len(), golden.len());
-            self.push(Weight::Case, says, Some(allowance.name));
+            let message =
+                format!("{} entries instead of {}, or different ones", observed.len(), golden.len());
+            self.push(Weight::Case, message, Some(allowance.name));
         }
         for (at, mark) in expected.iter().enumerate() {
             let Some(other) = actual.iter().position(|other| other == mark) else { continue };

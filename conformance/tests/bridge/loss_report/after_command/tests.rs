@@ -53,7 +53,7 @@ fn with_queued_input() -> Transcript {
 
 #[test]
 fn queued_input_may_move_and_have_other_answers() {
-    for (agent, is_said) in [("opal@0.1", true), ("operator@seed", true), ("omp@12.7", false)] {
+    for (agent, covered) in [("opal@0.1", true), ("operator@seed", true), ("omp@12.7", false)] {
         let report = LossReport::of("pi@0.55", agent);
         let golden = with_queued_input();
         let is_other = |record: usize, expected: &Value, path: &str, found: Option<&Value>| {
@@ -61,11 +61,11 @@ fn queued_input_may_move_and_have_other_answers() {
         };
         let text = "message.content[0].text";
         for (record, expected) in [(4, end("assistant", "b")), (4, end("user", "now"))] {
-            assert_eq!(is_other(record, &expected, "", None), is_said, "{agent}: one that is missing");
-            assert_eq!(is_other(record, &expected, text, Some(&end("assistant", "c"))), is_said, "{agent}");
-            assert!(!is_other(2, &expected, "", None), "{agent}: no words were sent before");
+            assert_eq!(is_other(record, &expected, "", None), covered, "{agent}: one that is missing");
+            assert_eq!(is_other(record, &expected, text, Some(&end("assistant", "c"))), covered, "{agent}");
+            assert!(!is_other(2, &expected, "", None), "{agent}: no earlier input");
         }
-        assert_eq!(is_other(4, &json!({"type": "turn_start"}), "", None), is_said, "{agent}: how many turns");
+        assert_eq!(is_other(4, &json!({"type": "turn_start"}), "", None), covered, "{agent}: turns");
         let ended =
             json!({"type": "tool_execution_end", "toolCallId": "c", "toolName": "shell", "isError": false});
         assert!(!is_other(4, &ended, "", None) && !is_other(4, &ended, "isError", Some(&ended)), "{agent}");
@@ -90,7 +90,7 @@ fn answers_after_queued_input_contain_all_input() {
     };
     assert!(asked(&[message("user", "go"), message("assistant", "a"), message("user", "now")]));
     assert!(asked(&[message("user", "go"), message("user", "now"), message("assistant", "b")]));
-    assert!(!asked(&[message("user", "go"), message("assistant", "a")]), "words are lost");
+    assert!(!asked(&[message("user", "go"), message("assistant", "a")]), "input is lost");
     let state = |count: u64| {
         let data = json!({"messageCount": count, "isStreaming": false});
         json!({"id": "4", "type": "response", "command": "get_state", "success": true, "data": data})
@@ -147,11 +147,11 @@ fn calls_may_have_separate_answers_but_no_call_may_be_lost() {
     assert!(is_other("opal@0.1", &[first.clone(), second.clone()], "message.content"));
     assert!(
         !is_other("omp@12.7", &[first.clone(), second.clone()], "message.content"),
-        "it tells them at once"
+        "it reports them together"
     );
     assert!(!is_other("opal@0.1", std::slice::from_ref(&first), "message.content"), "a call is lost");
     assert!(!is_other("opal@0.1", &[calls(&["c1"], "b"), second.clone()], "message.content"), "another text");
-    assert!(!is_other("opal@0.1", &[second, first.clone()], "message.content"), "another call comes first");
+    assert!(!is_other("opal@0.1", &[second, first.clone()], "message.content"), "another order");
     assert!(!is_other("opal@0.1", &[first, calls(&["c2"], "")], "message.stopReason"));
 }
 
@@ -334,13 +334,13 @@ fn stopped() -> Vec<(bool, Value)> {
 #[test]
 fn only_unstarted_calls_of_a_stopped_run_may_be_missing() {
     let (golden, lines) = (session(&stopped()), stopped());
-    for (agent, is_said) in [("opal@0.1", true), ("omp@12.7", false)] {
+    for (agent, covered) in [("opal@0.1", true), ("omp@12.7", false)] {
         let report = LossReport::of("pi@0.55", agent);
         let lacks = |record: usize| {
             report.is_allowed_after_command("events", &mismatch(record, &lines[record].1, "", None), &golden)
         };
         for record in [7, 8, 9, 10, 11] {
-            assert_eq!(lacks(record), is_said, "{agent} {record}");
+            assert_eq!(lacks(record), covered, "{agent} {record}");
         }
         // Tries the call that ran, the end of the run, and the records after it.
         for record in [3, 5, 6, 12, 13] {
@@ -350,7 +350,7 @@ fn only_unstarted_calls_of_a_stopped_run_may_be_missing() {
             let is_there = mismatch(record, &lines[record].1, "message.content", Some(came));
             report.is_allowed_after_command("events", &is_there, &golden)
         };
-        assert_eq!(came(2, &calls(&["c1"], "a")), is_said, "{agent}");
+        assert_eq!(came(2, &calls(&["c1"], "a")), covered, "{agent}");
         assert!(!came(2, &calls(&["c2"], "a")) && !came(2, &calls(&["c1"], "b")), "{agent}");
     }
 }
@@ -384,7 +384,7 @@ fn after_a_stop_answers_lack_only_unstarted_calls() {
     assert!((0..told.len()).all(|place| !lacks(&without(place))), "something else is missing");
     let mut other = told.clone();
     other[2] = ran("c0", "other");
-    assert!(!lacks(&other), "what a call gave before the stop is other");
+    assert!(!lacks(&other), "the result of a call before the abort differs");
 }
 
 /// Creates a session in which the client forks during an answer in these pieces.
@@ -460,11 +460,11 @@ fn a_run_that_follows_a_summary_is_the_agents_own() {
         (false, json!({"type": "auto_compaction_end", "result": null, "aborted": false, "willRetry": false})),
     );
     assert!(is_other("omp@12.7", &again, &[]), "it had nothing more to compact");
-    assert!(!is_other("opal@0.1", &goes_on, &[]), "nothing says that of it");
+    assert!(!is_other("opal@0.1", &goes_on, &[]), "no divergence covers it");
     assert!(!is_other("omp@12.7", &goes_on[..1], &[]), "the client began that run");
     assert!(!is_other("omp@12.7", &[], &goes_on[..1]), "and this one");
     let mut without = goes_on.clone();
     without[0].1["result"] = Value::Null;
     assert!(!is_other("omp@12.7", &without, &[]), "there was no summary");
-    assert!(!is_other("omp@12.7", &[], &goes_on), "it is behind the command");
+    assert!(!is_other("omp@12.7", &[], &goes_on), "it follows the command");
 }

@@ -30,7 +30,7 @@ impl PipeWriter {
     fn new(pipe: OwnedFd) -> io::Result<Self> {
         // The replacement is unsafe: it requires that the descriptor stays open, which the owned type
         // guarantees here.
-        #[allow(deprecated, reason = "an owned descriptor is not closed by anybody else")]
+        #[allow(deprecated, reason = "no other owner closes an owned descriptor")]
         Ok(Self(AsyncFd::new(pipe)?))
     }
 
@@ -129,7 +129,7 @@ mod tests {
             let text: Vec<u8> = (0..ALL).map(|at| (at % 251) as u8).collect();
             let sum = text.iter().map(|byte| u64::from(*byte)).sum::<u64>();
             let written = tokio::time::timeout(Duration::from_secs(60), writer.write_all(&text)).await;
-            written.expect("the writer sleeps though there is room").unwrap();
+            written.expect("the writer sleeps although the pipe has room").unwrap();
             drop(writer);
             assert_eq!(read.join().unwrap(), (ALL, sum), "{piece} at once");
         }

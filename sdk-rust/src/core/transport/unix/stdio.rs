@@ -60,7 +60,7 @@ impl StdioKind {
         }
         // The replacement is unsafe: it requires that the descriptor stays open, which the owned type
         // guarantees here.
-        #[allow(deprecated, reason = "an owned descriptor is not closed by anybody else")]
+        #[allow(deprecated, reason = "no other owner closes an owned descriptor")]
         let socket = AsyncFd::new(OwnedFd::from(socket))?;
         Ok(Self::Socket(SharedSocket(socket)))
     }
@@ -71,7 +71,7 @@ fn open_reader(descriptor: BorrowedFd<'_>, path: &str) -> io::Result<BoxReader> 
         StdioKind::Pipe => match pipe::OpenOptions::new().open_receiver(path) {
             Ok(receiver) => Box::new(receiver),
             Err(error) => {
-                tracing::debug!(%error, "stdin cannot be opened anew, a thread reads it");
+                tracing::debug!(%error, "stdin cannot be reopened; a thread reads it");
                 Box::new(ThreadReader::start(descriptor.try_clone_to_owned()?.into())?)
             }
         },
@@ -89,7 +89,7 @@ fn open_writer(descriptor: BorrowedFd<'_>, path: &str) -> io::Result<BoxWriter> 
                 Box::new(writer)
             }
             Err(error) => {
-                tracing::debug!(%error, "stdout cannot be opened anew, threads write it");
+                tracing::debug!(%error, "stdout cannot be reopened; threads write it");
                 blocking(descriptor.try_clone_to_owned()?)
             }
         },

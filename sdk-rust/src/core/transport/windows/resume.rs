@@ -2,7 +2,7 @@
 
 #![allow(
     unsafe_code,
-    reason = "the system's own interface; each call is given an open handle and the size of its record"
+    reason = "the interface of the system; each call receives an open handle and the size of its record"
 )]
 
 use std::io;

@@ -10,12 +10,12 @@ struct Fixture(tempfile::TempDir);
 
 impl Fixture {
     fn new(user: &str, project: &str) -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
-        std::fs::create_dir_all(place.agent_dir()).unwrap();
-        std::fs::create_dir_all(place.cwd().join(".pi")).unwrap();
-        std::fs::write(place.agent_dir().join("settings.json"), user).unwrap();
-        std::fs::write(place.cwd().join(".pi/settings.json"), project).unwrap();
-        place
+        let fixture = Self(tempfile::tempdir().unwrap());
+        std::fs::create_dir_all(fixture.agent_dir()).unwrap();
+        std::fs::create_dir_all(fixture.cwd().join(".pi")).unwrap();
+        std::fs::write(fixture.agent_dir().join("settings.json"), user).unwrap();
+        std::fs::write(fixture.cwd().join(".pi/settings.json"), project).unwrap();
+        fixture
     }
 
     fn agent_dir(&self) -> PathBuf {
@@ -38,13 +38,13 @@ impl Fixture {
 }
 
 fn warnings(user: &str) -> String {
-    let place = Fixture::new(user, "{}");
-    let mut loaded = place.load(true);
+    let fixture = Fixture::new(user, "{}");
+    let mut loaded = fixture.load(true);
     // An unreadable file may have protected anything.
     loaded.settings.approval.tools.retain(|tool| tool != ApprovalSettings::ALL_TOOLS);
     assert!(loaded.settings == Settings::default(), "{user:.200}");
     let lines: Vec<_> = loaded.warnings.iter().map(ToString::to_string).collect();
-    lines.join("\n").replace(place.0.path().to_str().unwrap(), "")
+    lines.join("\n").replace(fixture.0.path().to_str().unwrap(), "")
 }
 
 #[test]
@@ -87,8 +87,8 @@ fn every_key_is_read() {
             assert!(page.contains(&format!("`{key}`")), "{key} is missing in docs/configuration.md");
         }
     }
-    let place = Fixture::new(&user.to_string(), "");
-    let loaded = place.load(false);
+    let fixture = Fixture::new(&user.to_string(), "");
+    let loaded = fixture.load(false);
     let text = |text: &str| Some(text.to_owned());
     let list = |text: &str| vec![text.to_owned()];
     let expected = Settings {
@@ -142,9 +142,9 @@ fn every_key_is_read() {
             max_time_ms: 15,
             max_equal_calls: 16,
         },
-        extensions: vec![place.agent_dir().join("e")],
-        skills: vec![place.agent_dir().join("s")],
-        prompts: vec![place.agent_dir().join("p")],
+        extensions: vec![fixture.agent_dir().join("e")],
+        skills: vec![fixture.agent_dir().join("s")],
+        prompts: vec![fixture.agent_dir().join("p")],
         persist_defaults: true,
         hide_keys: true,
         trust_dialog_ms: 11,
@@ -156,11 +156,11 @@ fn every_key_is_read() {
 
 #[test]
 fn settings_of_a_trusted_directory_override_one_level_deep() {
-    let place = Fixture::new(
+    let fixture = Fixture::new(
         r#"{"defaultModel":"mine","retry":{"maxRetries":1,"baseDelayMs":7},"theme":{"a":1,"b":1}}"#,
         r#"{"defaultModel":"its","retry":{"maxRetries":2},"theme":{"b":2},"more":[]}"#,
     );
-    let trusted = place.load(true);
+    let trusted = fixture.load(true);
     assert_eq!(trusted.settings.default_model.as_deref(), Some("its"));
     assert_eq!((trusted.settings.retry.max_retries, trusted.settings.retry.base_delay_ms), (2, 7));
     assert_eq!(Value::Object(trusted.settings.other), json!({"theme": {"a": 1, "b": 2}, "more": []}));
@@ -169,30 +169,30 @@ fn settings_of_a_trusted_directory_override_one_level_deep() {
 
 #[test]
 fn a_working_directory_sets_no_proxy_and_no_certificates() {
-    let place = Fixture::new(
+    let fixture = Fixture::new(
         r#"{"httpProxy":"http://mine:1"}"#,
         r#"{"httpProxy":"http://its:1","httpCaFile":"/its.pem","httpIdleTimeoutMs":5}"#,
     );
-    let network = place.load(true).settings.network;
+    let network = fixture.load(true).settings.network;
     assert_eq!(network.proxy, Some(ProxyUrl("http://mine:1".to_owned())));
     assert_eq!((network.ca_file, network.idle_timeout), (None, Some(TimeLimit(5))));
 }
 
 #[test]
 fn invalid_limits_and_proxies_are_reported_without_their_value() {
-    for (settings, told) in [
+    for (settings, expected) in [
         (
             r#"{"httpIdleTimeoutMs":"soon"}"#,
-            "httpIdleTimeoutMs is to be a number of milliseconds or \"disabled\"",
+            "httpIdleTimeoutMs must be a number of milliseconds or \"disabled\"",
         ),
         (
             r#"{"httpConnectTimeoutMs":-1}"#,
-            "httpConnectTimeoutMs is to be a number of milliseconds or \"disabled\"",
+            "httpConnectTimeoutMs must be a number of milliseconds or \"disabled\"",
         ),
-        (r#"{"httpProxy":["http://u:canary@h"]}"#, "httpProxy is to be the URL of a proxy"),
+        (r#"{"httpProxy":["http://u:canary@h"]}"#, "httpProxy must be the URL of a proxy"),
     ] {
         let found = warnings(settings);
-        assert!(found.contains(told) && !found.contains("canary"), "{found}");
+        assert!(found.contains(expected) && !found.contains("canary"), "{found}");
     }
 }
 
@@ -203,21 +203,21 @@ fn fm_f116_fm_f117_settings_of_an_untrusted_directory_are_ignored() {
         "apiKey": "!evil", "providers": {"anthropic": {"baseUrl": "http://evil"}}, "rpc": {"persistDefaults": true},
         "defaultProjectTrust": "always", "trustedDirectories": ["/"],
     });
-    let place = Fixture::new("{}", &hostile.to_string());
-    let loaded = place.load(false);
+    let fixture = Fixture::new("{}", &hostile.to_string());
+    let loaded = fixture.load(false);
     assert_eq!(loaded.trust, Trust::Undecided);
     assert_eq!(loaded.settings, Settings::default());
-    assert_eq!(loaded.ignored_project_file, Some(place.cwd().join(".pi/settings.json")));
+    assert_eq!(loaded.ignored_project_file, Some(fixture.cwd().join(".pi/settings.json")));
 }
 
 #[test]
 fn paths_are_relative_to_their_file_and_combined() {
-    let place = Fixture::new(r#"{"skills":["a","~/b","/c",""]}"#, r#"{"skills":["d"],"prompts":["../e"]}"#);
-    let mine = vec![place.agent_dir().join("a"), "/home/me/b".into(), "/c".into()];
-    assert_eq!(place.load(false).settings.skills, mine);
-    let settings = place.load(true).settings;
-    assert_eq!(settings.skills, [mine, vec![place.cwd().join(".pi/d")]].concat());
-    assert_eq!(settings.prompts, [place.cwd().join("e")]);
+    let fixture = Fixture::new(r#"{"skills":["a","~/b","/c",""]}"#, r#"{"skills":["d"],"prompts":["../e"]}"#);
+    let mine = vec![fixture.agent_dir().join("a"), "/home/me/b".into(), "/c".into()];
+    assert_eq!(fixture.load(false).settings.skills, mine);
+    let settings = fixture.load(true).settings;
+    assert_eq!(settings.skills, [mine, vec![fixture.cwd().join(".pi/d")]].concat());
+    assert_eq!(settings.prompts, [fixture.cwd().join("e")]);
 }
 
 #[test]
@@ -243,27 +243,27 @@ fn only_a_file_that_would_change_settings_is_reported_as_ignored() {
 fn fm_f121_a_wrong_value_is_reported_and_the_rest_applies() {
     assert_eq!(
         warnings(r#"{"retry":{"enabled":"yes","maxRetries":-1,"baseDelayMs":0.5}}"#),
-        "/agent/settings.json: retry.enabled is to be true or false, but is a text; it is ignored\n\
-         /agent/settings.json: retry.maxRetries is to be a whole number, but is -1; it is ignored\n\
-         /agent/settings.json: retry.baseDelayMs is to be a whole number, but is 0.5; it is ignored"
+        "/agent/settings.json: retry.enabled must be true or false, found a string; it is ignored\n\
+         /agent/settings.json: retry.maxRetries must be a whole number, found -1; it is ignored\n\
+         /agent/settings.json: retry.baseDelayMs must be a whole number, found 0.5; it is ignored"
     );
     assert_eq!(
         warnings(r#"{"compaction":[],"defaultThinkingLevel":"loud","shellPath":""}"#),
-        "/agent/settings.json: defaultThinkingLevel is to be one of off, minimal, low, medium, high, xhigh, \
-         but is \"loud\"; it is ignored\n\
-         /agent/settings.json: compaction is to be an object, but is a list; it is ignored\n\
-         /agent/settings.json: shellPath is to be a path, but is an empty text; it is ignored"
+        "/agent/settings.json: defaultThinkingLevel must be one of off, minimal, low, medium, high, xhigh, \
+         found \"loud\"; it is ignored\n\
+         /agent/settings.json: compaction must be an object, found a list; it is ignored\n\
+         /agent/settings.json: shellPath must be a path, found an empty string; it is ignored"
     );
     assert_eq!(warnings(r#"{"steeringMode":null,"compaction":null,"retry":{}}"#), "");
-    let place = Fixture::new(r#"{"steeringMode":"sometimes","defaultModel":"m"}"#, "{}");
-    assert_eq!(place.load(false).settings.default_model.as_deref(), Some("m"));
+    let fixture = Fixture::new(r#"{"steeringMode":"sometimes","defaultModel":"m"}"#, "{}");
+    assert_eq!(fixture.load(false).settings.default_model.as_deref(), Some("m"));
 }
 
 #[test]
 fn fm_f121_an_unusable_file_is_one_warning() {
-    for (text, part) in [("{", "it is not JSON"), ("[]", "not a list"), ("\u{1}", "it is not JSON")] {
-        let said = warnings(text);
-        assert!(said.contains(part) && said.lines().count() == 1, "{text}: {said}");
+    for (text, part) in [("{", "cannot be parsed"), ("[]", "found a list"), ("\u{1}", "cannot be parsed")] {
+        let output = warnings(text);
+        assert!(output.contains(part) && output.lines().count() == 1, "{text}: {output}");
     }
     assert!(warnings(&format!("\"{}", "x".repeat(2 << 20))).contains("longer"));
     assert_eq!(warnings("\u{feff} {}"), "");
@@ -275,15 +275,15 @@ fn fm_f121_an_unusable_file_is_one_warning() {
 
 #[test]
 fn wrong_values_are_described_without_their_content() {
-    let said = warnings(r#"{"retry":{"enabled":"sk-secret"},"images":"sk-secret"}"#);
-    assert!(!said.contains("secret"), "{said}");
+    let output = warnings(r#"{"retry":{"enabled":"sk-secret"},"images":"sk-secret"}"#);
+    assert!(!output.contains("secret"), "{output}");
 }
 
 #[test]
 fn tools_that_need_approval_are_combined() {
-    let place = Fixture::new(r#"{"approval":{"tools":["bash"]}}"#, r#"{"approval":{"tools":["write"]}}"#);
-    assert_eq!(place.load(false).settings.approval.tools, ["bash"]);
-    assert_eq!(place.load(true).settings.approval.tools, ["bash", "write"]);
+    let fixture = Fixture::new(r#"{"approval":{"tools":["bash"]}}"#, r#"{"approval":{"tools":["write"]}}"#);
+    assert_eq!(fixture.load(false).settings.approval.tools, ["bash"]);
+    assert_eq!(fixture.load(true).settings.approval.tools, ["bash", "write"]);
     let none = Fixture::new(r#"{"approval":{"tools":["bash"]}}"#, r#"{"approval":{"tools":[]}}"#);
     assert_eq!(none.load(true).settings.approval.tools, ["bash"]);
 }
@@ -309,9 +309,9 @@ fn an_unreadable_list_requires_approval_of_every_tool() {
             "{user}"
         );
     }
-    let place = Fixture::new("{}", "{}");
-    std::fs::write(place.agent_dir().join("settings.json"), vec![b' '; LIMIT as usize + 1]).unwrap();
-    assert_eq!(place.load(false).settings.approval.tools, ["*"], "too long to be read");
+    let fixture = Fixture::new("{}", "{}");
+    std::fs::write(fixture.agent_dir().join("settings.json"), vec![b' '; LIMIT as usize + 1]).unwrap();
+    assert_eq!(fixture.load(false).settings.approval.tools, ["*"], "too long to be read");
     assert_eq!(Fixture::new("{, }", "{}").load(false).settings.approval.tools, [""; 0]);
     assert_eq!(Fixture::new(r#"{"approval":null}"#, "{}").load(false).settings.approval.tools, [""; 0]);
 }
@@ -323,10 +323,10 @@ fn keys_may_have_dots_in_place_of_levels() {
         r#"{"retry":{"maxRetries":7},"todo":{"reminders":false,"reminders.max":1}}"#,
         r#"{"retry.maxRetries":7,"retry":{"maxRetries":8},"todo":{"reminders":false},"todo.reminders.max":1}"#,
     ] {
-        let place = Fixture::new(user, "{}");
-        let LoadedSettings { settings, warnings: complaints, .. } = place.load(false);
+        let fixture = Fixture::new(user, "{}");
+        let LoadedSettings { settings, warnings, .. } = fixture.load(false);
         let todo = TodoSettings { enabled: true, reminders: false, max_reminders: 1 };
-        assert_eq!((settings.retry.max_retries, settings.todo, complaints.len()), (7, todo, 0), "{user}");
+        assert_eq!((settings.retry.max_retries, settings.todo, warnings.len()), (7, todo, 0), "{user}");
     }
     let nested = Fixture::new(r#"{"todo":{"reminders":{"max":1}}}"#, "{}").load(false).settings.todo;
     assert_eq!(nested, TodoSettings { max_reminders: 1, ..TodoSettings::default() });
@@ -341,21 +341,21 @@ fn omp(settings: &str) -> (LoadedSettings, String) {
         reports_unknown: true,
         ..AgentPaths::PI
     };
-    let place = tempfile::tempdir().unwrap();
-    std::fs::create_dir(place.path().join(".omp")).unwrap();
-    std::fs::write(place.path().join(".omp/settings.json"), settings).unwrap();
-    let loaded = load_settings(&OMP, None, place.path(), None, Some(true));
-    let said: Vec<_> = loaded.warnings.iter().map(ToString::to_string).collect();
-    let said = said.join("\n").replace(place.path().to_str().unwrap(), "");
-    (loaded, said)
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join(".omp")).unwrap();
+    std::fs::write(directory.path().join(".omp/settings.json"), settings).unwrap();
+    let loaded = load_settings(&OMP, None, directory.path(), None, Some(true));
+    let output: Vec<_> = loaded.warnings.iter().map(ToString::to_string).collect();
+    let output = output.join("\n").replace(directory.path().to_str().unwrap(), "");
+    (loaded, output)
 }
 
 #[test]
 fn unknown_keys_are_reported_with_a_suggestion() {
-    let (loaded, said) =
+    let (loaded, output) =
         omp(r#"{"theme":"dark","retry":{"maxRetrys":2,"enabled":false},"extensionHost":{"x":1}}"#);
     assert_eq!(
-        said,
+        output,
         "/.omp/settings.json: these keys have no effect: retry.maxRetrys (did you mean retry.maxRetries?), theme"
     );
     assert!(!loaded.settings.retry.enabled);
@@ -373,13 +373,13 @@ fn unknown_keys_are_reported_with_a_suggestion() {
 
 #[test]
 fn comments_in_json_are_accepted_if_enabled() {
-    let (loaded, said) = omp("{\n  // Often.\n  \"retry\": {\"maxRetries\": 9,},\n}");
-    assert_eq!((loaded.settings.retry.max_retries, &*said), (9, ""));
+    let (loaded, output) = omp("{\n  // Often.\n  \"retry\": {\"maxRetries\": 9,},\n}");
+    assert_eq!((loaded.settings.retry.max_retries, &*output), (9, ""));
     for broken in ["{\"retry\": 7", "{\"retry\" 7}", "{retry: {}}"] {
-        let said = omp(broken).1;
-        assert!(said.contains("it is not JSON"), "{broken}: {said}");
+        let output = omp(broken).1;
+        assert!(output.contains("cannot be parsed"), "{broken}: {output}");
     }
-    assert!(warnings("{} // comment").contains("it is not JSON"));
+    assert!(warnings("{} // comment").contains("cannot be parsed"));
 }
 
 #[test]
@@ -403,7 +403,7 @@ fn a_key_may_be_written_with_dots_or_as_objects() {
     assert_eq!(task.verification.profiles.keys().collect::<Vec<_>>(), ["ci", "own"]);
     assert_eq!(
         warnings(r#"{"task": {"isolation": {"mode": "moon"}}}"#),
-        "/agent/settings.json: task.isolation.mode is to be one of none, worktree, fuse-overlay, fuse-projfs, but is \"moon\"; it is ignored"
+        "/agent/settings.json: task.isolation.mode must be one of none, worktree, fuse-overlay, fuse-projfs, found \"moon\"; it is ignored"
     );
 }
 

@@ -101,9 +101,9 @@ impl ActiveSession {
                     engine.wait_until_idle().await;
                     return self.sink.outcome().map_err(internal_error);
                 }
-                Ok(PromptOutcome::Command(over)) => {
+                Ok(PromptOutcome::Command(command_end)) => {
                     tokio::select! {
-                        () = over.cancelled() => {}
+                        () = command_end.cancelled() => {}
                         () = turn.cancelled() => {}
                     }
                     // The command may have started a run.

@@ -91,7 +91,7 @@ impl ClientConnection {
 
     /// Sends a request and parses the response. Fails with a sentence.
     pub async fn request<T: DeserializeOwned>(&self, dialog: impl Into<Dialog>) -> Result<T, String> {
-        let disconnected = || "the client is not there any more".to_owned();
+        let disconnected = || "the client has disconnected".to_owned();
         let answer =
             self.send_question(dialog).ok_or_else(disconnected)?.answer().await.ok_or_else(disconnected)?;
         let result = answer.map_err(|error| match error["message"].as_str() {

@@ -1,4 +1,4 @@
-//! The person behind the client in one session: notices and questions.
+//! Notices and questions for the user of the client, in one session.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ const REJECT: &str = "reject";
 /// The only member of a form.
 const VALUE: &str = "value";
 
-/// The person behind the client, for one session.
+/// The user interface of the client, for one session.
 pub(super) struct ClientUi {
     client: Arc<ClientConnection>,
     sink: Arc<Sink>,
@@ -47,13 +47,12 @@ impl ClientUi {
         let call = self.sink.call(id);
         // A question without a call gets a call of its own, which ends with the answer.
         let own_call = call.is_none().then(|| format!("question-{}", uuid::Uuid::new_v4()));
-        let asked = match (call, &own_call) {
+        let permission_call = match (call, &own_call) {
             (Some(call), _) => call,
             (None, own) => self.announce_question_call(own.as_deref().unwrap_or_default(), title, message),
         };
-        let asked =
-            self.client.send_question(AcpRequestPermission::new(self.session.as_str(), asked, options))?;
-        Some((asked, own_call))
+        let request = AcpRequestPermission::new(self.session.as_str(), permission_call, options);
+        Some((self.client.send_question(request)?, own_call))
     }
 
     /// Sends a call that represents a question.
@@ -127,9 +126,9 @@ impl Ui for ClientUi {
                     AcpPermissionOption::new(ALLOW, "Allow", AcpPermissionKind::AllowOnce),
                     AcpPermissionOption::new(REJECT, "Reject", AcpPermissionKind::RejectOnce),
                 ];
-                let (asked, own) =
+                let (question, own) =
                     self.request_permission(&dialog.id, &dialog.title, &dialog.message, options)?;
-                Some(self.await_choice(asked, own, |chosen| Answer::Confirmed(chosen == ALLOW)))
+                Some(self.await_choice(question, own, |chosen| Answer::Confirmed(chosen == ALLOW)))
             }
             Dialog::Select(dialog, refusing) => {
                 let numbered = dialog.options.iter().enumerate();
@@ -140,12 +139,12 @@ impl Ui for ClientUi {
                     };
                     AcpPermissionOption::new(at.to_string(), option.as_str(), kind)
                 });
-                let (asked, own) =
+                let (question, own) =
                     self.request_permission(&dialog.id, &dialog.title, "", options.collect())?;
-                Some(self.await_choice(asked, own, move |chosen| {
+                Some(self.await_choice(question, own, move |chosen| {
                     let option = chosen.parse().ok().and_then(|at: usize| dialog.options.get(at).cloned());
                     option.map_or_else(
-                        || Answer::Unreadable(format!("\"{chosen}\", which was no choice")),
+                        || Answer::Unreadable(format!("\"{chosen}\" (not one of the choices)")),
                         Answer::Value,
                     )
                 }))
@@ -160,21 +159,21 @@ impl ClientUi {
     /// Waits for a choice. `own` is the id of the call that represents the question.
     fn await_choice(
         &self,
-        asked: ClientQuestion,
+        question: ClientQuestion,
         own: Option<String>,
         read: impl FnOnce(&str) -> Answer + Send + 'static,
     ) -> BoxFuture<'static, Option<Answer>> {
         let call_guard =
             QuestionCallGuard { client: self.client.clone(), session: self.session.clone(), call: own };
         async move {
-            let answer = asked.answer().await?;
+            let answer = question.answer().await?;
             drop(call_guard);
             Some(match answer.map(serde_json::from_value::<AcpPermissionAnswer>) {
                 Ok(Ok(answer)) => match answer.outcome {
                     AcpPermissionOutcome::Selected(selected) => read(&selected.option_id),
                     AcpPermissionOutcome::Cancelled(_) => Answer::Cancelled,
                 },
-                Ok(Err(error)) => Answer::Unreadable(format!("an answer that cannot be read: {error}")),
+                Ok(Err(error)) => Answer::Unreadable(format!("an unreadable answer ({error})")),
                 // A client without a handler responds with an error: the question has no answer.
                 Err(_) => Answer::Cancelled,
             })
@@ -189,21 +188,21 @@ impl ClientUi {
         prefill: Option<String>,
     ) -> Option<BoxFuture<'static, Option<Answer>>> {
         if !self.client.shows_forms() {
-            let text = format!("\"{title}\" was asked, and this client shows no forms: it was dismissed");
+            let text = format!("the question \"{title}\" was dismissed: this client does not support forms");
             self.client.send_notice(&self.session, AcpNoticeSeverity::Warning, &text, true);
             return Some(futures::future::ready(Some(Answer::Cancelled)).boxed());
         }
-        let asked = self.request_text(title, placeholder, prefill)?;
+        let question = self.request_text(title, placeholder, prefill)?;
         let answer = async move {
-            Some(match asked.answer().await?.map(serde_json::from_value::<AcpElicitationAnswer>) {
+            Some(match question.answer().await?.map(serde_json::from_value::<AcpElicitationAnswer>) {
                 Ok(Ok(answer)) if answer.action == AcpElicitationAction::Accept => {
                     let content = answer.content.into_option().unwrap_or_default();
                     match content.get(VALUE) {
                         Some(Value::String(text)) => Answer::Value(text.clone()),
-                        _ => Answer::Unreadable("a form without its value".to_owned()),
+                        _ => Answer::Unreadable("a form without a value".to_owned()),
                     }
                 }
-                Ok(Err(error)) => Answer::Unreadable(format!("an answer that cannot be read: {error}")),
+                Ok(Err(error)) => Answer::Unreadable(format!("an unreadable answer ({error})")),
                 Ok(Ok(_)) | Err(_) => Answer::Cancelled,
             })
         };

@@ -42,7 +42,7 @@ pub(super) struct EventTranslator {
 }
 
 impl EventTranslator {
-    /// Creates a converter. `cost` is the cost of the session so far in US dollars.
+    /// Creates a translator. `cost` is the cost of the session so far in US dollars.
     pub fn new(cwd: PathBuf, catalog: Catalog, cost: f64) -> Self {
         Self {
             cwd,
@@ -100,16 +100,16 @@ impl EventTranslator {
     /// progress.
     pub fn call(&self, id: &str) -> Option<AcpPermissionCall> {
         let call = self.open_calls.get(id)?;
-        let mut asked = AcpPermissionCall::new(call.id.as_str());
-        asked.title = tool_calls::title(call).into();
-        asked.name = call.name.clone().into();
-        asked.kind = tool_calls::kind(&call.name).into();
-        asked.status = AcpToolStatus::Pending.into();
-        asked.raw_input = Value::from(call.arguments.clone()).into();
-        asked.locations = non_empty(tool_calls::locations(&self.cwd, call));
+        let mut permission_call = AcpPermissionCall::new(call.id.as_str());
+        permission_call.title = tool_calls::title(call).into();
+        permission_call.name = call.name.clone().into();
+        permission_call.kind = tool_calls::kind(&call.name).into();
+        permission_call.status = AcpToolStatus::Pending.into();
+        permission_call.raw_input = Value::from(call.arguments.clone()).into();
+        permission_call.locations = non_empty(tool_calls::locations(&self.cwd, call));
         let before = self.previous_content.get(id).cloned();
-        asked.content = non_empty(tool_calls::diffs(&self.cwd, call, before));
-        Some(asked)
+        permission_call.content = non_empty(tool_calls::diffs(&self.cwd, call, before));
+        Some(permission_call)
     }
 
     /// Converts an event to updates, in order. Returns no updates for events without a meaning for the
@@ -286,9 +286,9 @@ mod tests {
     #[test]
     fn a_turn_ends_for_the_reason_of_its_last_answer() {
         let outcome = |stop, error: Option<&str>| {
-            let mut teller = EventTranslator::new(PathBuf::from("/"), Catalog::new(Vec::new()), 0.0);
-            teller.last_answer = Some(AnswerEnd { stop, error: error.map(str::to_owned) });
-            teller.outcome()
+            let mut translator = EventTranslator::new(PathBuf::from("/"), Catalog::new(Vec::new()), 0.0);
+            translator.last_answer = Some(AnswerEnd { stop, error: error.map(str::to_owned) });
+            translator.outcome()
         };
         for (stop, reason) in [
             (StopReason::Stop, AcpStopReason::EndTurn),
@@ -301,11 +301,11 @@ mod tests {
         let refused = "The model refused to answer (stop reason refusal).";
         assert_eq!(outcome(StopReason::Error, Some(refused)), Ok(AcpStopReason::Refusal));
         assert_eq!(outcome(StopReason::Error, Some("overloaded")), Err("overloaded".to_owned()));
-        let mut teller = EventTranslator::new(PathBuf::from("/"), Catalog::new(Vec::new()), 0.0);
-        assert_eq!(teller.outcome(), Ok(AcpStopReason::EndTurn));
-        teller.budget_exhausted = true;
-        assert_eq!(teller.outcome(), Ok(AcpStopReason::MaxTurnRequests));
-        teller.start_turn();
-        assert_eq!(teller.outcome(), Ok(AcpStopReason::EndTurn));
+        let mut translator = EventTranslator::new(PathBuf::from("/"), Catalog::new(Vec::new()), 0.0);
+        assert_eq!(translator.outcome(), Ok(AcpStopReason::EndTurn));
+        translator.budget_exhausted = true;
+        assert_eq!(translator.outcome(), Ok(AcpStopReason::MaxTurnRequests));
+        translator.start_turn();
+        assert_eq!(translator.outcome(), Ok(AcpStopReason::EndTurn));
     }
 }

@@ -19,13 +19,16 @@ use crate::tools::{EditorFiles, resolve_path};
 const MAX_DIFF_BYTES: u64 = 1 << 20;
 
 /// Lets tools use the files of the client, if the client offers them.
-pub(super) fn install(parts: &mut AgentComponents, client: &Arc<ClientConnection>, sink: &Arc<Sink>) {
+pub(super) fn install(components: &mut AgentComponents, client: &Arc<ClientConnection>, sink: &Arc<Sink>) {
     let (reads, writes) = client.files();
     let files = Arc::new(ClientFiles { client: client.clone(), sink: sink.clone(), reads, writes });
     if reads || writes {
-        parts.options.context.editor_files = Some(files.clone());
+        components.options.context.editor_files = Some(files.clone());
     }
-    parts.options.hooks.push(Arc::new(PreviousContentHook { files, cwd: parts.options.context.cwd.clone() }));
+    components
+        .options
+        .hooks
+        .push(Arc::new(PreviousContentHook { files, cwd: components.options.context.cwd.clone() }));
 }
 
 struct ClientFiles {

@@ -18,15 +18,15 @@ use crate::tools::TodoTool;
 pub(super) fn history_updates(cwd: &Path, conversation: &[EntryMessage]) -> Vec<AcpUpdate> {
     let results: BTreeMap<&str, &ToolResultMessage> = conversation
         .iter()
-        .filter_map(|spoken| match &*spoken.message {
+        .filter_map(|entry_message| match &*entry_message.message {
             AgentMessage::ToolResult(result) => Some((result.tool_call_id.as_str(), result)),
             _ => None,
         })
         .collect();
     let mut updates = Vec::new();
-    for spoken in conversation {
-        let id = spoken.entry.to_string();
-        match &*spoken.message {
+    for entry_message in conversation {
+        let id = entry_message.entry.to_string();
+        match &*entry_message.message {
             AgentMessage::User(user) => push_user_message(&user.content, &id, &mut updates),
             AgentMessage::Assistant(answer) => {
                 for block in &answer.content {
@@ -38,7 +38,7 @@ pub(super) fn history_updates(cwd: &Path, conversation: &[EntryMessage]) -> Vec<
             _ => {}
         }
     }
-    let newest = conversation.iter().rev().find_map(|spoken| match &*spoken.message {
+    let newest = conversation.iter().rev().find_map(|entry_message| match &*entry_message.message {
         AgentMessage::ToolResult(result) if result.tool_name == TodoTool::NAME && !result.is_error => {
             Some(result)
         }

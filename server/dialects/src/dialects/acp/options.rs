@@ -33,16 +33,16 @@ impl OfferedOptions {
 
 /// Returns all options with their current values.
 pub(super) fn all(engine: &Engine, offered: OfferedOptions) -> Vec<AcpConfigOption> {
-    let view = engine.status();
+    let status = engine.status();
     let mut models = engine.models();
     // The current model is among the choices, even if it is not available.
     if let Some(current) =
-        view.model.clone().filter(|model| models.iter().all(|known| name(known) != name(model)))
+        status.model.clone().filter(|model| models.iter().all(|known| name(known) != name(model)))
     {
         models.insert(0, current);
     }
     let mut options = Vec::new();
-    if let Some(current) = view.model.as_ref().or(models.first()).map(name).filter(|_| offered.model) {
+    if let Some(current) = status.model.as_ref().or(models.first()).map(name).filter(|_| offered.model) {
         let values = models.iter().map(|model| {
             let mut value = AcpConfigValue::new(name(model), model.name.as_str());
             value.description = model.provider.clone().into();
@@ -53,7 +53,7 @@ pub(super) fn all(engine: &Engine, offered: OfferedOptions) -> Vec<AcpConfigOpti
     let levels = engine.thinking_levels();
     if levels.len() > 1 && offered.thinking {
         let values = levels.iter().map(|level| AcpConfigValue::new(level.as_str(), capital(level.as_str())));
-        let current = view.thinking.as_str().to_owned();
+        let current = status.thinking.as_str().to_owned();
         options.push(select(
             THINKING,
             "Thinking",
@@ -73,20 +73,19 @@ pub(super) fn set(
     value: &Value,
 ) -> Result<(), CommandError> {
     let rejected = |reason: &str| invalid_params("session/set_config_option", reason);
-    let value = value.as_str().ok_or_else(|| rejected("`value` has to be a string"))?;
+    let value = value.as_str().ok_or_else(|| rejected("`value` must be a string"))?;
     match option {
         MODEL if offered.model => {
             let chosen = value.split_once('/').and_then(|(provider, id)| engine.set_model(provider, id));
-            chosen.map(drop).ok_or_else(|| rejected(&format!("no model \"{value}\" can be used")))
+            chosen.map(drop).ok_or_else(|| rejected(&format!("the model \"{value}\" is not available")))
         }
         THINKING if offered.thinking => {
             let level = serde_json::from_value::<ThinkingLevel>(value.into());
             let level = level.ok().filter(|level| engine.thinking_levels().contains(level));
-            engine
-                .set_thinking(level.ok_or_else(|| rejected(&format!("the model has no level \"{value}\"")))?);
+            engine.set_thinking(level.ok_or_else(|| rejected(&format!("unsupported level \"{value}\"")))?);
             Ok(())
         }
-        other => Err(rejected(&format!("no option is called \"{other}\""))),
+        other => Err(rejected(&format!("unknown option \"{other}\""))),
     }
 }
 

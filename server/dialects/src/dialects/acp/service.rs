@@ -17,7 +17,7 @@ use super::start::{SessionRequest, directory};
 use super::{ATTEMPT_PAUSE, AcpServer, MAX_ATTEMPTS, prompt_content};
 use crate::conversation::ListedSession;
 use crate::dialects::blocking::blocking;
-use crate::session::{DeleteError, Record, Scope};
+use crate::session::{DeleteError, Scope, SessionSummary};
 
 /// The version of the protocol.
 const VERSION: u64 = 1;
@@ -62,7 +62,7 @@ impl Service for AcpServer {
 
     async fn authenticate(&self, params: AcpAuthenticateParams, _: Call<Acp>) -> Result<(), CommandError> {
         let reason = format!(
-            "there is no way \"{}\" to sign in: keys come from the environment and from the agent's own files",
+            "unknown authentication method \"{}\": keys come from the environment and the agent's own files",
             params.method_id
         );
         Err(invalid_params("authenticate", &reason))
@@ -76,12 +76,12 @@ impl Service for AcpServer {
         let AcpNewSessionParams { cwd, mcp_servers: servers, .. } = params;
         let started =
             self.open(SessionRequest { method: "session/new", cwd, servers, session: None }).await?;
-        let mut opened = AcpNewSession::new(started.session.id.as_str());
-        opened.config_options = started.session.options().into();
+        let mut result = AcpNewSession::new(started.session.id.as_str());
+        result.config_options = started.session.options().into();
         // Later frames name the session, so the response precedes them.
-        call.answer(opened.clone());
+        call.answer(result.clone());
         started.notify_client(self);
-        Ok(opened)
+        Ok(result)
     }
 
     async fn load_session(
@@ -90,8 +90,8 @@ impl Service for AcpServer {
         call: Call<Acp, AcpLoadedSession>,
     ) -> Result<AcpLoadedSession, CommandError> {
         let AcpLoadSessionParams { session_id, cwd, mcp_servers: servers, .. } = params;
-        let wanted = SessionRequest { method: "session/load", cwd, servers, session: Some(session_id) };
-        let started = self.open(wanted).await?;
+        let request = SessionRequest { method: "session/load", cwd, servers, session: Some(session_id) };
+        let started = self.open(request).await?;
         // The history precedes the response.
         started.session.replay().await;
         let mut loaded = AcpLoadedSession::new();
@@ -108,8 +108,8 @@ impl Service for AcpServer {
     ) -> Result<AcpLoadedSession, CommandError> {
         let AcpResumeSessionParams { session_id, cwd, mcp_servers, .. } = params;
         let servers = mcp_servers.into_option().unwrap_or_default();
-        let wanted = SessionRequest { method: "session/resume", cwd, servers, session: Some(session_id) };
-        let started = self.open(wanted).await?;
+        let request = SessionRequest { method: "session/resume", cwd, servers, session: Some(session_id) };
+        let started = self.open(request).await?;
         let mut resumed = AcpLoadedSession::new();
         resumed.config_options = started.session.options().into();
         call.answer(resumed.clone());
@@ -126,7 +126,7 @@ impl Service for AcpServer {
         let from = match params.cursor.into_option() {
             Some(cursor) => cursor
                 .parse()
-                .map_err(|_| invalid_params("session/list", "`cursor` is none that was given"))?,
+                .map_err(|_| invalid_params("session/list", "`cursor` must come from an earlier response"))?,
             None => 0,
         };
         let cwd = params.cwd.into_option();
@@ -147,9 +147,10 @@ impl Service for AcpServer {
         let Some(store) = self.components().options.store.clone() else {
             return Ok(AcpSessionList::new(Vec::new()));
         };
-        let wanted = move |record: &Record| record.cwd.is_some() && (cwd.is_none() || record.cwd == cwd);
+        let is_listed =
+            move |record: &SessionSummary| record.cwd.is_some() && (cwd.is_none() || record.cwd == cwd);
         let found = blocking(move || {
-            let all = store.list_by_id(Scope::All).into_iter().filter(wanted);
+            let all = store.list_by_id(Scope::All).into_iter().filter(is_listed);
             all.skip(from).take(PAGE_SIZE + 1).map(ListedSession::from).collect()
         });
         Ok(page(found.await, from))
@@ -166,7 +167,7 @@ impl Service for AcpServer {
         let id = params.session_id;
         let agents = self.remote_agents();
         if agents.as_ref().is_some_and(|agents| !agents.capabilities().delete) {
-            return Err(invalid_params("session/delete", "the agent deletes no sessions"));
+            return Err(invalid_params("session/delete", "the agent cannot delete sessions"));
         }
         let closed = self.close(&id).await;
         if let Some(agents) = agents {
@@ -207,7 +208,7 @@ impl Service for AcpServer {
         _: Call<Acp>,
     ) -> Result<(), CommandError> {
         self.session(&params.session_id)?;
-        Err(invalid_params("session/set_mode", &format!("there is no mode \"{}\"", params.mode_id)))
+        Err(invalid_params("session/set_mode", &format!("unknown mode \"{}\"", params.mode_id)))
     }
 
     async fn prompt(
@@ -241,15 +242,13 @@ impl Service for AcpServer {
     }
 
     async fn logout(&self, _: NoParams, _: Call<Acp>) -> Result<(), CommandError> {
-        Err(internal_error(
-            "nobody is signed in: keys come from the environment and from the agent's own files",
-        ))
+        Err(internal_error("no user is signed in: keys come from the environment and the agent's own files"))
     }
 
     async fn shut_down(&self) {
         // A disconnected client receives no events of the stopped work.
-        let opened: Vec<_> = self.sessions().values().cloned().collect();
-        opened.iter().for_each(|session| session.stop_updates());
+        let sessions: Vec<_> = self.sessions().values().cloned().collect();
+        sessions.iter().for_each(|session| session.stop_updates());
         self.conversations.shut_down().await;
     }
 
@@ -299,8 +298,8 @@ fn page(mut found: Vec<ListedSession>, from: usize) -> AcpSessionList {
     list
 }
 
-fn session_info(kept: ListedSession) -> AcpSessionInfo {
-    let mut info = AcpSessionInfo::new(kept.id, kept.cwd);
-    (info.title, info.updated_at) = (kept.title.into(), kept.modified.into());
+fn session_info(listed: ListedSession) -> AcpSessionInfo {
+    let mut info = AcpSessionInfo::new(listed.id, listed.cwd);
+    (info.title, info.updated_at) = (listed.title.into(), listed.modified.into());
     info
 }

@@ -29,11 +29,11 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    pub fn new(client: Arc<ClientConnection>, teller: EventTranslator) -> Self {
+    pub fn new(client: Arc<ClientConnection>, translator: EventTranslator) -> Self {
         Self {
             client,
             session: OnceLock::new(),
-            translator: Mutex::new(teller),
+            translator: Mutex::new(translator),
             compaction: Mutex::default(),
             options_changed: tokio::sync::Notify::new(),
             closed: AtomicBool::new(false),
@@ -157,8 +157,8 @@ impl EventSink for Sink {
             Event::CompactionEnded { result, aborted, error, .. } => {
                 self.compaction_ended(result, aborted, error);
             }
-            Event::StorageStatus { error: Some(trouble) } => {
-                self.send_thought(AcpNoticeSeverity::Error, &format!("The session is not saved: {trouble}"));
+            Event::StorageStatus { error: Some(error) } => {
+                self.send_thought(AcpNoticeSeverity::Error, &format!("The session is not saved: {error}"));
             }
             Event::ExtensionFailed { extension, event, error } => {
                 self.send_thought(

@@ -38,15 +38,15 @@ pub(super) struct SessionRequest {
 pub(super) struct OpenedSession {
     pub session: Arc<ActiveSession>,
     pub warnings: Vec<String>,
-    /// The person, connected after the client knows the session: a remote agent may emit events at once.
+    /// The user interface, connected after the client knows the session: a remote agent may emit events at once.
     client_ui: Option<Arc<ClientUi>>,
 }
 
 impl OpenedSession {
     /// Sends the information about the session, after the client knows the session.
     pub fn notify_client(self, server: &AcpServer) {
-        if let Some(person) = self.client_ui {
-            self.session.conversation.connect(person);
+        if let Some(client_ui) = self.client_ui {
+            self.session.conversation.connect(client_ui);
         }
         for warning in &self.warnings {
             server.client.send_notice(&self.session.id, AcpNoticeSeverity::Warning, warning, true);
@@ -63,29 +63,29 @@ impl AcpServer {
         if let Some(agents) = self.remote_agents() {
             return self.open_remote(&*agents, cwd, request).await;
         }
-        let mut parts = self.components_in(&cwd).await?;
-        let (definitions, complaints) = client_servers(&cwd, request.servers);
+        let mut components = self.components_in(&cwd).await?;
+        let (definitions, warnings) = client_servers(&cwd, request.servers);
         let is_new = |known: &mcp::ServerDefinition| definitions.iter().all(|given| given.name != known.name);
-        parts.mcp.definitions.retain(is_new);
-        parts.mcp.definitions.splice(0..0, definitions.iter().cloned());
-        parts.pending_trust = parts.pending_trust.map(|undecided| undecided.with_servers(definitions));
+        components.mcp.definitions.retain(is_new);
+        components.mcp.definitions.splice(0..0, definitions.iter().cloned());
+        components.pending_trust = components.pending_trust.map(|pending| pending.with_servers(definitions));
         if let Some(id) = &request.session {
             // Without a store, the open session continues.
-            if parts.options.store.is_none() {
+            if components.options.store.is_none() {
                 return Err(unknown_session(id));
             }
             let was_open = self.close(id).await;
-            let session = open_stored(&parts.options, &cwd, id, was_open).await?;
+            let session = open_stored(&components.options, &cwd, id, was_open).await?;
             if let Some((provider, model)) = session.branch_settings().model
-                && let Some(model) = parts.options.catalog.get_available(&provider, &model)
+                && let Some(model) = components.options.catalog.get_available(&provider, &model)
             {
-                parts.options.model = Some(ModelSelection { model: model.clone(), thinking: None });
+                components.options.model = Some(ModelSelection { model: model.clone(), thinking: None });
             }
-            parts.session = Some(session);
+            components.session = Some(session);
         }
-        let (session, person) = self.assemble(cwd, parts);
-        session.conversation.connect(person);
-        Ok(OpenedSession { session, warnings: complaints, client_ui: None })
+        let (session, client_ui) = self.assemble(cwd, components);
+        session.conversation.connect(client_ui);
+        Ok(OpenedSession { session, warnings, client_ui: None })
     }
 
     /// Opens a session of a remote agent.
@@ -95,10 +95,10 @@ impl AcpServer {
         cwd: PathBuf,
         request: SessionRequest,
     ) -> Result<OpenedSession, CommandError> {
-        let complaint = |server: AcpMcpServer| {
-            format!("This agent takes no MCP servers from its client: \"{}\" is not used", server.name)
+        let warning = |server: AcpMcpServer| {
+            format!("This agent does not accept MCP servers from its client: \"{}\" is ignored", server.name)
         };
-        let complaints = request.servers.into_iter().map(complaint).collect();
+        let warnings = request.servers.into_iter().map(warning).collect();
         let id = request.session.as_deref();
         let close = async {
             if let Some(id) = id {
@@ -106,57 +106,64 @@ impl AcpServer {
             }
         };
         let components = agents.start(&cwd, id, close.boxed()).await.map_err(internal_error)?;
-        let mut parts = components.ok_or_else(|| unknown_session(id.unwrap_or_default()))?;
-        parts.options.profile = BEHAVIOR;
-        let (session, person) = self.assemble(cwd, parts);
-        Ok(OpenedSession { session, warnings: complaints, client_ui: Some(person) })
+        let mut components = components.ok_or_else(|| unknown_session(id.unwrap_or_default()))?;
+        components.options.profile = BEHAVIOR;
+        let (session, client_ui) = self.assemble(cwd, components);
+        Ok(OpenedSession { session, warnings, client_ui: Some(client_ui) })
     }
 
-    /// Creates a session from parts, with the person behind its client.
-    fn assemble(&self, cwd: PathBuf, mut parts: AgentComponents) -> (Arc<ActiveSession>, Arc<ClientUi>) {
-        let cost = parts.session.as_ref().map_or(0.0, |session| session.stats().cost);
-        let translator = EventTranslator::new(cwd.clone(), parts.options.catalog.clone(), cost);
+    /// Creates a session from its components, with the user interface of its client.
+    fn assemble(&self, cwd: PathBuf, mut components: AgentComponents) -> (Arc<ActiveSession>, Arc<ClientUi>) {
+        let cost = components.session.as_ref().map_or(0.0, |session| session.stats().cost);
+        let translator = EventTranslator::new(cwd.clone(), components.options.catalog.clone(), cost);
         let sink = Arc::new(Sink::new(self.client.clone(), translator));
-        files::install(&mut parts, &self.client, &sink);
-        terminals::install(&mut parts, &self.client, &sink);
-        let conversation = Arc::new(ConversationService::new(parts, sink.clone(), self.stop.clone()));
+        files::install(&mut components, &self.client, &sink);
+        terminals::install(&mut components, &self.client, &sink);
+        let conversation = Arc::new(ConversationService::new(components, sink.clone(), self.stop.clone()));
         let id = conversation.engine().status().session_id;
         sink.set_session(&id);
-        let person = Arc::new(ClientUi::new(self.client.clone(), sink.clone(), id.clone()));
+        let client_ui = Arc::new(ClientUi::new(self.client.clone(), sink.clone(), id.clone()));
         self.conversations.add(conversation.clone());
-        let offered = options::OfferedOptions::of(self.remote_agents().map(|agents| agents.capabilities()));
-        let session =
-            Arc::new(ActiveSession::new(id.clone(), cwd, conversation, self.client.clone(), sink, offered));
+        let offered_options =
+            options::OfferedOptions::of(self.remote_agents().map(|agents| agents.capabilities()));
+        let session = Arc::new(ActiveSession::new(
+            id.clone(),
+            cwd,
+            conversation,
+            self.client.clone(),
+            sink,
+            offered_options,
+        ));
         self.sessions().insert(id, session.clone());
-        (session, person)
+        (session, client_ui)
     }
 
-    /// Returns the parts of a session in that directory.
+    /// Returns the components of a session in that directory.
     async fn components_in(&self, cwd: &Path) -> Result<AgentComponents, CommandError> {
-        let (mut parts, elsewhere) = {
-            let parts = self.components();
-            (parts.for_session(None), parts.components_factory.clone())
+        let (mut components, factory) = {
+            let components = self.components();
+            (components.for_session(None), components.components_factory.clone())
         };
-        if parts.options.context.cwd == cwd {
-            return Ok(parts);
+        if components.options.context.cwd == cwd {
+            return Ok(components);
         }
-        match elsewhere {
-            Some(elsewhere) => {
+        match factory {
+            Some(factory) => {
                 let cwd = cwd.to_owned();
-                let (unsaved, fairness) = (parts.options.unsaved_state, parts.options.fairness);
-                parts = blocking(move || elsewhere.components(&cwd)).await.map_err(internal_error)?;
+                let (unsaved, fairness) = (components.options.unsaved_state, components.options.fairness);
+                components = blocking(move || factory.components(&cwd)).await.map_err(internal_error)?;
                 // At its end the process reports all unsaved sessions together.
-                (parts.options.unsaved_state, parts.options.fairness) = (unsaved, fairness);
-                parts.options.profile = BEHAVIOR;
+                (components.options.unsaved_state, components.options.fairness) = (unsaved, fairness);
+                components.options.profile = BEHAVIOR;
             }
             None => {
-                parts.options.context.cwd = cwd.to_owned();
-                parts.options.store = parts.options.store.map(|store| store.shared(cwd));
+                components.options.context.cwd = cwd.to_owned();
+                components.options.store = components.options.store.map(|store| store.shared(cwd));
                 // The pending question about trust concerns another directory.
-                parts.pending_trust = None;
+                components.pending_trust = None;
             }
         }
-        Ok(parts)
+        Ok(components)
     }
 
     /// Closes a session that is open here. Returns false if no such session is open.
@@ -177,7 +184,7 @@ impl AcpServer {
 pub(super) async fn directory(method: &'static str, given: &str) -> Result<PathBuf, CommandError> {
     let path: PathBuf = Path::new(given).components().collect();
     if !path.is_absolute() {
-        return Err(invalid_params(method, "`cwd` has to be an absolute path"));
+        return Err(invalid_params(method, "`cwd` must be an absolute path"));
     }
     let looked = path.clone();
     match blocking(move || looked.is_dir()).await {
@@ -209,21 +216,21 @@ async fn open_stored(options: &Options, cwd: &Path, id: &str, closed: bool) -> R
 /// Returns the servers from a client, and a sentence for each unusable server.
 fn client_servers(cwd: &Path, servers: Vec<AcpMcpServer>) -> (Vec<mcp::ServerDefinition>, Vec<String>) {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-    let places = || mcp::McpPaths { cwd, home: home.as_deref(), agent_dir: None };
+    let paths = || mcp::McpPaths { cwd, home: home.as_deref(), agent_dir: None };
     let environment = |name: &str| std::env::var_os(name);
-    let (mut definitions, mut complaints): (Vec<mcp::ServerDefinition>, _) = (Vec::new(), Vec::new());
+    let (mut definitions, mut warnings): (Vec<mcp::ServerDefinition>, _) = (Vec::new(), Vec::new());
     for server in servers {
         let name = server.name.clone();
         if definitions.iter().any(|known| known.name == name) {
-            complaints.push(format!("Two MCP servers are called \"{name}\"; the second one is not used"));
+            warnings.push(format!("Two MCP servers have the name \"{name}\"; the second one is ignored"));
             continue;
         }
-        match mcp::parse_client_servers(&[members(server)], places(), &environment) {
+        match mcp::parse_client_servers(&[members(server)], paths(), &environment) {
             Ok(given) => definitions.extend(given),
-            Err(reason) => complaints.push(format!("{reason}; it is not used")),
+            Err(reason) => warnings.push(format!("{reason}; it is ignored")),
         }
     }
-    (definitions, complaints)
+    (definitions, warnings)
 }
 
 /// Converts a server to the form of configuration files.

@@ -29,12 +29,13 @@ const MAX_OUTPUT_BYTES: u64 = 8 << 20;
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Lets the tool for commands use terminals of the client, if the client offers them.
-pub(super) fn install(parts: &mut AgentComponents, client: &Arc<ClientConnection>, sink: &Arc<Sink>) {
-    let Some(bash) = parts.options.tools.get(BashTool.name()).filter(|_| client.has_terminals()).cloned()
+pub(super) fn install(components: &mut AgentComponents, client: &Arc<ClientConnection>, sink: &Arc<Sink>) {
+    let Some(bash) =
+        components.options.tools.get(BashTool.name()).filter(|_| client.has_terminals()).cloned()
     else {
         return;
     };
-    parts.options.tools.add(Arc::new(TerminalTool { bash, client: client.clone(), sink: sink.clone() }));
+    components.options.tools.add(Arc::new(TerminalTool { bash, client: client.clone(), sink: sink.clone() }));
 }
 
 /// The tool for commands, with commands that run in a terminal of the client.
@@ -97,13 +98,13 @@ struct TerminalSpawner {
 impl Spawner for TerminalSpawner {
     fn spawn<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, io::Result<Box<dyn ProcessHandle>>> {
         async move {
-            let shown = |text: &std::ffi::OsString| text.to_string_lossy().into_owned();
+            let to_text = |text: &std::ffi::OsString| text.to_string_lossy().into_owned();
             let session = self.sink.session_id().to_owned();
-            let mut request = AcpCreateTerminal::new(session.as_str(), shown(&command.program));
-            request.args = command.arguments.iter().map(shown).collect::<Vec<_>>().into();
+            let mut request = AcpCreateTerminal::new(session.as_str(), to_text(&command.program));
+            request.args = command.arguments.iter().map(to_text).collect::<Vec<_>>().into();
             let pairs = command.environment.iter();
             request.env = pairs
-                .map(|(name, value)| AcpNamedValue::new(shown(name), shown(value)))
+                .map(|(name, value)| AcpNamedValue::new(to_text(name), to_text(value)))
                 .collect::<Vec<_>>()
                 .into();
             request.cwd = command.cwd.to_string_lossy().into_owned().into();
@@ -114,16 +115,16 @@ impl Spawner for TerminalSpawner {
                 self.sink.terminal_opened(call, &terminal);
             }
             let (output, written) = tokio::io::duplex(64 << 10);
-            let (told, ended) = watch::channel(None);
-            let (stop, over) = (CancellationToken::new(), CancellationToken::new());
+            let (exit_sender, exit) = watch::channel(None);
+            let (stop, released) = (CancellationToken::new(), CancellationToken::new());
             let watcher =
                 TerminalWatcher { client: self.client.clone(), session, terminal, stop: stop.clone() };
-            let done = over.clone();
+            let done = released.clone();
             tokio::spawn(async move {
                 let _done = done.drop_guard();
-                watcher.watch(written, told).await;
+                watcher.watch(written, exit_sender).await;
             });
-            Ok(Box::new(TerminalProcess { output: Some(output), exit: ended, stop, released: over })
+            Ok(Box::new(TerminalProcess { output: Some(output), exit, stop, released })
                 as Box<dyn ProcessHandle>)
         }
         .boxed()
@@ -153,7 +154,7 @@ impl TerminalWatcher {
                 let killed = self.client.request::<Option<AcpDone>>(AcpKillTerminal::new(session, terminal));
                 match tokio::time::timeout(CLIENT_TIMEOUT, async { killed.await?; wait().await }).await {
                     Ok(ended) => ended,
-                    Err(_) => Err("the client did not end it".to_owned()),
+                    Err(_) => Err("the client did not kill the terminal".to_owned()),
                 }
             }
         };
@@ -180,8 +181,8 @@ fn exit_result(status: AcpExitStatus) -> Result<Exit, String> {
         Some(name) => (1..=64)
             .find(|number| signal_name(*number) == name)
             .map(Exit::Signal)
-            .ok_or_else(|| format!("it was ended by {name}")),
-        None => Err("the client does not know how it ended".to_owned()),
+            .ok_or_else(|| format!("it was ended by the unknown signal {name}")),
+        None => Err("the client reported neither an exit code nor a signal".to_owned()),
     }
 }
 
@@ -206,7 +207,7 @@ impl ProcessHandle for TerminalProcess {
         async move {
             let ended = self.exit.wait_for(Option::is_some).await;
             let ended = ended.map(|ended| ended.clone()).unwrap_or_default();
-            ended.unwrap_or_else(|| Err("nobody watches it any more".to_owned())).map_err(io::Error::other)
+            ended.unwrap_or_else(|| Err("its watcher task has ended".to_owned())).map_err(io::Error::other)
         }
         .boxed()
     }

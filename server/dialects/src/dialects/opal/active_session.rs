@@ -21,7 +21,7 @@ use crate::conversation::{
 use crate::engine::{CompactError, InputQueue, PromptError};
 use crate::session::IdClaim;
 
-/// The parts of a session.
+/// The components of an open session.
 pub(super) struct SessionComponents {
     pub id: String,
     pub conversation: Arc<ConversationService>,
@@ -89,24 +89,24 @@ impl ActiveSession {
                 delivery: Some(InputQueue::FollowUp),
             };
             let (sink, responder, input) = (self.sink.clone(), call.clone(), text.clone());
-            let accepted = move |taken: &PromptOutcome| {
-                if matches!(taken, PromptOutcome::Run(_)) {
+            let on_accepted = move |outcome: &PromptOutcome| {
+                if matches!(outcome, PromptOutcome::Run(_)) {
                     sink.expect_prompt();
                 }
                 // The response precedes every event.
-                responder.answer(QueuedPrompt::new(matches!(taken, PromptOutcome::Queued)));
-                if matches!(taken, PromptOutcome::Queued) {
+                responder.answer(QueuedPrompt::new(matches!(outcome, PromptOutcome::Queued)));
+                if matches!(outcome, PromptOutcome::Queued) {
                     sink.report_queued(&input);
                 }
             };
-            match self.conversation.prompt(request, RequestContext::new(accepted, call.replaced())).await {
+            match self.conversation.prompt(request, RequestContext::new(on_accepted, call.replaced())).await {
                 Ok(PromptOutcome::Run(_) | PromptOutcome::Queued) => return Ok(QueuedPrompt::new(false)),
                 // No run starts, but the client waits for an end: the end of the command.
-                Ok(taken @ (PromptOutcome::Command(_) | PromptOutcome::Handled)) => {
+                Ok(outcome @ (PromptOutcome::Command(_) | PromptOutcome::Handled)) => {
                     call.answer(QueuedPrompt::new(false));
                     let aborts = self.aborts.load(Ordering::Relaxed);
-                    if let PromptOutcome::Command(over) = taken {
-                        over.cancelled().await;
+                    if let PromptOutcome::Command(command_end) = outcome {
+                        command_end.cancelled().await;
                     }
                     // An abort has sent its own event, and so does a run that the command has started.
                     let is_aborted = aborts != self.aborts.load(Ordering::Relaxed);
@@ -149,8 +149,8 @@ impl ActiveSession {
 
     /// Returns the state of the session.
     pub fn state(&self) -> AgentState {
-        let view = self.conversation.engine().status();
-        let status = match (view.streaming || view.compacting, self.sink.status()) {
+        let engine_status = self.conversation.engine().status();
+        let status = match (engine_status.streaming || engine_status.compacting, self.sink.status()) {
             (false, _) => OpalStatus::Idle,
             (true, OpalStatus::Idle) => OpalStatus::Running,
             (true, status) => status,
@@ -193,7 +193,7 @@ impl ActiveSession {
         self.conversation.engine().set_thinking(level.engine());
     }
 
-    /// Switches parts and tools. Fails for unknown names.
+    /// Switches features and tools. Fails for unknown names.
     pub fn configure(
         &self,
         features: Option<&OpalFeatures>,
@@ -205,7 +205,7 @@ impl ActiveSession {
         Ok(())
     }
 
-    /// Returns the switches for parts and tools.
+    /// Returns the switches for features and tools.
     pub fn config(&self) -> OpalConfig {
         // This call updates the tools in the switches.
         let _ = self.conversation.engine().tools();
@@ -216,13 +216,13 @@ impl ActiveSession {
     /// the message does not exist.
     pub async fn branch(&self, entry: &str, call: &Call<Opal>) -> Result<(), CommandError> {
         if !self.is_stored {
-            let data = format!("the session \"{}\" is not kept", self.id);
+            let data = format!("the session \"{}\" is not stored", self.id);
             return Err(Failure::SessionNotFound.command_error(&[]).with_data(data));
         }
         let refused = |reason: &str| Failure::BranchFailed.command_error(&[]).with_data(reason);
         match self.conversation.go_to(entry, RequestContext::for_call(call)).await {
             Ok(true) => Ok(()),
-            Ok(false) => Err(refused("an extension refused it")),
+            Ok(false) => Err(refused("an extension rejected it")),
             Err(error) => Err(refused(&error.to_string())),
         }
     }

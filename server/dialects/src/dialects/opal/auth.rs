@@ -70,7 +70,7 @@ impl OpalServer {
     }
 
     fn login(&self) -> Result<&DeviceLogin, String> {
-        self.catalog.login().ok_or_else(|| "this server has no login".to_owned())
+        self.catalog.login().ok_or_else(|| "this server does not support logins".to_owned())
     }
 
     /// Starts a login.

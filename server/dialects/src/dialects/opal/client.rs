@@ -1,4 +1,4 @@
-//! The person behind the client: questions and their answers.
+//! The connection to the client, and its questions for the user.
 
 use std::sync::{Arc, OnceLock};
 
@@ -54,7 +54,7 @@ pub(super) fn outcome(mut members: Map<String, Value>) -> Result<Value, Value> {
     }
 }
 
-/// The person behind the client, for one session.
+/// The user interface of the client, for one session.
 #[derive(Debug)]
 pub(super) struct ClientUi {
     client: Arc<ClientConnection>,
@@ -68,9 +68,9 @@ impl ClientUi {
 
     /// Sends a question of the model. Returns `None` if no client can answer any more.
     pub fn ask_user(&self, question: &str, choices: Vec<String>) -> Option<PendingQuestion> {
-        let mut asked = OpalAskUser::new(self.session.as_str(), question);
-        asked.choices = Some(choices);
-        self.client.send_question(&Wire::AskUser(asked))
+        let mut frame = OpalAskUser::new(self.session.as_str(), question);
+        frame.choices = Some(choices);
+        self.client.send_question(&Wire::AskUser(frame))
     }
 }
 
@@ -88,24 +88,24 @@ impl Ui for ClientUi {
 
     fn show_dialog(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
         let session = self.session.as_str();
-        let (asked, read): (Wire, fn(Value) -> Option<Answer>) = match dialog.clone() {
+        let (frame, read): (Wire, fn(Value) -> Option<Answer>) = match dialog.clone() {
             Dialog::Confirm(dialog) => {
                 let actions = [ALLOW, DENY].map(str::to_owned).to_vec();
-                let asked = OpalConfirmBuilder {
+                let frame = OpalConfirmBuilder {
                     session_id: session.to_owned(),
                     title: dialog.title,
                     message: dialog.message,
                     actions,
                 }
                 .build();
-                (Wire::Confirm(asked), |result| {
-                    result["action"].as_str().map(|said| Answer::Confirmed(said == ALLOW))
+                (Wire::Confirm(frame), |result| {
+                    result["action"].as_str().map(|action| Answer::Confirmed(action == ALLOW))
                 })
             }
             Dialog::Select(dialog, _) => {
-                let mut asked = OpalAskUser::new(session, dialog.title);
-                asked.choices = Some(dialog.options);
-                (Wire::AskUser(asked), |result| text(&result["answer"]))
+                let mut frame = OpalAskUser::new(session, dialog.title);
+                frame.choices = Some(dialog.options);
+                (Wire::AskUser(frame), |result| text(&result["answer"]))
             }
             Dialog::Input(dialog) => {
                 (Wire::Input(OpalInput::new(session, dialog.title)), |result| text(&result["text"]))
@@ -114,7 +114,7 @@ impl Ui for ClientUi {
                 (Wire::Input(OpalInput::new(session, dialog.title)), |result| text(&result["text"]))
             }
         };
-        let question = self.client.send_question(&asked)?;
+        let question = self.client.send_question(&frame)?;
         let answer = async move {
             // The caller enforces the time limit.
             let members = question.answer(None).await?;
@@ -122,7 +122,7 @@ impl Ui for ClientUi {
                 // A client without a handler responds with an error: the question has no answer.
                 Err(_) => Answer::Cancelled,
                 Ok(result) => read(result).unwrap_or_else(|| {
-                    Answer::Unreadable("an answer without the member asked for".to_owned())
+                    Answer::Unreadable("an answer without the requested member".to_owned())
                 }),
             })
         };

@@ -43,7 +43,7 @@ impl Level {
         let known = LEVELS.iter().find(|(known, ..)| *known == name);
         known.map(|(_, level, _)| *level).ok_or_else(|| {
             let names = LEVELS.map(|(known, ..)| known).join(", ");
-            format!("`{parameter}`: {name:?} is not a level; known: {names}")
+            format!("`{parameter}`: unknown level {name:?}; known: {names}")
         })
     }
 
@@ -134,14 +134,14 @@ pub(super) fn history(conversation: &[EntryMessage]) -> Vec<OpalHistoryMessage> 
     conversation.iter().filter_map(message).collect()
 }
 
-fn message(spoken: &EntryMessage) -> Option<OpalHistoryMessage> {
+fn message(entry_message: &EntryMessage) -> Option<OpalHistoryMessage> {
     let history_message = |role: &str, content: String| {
-        let mut message = OpalHistoryMessage::new(spoken.entry.to_string(), role);
+        let mut message = OpalHistoryMessage::new(entry_message.entry.to_string(), role);
         message.content = Maybe::Value(content);
         message.is_error = Some(false);
         message
     };
-    Some(match &*spoken.message {
+    Some(match &*entry_message.message {
         AgentMessage::User(user) => history_message("user", text_of(&user.content)),
         AgentMessage::Custom(custom) => history_message("user", text_of(&custom.content)),
         AgentMessage::Assistant(answer) if is_in_conversation(answer) => {
@@ -164,7 +164,7 @@ fn message(spoken: &EntryMessage) -> Option<OpalHistoryMessage> {
         }
         AgentMessage::CompactionSummary(summary) => {
             let mut message = history_message("user", format!("{SUMMARY}\n\n{}", summary.summary));
-            let details = spoken.details.clone().unwrap_or_default();
+            let details = entry_message.details.clone().unwrap_or_default();
             let files = |name: &str| details.get(name).cloned().unwrap_or_else(|| json!([]));
             message.metadata = Maybe::Value(json!({
                 "type": "compaction_summary",

@@ -62,7 +62,7 @@ pub(super) struct EventTranslator {
 }
 
 impl EventTranslator {
-    /// Creates the converter of an idle agent.
+    /// Creates the translator of an idle agent.
     pub fn new(session: String, catalog: Catalog, window: u64, can_compact: bool) -> Self {
         Self {
             session,
@@ -108,8 +108,8 @@ impl EventTranslator {
 
     /// Converts a queued prompt.
     pub fn prompt_queued(&mut self, text: &str) -> Wire {
-        let seen = self.last_queued.take().unwrap_or_else(|| text.to_owned());
-        self.queued.push_back((seen, text.to_owned()));
+        let model_text = self.last_queued.take().unwrap_or_else(|| text.to_owned());
+        self.queued.push_back((model_text, text.to_owned()));
         OpalMessageQueued::new(self.session.as_str(), text).into()
     }
 
@@ -127,7 +127,7 @@ impl EventTranslator {
 
     /// Records that the session is not stored, for that reason: the current run ends like a failed run.
     pub fn storage_failed(&mut self, error: &str) -> Vec<Wire> {
-        let reason = format!("the session is not kept: {error}");
+        let reason = format!("the session is not saved: {error}");
         if self.status == OpalStatus::Idle {
             return self.prompt_rejected(&reason).into();
         }
@@ -260,9 +260,13 @@ impl EventTranslator {
             AgentMessage::User(user) => {
                 let text = text_of(&user.content);
                 let was_prompt = std::mem::take(&mut self.expects_prompt);
-                let at = self.queued.iter().position(|(seen, _)| *seen == text).filter(|_| !was_prompt);
-                if let Some((_, said)) = at.and_then(|at| self.queued.remove(at)) {
-                    events.push(OpalMessageApplied::new(self.session.as_str(), said).into());
+                let at = self
+                    .queued
+                    .iter()
+                    .position(|(model_text, _)| *model_text == text)
+                    .filter(|_| !was_prompt);
+                if let Some((_, original)) = at.and_then(|at| self.queued.remove(at)) {
+                    events.push(OpalMessageApplied::new(self.session.as_str(), original).into());
                 }
             }
             _ => {}
@@ -273,12 +277,12 @@ impl EventTranslator {
         let window = self.catalog.model_like(&answer.provider, &answer.model);
         self.window = window.map_or(self.window, |model| model.context_window);
         self.last_answer = Some(AnswerEnd { stop: answer.stop_reason, error: answer.error_message.clone() });
-        let held = self.tags.finish();
+        let rest = self.tags.finish();
         if failed(answer) {
             self.text.clear();
             return;
         }
-        self.pieces(held, events);
+        self.pieces(rest, events);
         if self.tokens.add(&answer.usage) {
             let usage = self.usage();
             events.push(OpalUsageUpdate::new(self.session.as_str(), usage).into());
@@ -345,8 +349,8 @@ impl EventTranslator {
             Some(_) if !self.can_compact && self.tokens.current() > window && window > 0 => {
                 let tokens = self.tokens.current();
                 let reason = format!(
-                    "the conversation has {tokens} tokens and the model takes {window}; only sessions that are kept are \
-                     compacted: start them with `session` true"
+                    "the conversation has {tokens} tokens, and the context of the model has {window}; only \
+                     stored sessions are compacted: start the session with `session` true"
                 );
                 OpalRunError::new(session, reason).into()
             }

@@ -1,4 +1,4 @@
-//! Switches of a session for parts of the agent and for tools.
+//! Switches of a session for features of the agent and for tools.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use super::tools::names;
 use crate::engine::Hooks;
 use crate::tools::ToolSet;
 
-/// The parts of an agent.
+/// The switches for the features of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FeatureSwitches {
     sub_agents: bool,
@@ -68,7 +68,7 @@ impl Features {
         self.own_tools.iter().cloned().chain(self.state().other_tools.clone()).collect()
     }
 
-    /// Switches parts, and switches on exactly the listed tools. Fails for unknown names, without a change.
+    /// Switches features, and switches on exactly the listed tools. Fails for unknown names, without a change.
     pub fn set(&self, features: Option<&OpalFeatures>, tools: Option<&[String]>) -> Result<(), CommandError> {
         let all = self.all();
         if let Some(features) = features.filter(|features| !features.extra.is_empty()) {

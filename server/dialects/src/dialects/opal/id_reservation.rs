@@ -22,12 +22,12 @@ impl OpalServer {
     /// Reserves the id of a session. With `alone`, no other session may be open or starting. Fails with a
     /// sentence if the reservation is not possible.
     pub(super) fn reserve_id(&self, id: &str, alone: bool) -> Result<IdReservation<'_>, String> {
-        let (all, mut beginning) = (self.sessions(), self.starting_ids());
-        if alone && !(all.is_empty() && beginning.is_empty()) {
-            return Err("the agent behind this one has one conversation at a time".to_owned());
+        let (all, mut starting) = (self.sessions(), self.starting_ids());
+        if alone && !(all.is_empty() && starting.is_empty()) {
+            return Err("the remote agent supports one conversation at a time".to_owned());
         }
-        if all.contains_key(id) || !beginning.insert(id.to_owned()) {
-            return Err(format!("the session \"{id}\" is open already"));
+        if all.contains_key(id) || !starting.insert(id.to_owned()) {
+            return Err(format!("the session \"{id}\" is already open"));
         }
         Ok(IdReservation { server: self, id: id.to_owned() })
     }

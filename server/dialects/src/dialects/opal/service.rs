@@ -72,7 +72,7 @@ impl agentese::opal::Service for OpalServer {
     ) -> Result<SessionList, CommandError> {
         let Some(store) = self.store() else { return Ok(SessionList::new(Vec::new())) };
         let records = blocking(move || store.list_by_id(Scope::Here)).await;
-        let info = |record: crate::session::Record| {
+        let info = |record: crate::session::SessionSummary| {
             // Opal's form: down to the second, without a time zone.
             let modified = record.modified.get(..19).unwrap_or(&record.modified).to_owned();
             OpalSessionInfo::new(record.id, record.name, modified)
@@ -112,8 +112,8 @@ impl agentese::opal::Service for OpalServer {
         let id = params.session_id;
         let unknown = || Failure::SessionNotFound.command_error(&[]).with_data(id.as_str());
         let store = self.store().ok_or_else(unknown)?;
-        let (looking, wanted) = (store.clone(), id.clone());
-        if blocking(move || looking.find(&wanted)).await.is_none() {
+        let (listed_store, wanted) = (store.clone(), id.clone());
+        if blocking(move || listed_store.find(&wanted)).await.is_none() {
             return Err(unknown());
         }
         let directory = store.directory().join(&id);
@@ -275,8 +275,8 @@ impl agentese::opal::Service for OpalServer {
     async fn shut_down(&self) {
         self.closing.cancel();
         // A disconnected client receives no events of the stopped work.
-        let opened: Vec<_> = self.sessions().values().cloned().collect();
-        opened.iter().for_each(|session| session.mute_events());
+        let sessions: Vec<_> = self.sessions().values().cloned().collect();
+        sessions.iter().for_each(|session| session.mute_events());
         self.conversations.shut_down().await;
     }
 
@@ -288,9 +288,9 @@ impl agentese::opal::Service for OpalServer {
 impl OpalServer {
     /// Returns the store of the sessions.
     fn store(&self) -> Option<Store> {
-        let parts = self.components();
-        let cwd = parts.options.context.cwd.clone();
-        parts.options.store.as_ref().map(|store| store.shared(&cwd))
+        let components = self.components();
+        let cwd = components.options.context.cwd.clone();
+        components.options.store.as_ref().map(|store| store.shared(&cwd))
     }
 
     /// Closes a session that is open here. Returns false if no such session is open.

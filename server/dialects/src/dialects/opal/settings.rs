@@ -37,7 +37,7 @@ impl OpalServer {
         given: Map<String, Value>,
     ) -> Result<Map<String, Value>, CommandError> {
         let Some(file) = self.settings.clone() else {
-            return Err(internal_error("there is no home directory to keep them in"));
+            return Err(internal_error("the settings cannot be saved: there is no home directory"));
         };
         let catalog = self.catalog.clone();
         blocking(move || save(&file, &catalog, given)).await.map_err(internal_error)
@@ -95,12 +95,12 @@ fn unmasked(name: &str, value: Value, before: Option<&Value>) -> Value {
 /// same visible content at the same index, then one at another index. If the list still has its length, the
 /// last choice is the entry at the same index.
 fn counterparts<'a>(name: &str, entries: &[Value], before: &'a [Value]) -> Vec<Option<&'a Value>> {
-    let looks: Vec<Value> = before.iter().map(|entry| mask_value(name, entry.clone())).collect();
-    let of_entry = |(place, entry): (usize, &Value)| {
-        let here = (looks.get(place) == Some(entry)).then_some(place);
-        let elsewhere = || looks.iter().position(|look| look == entry);
-        let edited = || (entries.len() == before.len()).then_some(place);
-        before.get(here.or_else(elsewhere).or_else(edited)?)
+    let masked: Vec<Value> = before.iter().map(|entry| mask_value(name, entry.clone())).collect();
+    let of_entry = |(index, entry): (usize, &Value)| {
+        let same_index = (masked.get(index) == Some(entry)).then_some(index);
+        let other_index = || masked.iter().position(|other| other == entry);
+        let edited = || (entries.len() == before.len()).then_some(index);
+        before.get(same_index.or_else(other_index).or_else(edited)?)
     };
     entries.iter().enumerate().map(of_entry).collect()
 }

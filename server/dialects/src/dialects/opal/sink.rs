@@ -61,13 +61,13 @@ impl Sink {
         compacts: bool,
         context_files: Vec<String>,
     ) -> Self {
-        let teller = EventTranslator::new(session.to_owned(), catalog.clone(), window, compacts);
+        let translator = EventTranslator::new(session.to_owned(), catalog.clone(), window, compacts);
         Self {
             client,
             session: session.to_owned(),
             catalog,
             context_files,
-            state: Mutex::new(SinkState { translator: teller, subagents: HashMap::new(), muted: false }),
+            state: Mutex::new(SinkState { translator, subagents: HashMap::new(), muted: false }),
             engine: OnceLock::new(),
         }
     }
@@ -126,7 +126,7 @@ impl Sink {
         self.send(events);
     }
 
-    /// Drops events from now on, until [`Sink::aborted`].
+    /// Drops events from now on, until [`Sink::report_abort`].
     pub fn mute(&self) {
         self.state().muted = true;
     }
@@ -142,8 +142,8 @@ impl Sink {
 
     /// Registers a subagent that is about to start with that id.
     pub fn register_subagent(&self, id: &str, info: SubagentInfo) {
-        let teller = EventTranslator::new(String::new(), self.catalog.clone(), 0, true);
-        self.state().subagents.insert(id.to_owned(), TrackedSubagent { info, translator: teller });
+        let translator = EventTranslator::new(String::new(), self.catalog.clone(), 0, true);
+        self.state().subagents.insert(id.to_owned(), TrackedSubagent { info, translator });
     }
 
     /// Removes a subagent that has ended.
@@ -153,24 +153,24 @@ impl Sink {
 
     /// Sends an event of a subagent, wrapped in an event of its parent.
     fn forward(&self, state: &mut SinkState, id: &str, event: ChildEvent<'_>) {
-        let Some(TrackedSubagent { info: of, translator: teller }) = state.subagents.get_mut(id) else {
+        let Some(TrackedSubagent { info: subagent, translator }) = state.subagents.get_mut(id) else {
             return;
         };
-        of.activity.notify_one();
+        subagent.activity.notify_one();
         let inner: Vec<Map<String, Value>> = match event {
             ChildEvent::Started { .. } => {
-                let started = json!({"type": "sub_agent_start", "label": of.label, "model": of.model, "tools": of.tools});
+                let started = json!({"type": "sub_agent_start", "label": subagent.label, "model": subagent.model, "tools": subagent.tools});
                 started.as_object().cloned().into_iter().collect()
             }
             ChildEvent::Event(event) => {
                 // The result of the call reports the failure of a subagent.
                 let translated =
-                    teller.translate(event).into_iter().filter(|event| !matches!(event, Wire::Error(_)));
+                    translator.translate(event).into_iter().filter(|event| !matches!(event, Wire::Error(_)));
                 translated.filter_map(|event| event_members(&event)).collect()
             }
             _ => Vec::new(),
         };
-        let call = of.call.clone();
+        let call = subagent.call.clone();
         if !state.muted {
             let session = self.session.as_str();
             self.send(inner.into_iter().map(|inner| subagent_event(session, &call, id, inner)));
@@ -223,9 +223,9 @@ impl EventSink for Sink {
                 tracing::warn!(session = self.session, extension, event, error, "an extension failed");
                 return;
             }
-            Event::StorageStatus { error: Some(trouble) } => {
-                tracing::warn!(session = self.session, trouble, "the session does not reach its file");
-                state.translator.storage_failed(trouble)
+            Event::StorageStatus { error: Some(error) } => {
+                tracing::warn!(session = self.session, error, "the session is not saved");
+                state.translator.storage_failed(error)
             }
             Event::StorageStatus { error: None } => {
                 state.translator.storage_recovered();

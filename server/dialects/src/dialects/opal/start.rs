@@ -8,7 +8,7 @@ use agentese::serve::CommandError;
 use agentese::types::{Model, QueueMode, ThinkingLevel};
 
 use super::OpalServer;
-use super::active_session::{ActiveSession, SessionComponents as OpenedParts};
+use super::active_session::{ActiveSession, SessionComponents};
 use super::client::ClientUi;
 use super::convert::Level;
 use super::error::invalid_params;
@@ -83,11 +83,11 @@ fn load_workspace(
 ) -> Result<WorkspaceData, OpenError> {
     let session = stored.and_then(|(store, id)| store.find(id)).map(|path| Session::open(&path, start));
     let session = session.transpose()?;
-    let (context, complaints) = named_context_files(&CONTEXT_FILES, None, cwd);
-    complaints.iter().for_each(|complaint| tracing::warn!("{complaint}"));
+    let (context, warnings) = named_context_files(&CONTEXT_FILES, None, cwd);
+    warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     // No path comes from a command line here, so no path can be missing.
-    let (resources, complaints) = Resources::load(sources).unwrap_or_default();
-    complaints.iter().for_each(|complaint| tracing::warn!("{complaint}"));
+    let (resources, warnings) = Resources::load(sources).unwrap_or_default();
+    warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     Ok(WorkspaceData { context, resources, session })
 }
 
@@ -102,23 +102,23 @@ struct SessionMcpServers {
 }
 
 impl SessionMcpServers {
-    /// Collects the servers of a session. `ours` has the servers of the process's own directory, if `cwd` is
+    /// Collects the servers of a session. `own_servers` has the servers of the process's own directory, if `cwd` is
     /// that directory. Blocks. Fails with a sentence for an unusable server of the client.
     fn find(
         cwd: &Path,
         home: Option<&Path>,
         agent_dir: Option<&Path>,
         own_servers: Option<Vec<mcp::ServerDefinition>>,
-        given: &[serde_json::Map<String, serde_json::Value>],
+        client_servers: &[serde_json::Map<String, serde_json::Value>],
     ) -> Result<Self, String> {
         let environment = |name: &str| std::env::var_os(name);
-        let places = || mcp::McpPaths { cwd, home, agent_dir };
-        let mut started = mcp::parse_client_servers(given, places(), &environment)?;
+        let paths = || mcp::McpPaths { cwd, home, agent_dir };
+        let mut started = mcp::parse_client_servers(client_servers, paths(), &environment)?;
         let found = own_servers.unwrap_or_else(|| {
             let trust = load_settings(&super::PATHS, agent_dir, cwd, home, None).trust;
-            mcp::read_config(places(), &environment, trust == Trust::Granted).definitions
+            mcp::read_config(paths(), &environment, trust == Trust::Granted).definitions
         });
-        let named = mcp::read_config(places(), &environment, true).definitions;
+        let named = mcp::read_config(paths(), &environment, true).definitions;
         let is_new = |known: &[mcp::ServerDefinition], one: &mcp::ServerDefinition| {
             known.iter().all(|known| known.name != one.name)
         };
@@ -149,71 +149,80 @@ impl OpalServer {
     /// Starts a session, or opens a stored session.
     pub(super) async fn start(&self, params: SessionStartParams) -> Result<SessionStartResult, CommandError> {
         let requested_model = self.named_model(&params)?;
-        let mut parts = self.components().for_session(None);
-        let remote_agent = parts.options.remote_agent.clone();
+        let mut components = self.components().for_session(None);
+        let remote_agent = components.options.remote_agent.clone();
         let is_remote = remote_agent.is_some();
         if is_remote && params.mcp_servers.as_ref().is_some_and(|servers| !servers.is_empty()) {
-            return Err(start_failed("the agent behind this one takes no MCP servers"));
+            return Err(start_failed("the remote agent does not accept MCP servers"));
         }
         let id = match &params.session_id {
             Some(id) if !may_be_id(id) => {
                 let reason =
-                    "`session_id` has to be letters, digits, `.`, `_` and `-`, with a letter or digit first";
+                    "`session_id` must be letters, digits, `.`, `_` and `-`, with a letter or digit first";
                 return Err(invalid_params("session/start", reason));
             }
             Some(id) => id.clone(),
-            None => self.remote_session_id().unwrap_or_else(|| parts.options.ids.uuid().replace('-', "")),
+            None => {
+                self.remote_session_id().unwrap_or_else(|| components.options.ids.uuid().replace('-', ""))
+            }
         };
         let _reservation = self.reserve_id(&id, is_remote).map_err(start_failed)?;
         let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        let default_cwd = parts.options.context.cwd.clone();
+        let default_cwd = components.options.context.cwd.clone();
         let cwd = params.working_dir.as_deref().map_or_else(
             || default_cwd.clone(),
             |directory| resolve(&default_cwd, &expand_home(Path::new(directory), home.as_deref())),
         );
         // A remote agent has its own directory.
-        if let Some(given) = params.working_dir.as_deref().filter(|_| !is_remote) {
+        if let Some(working_dir) = params.working_dir.as_deref().filter(|_| !is_remote) {
             let looked = cwd.clone();
             if !blocking(move || looked.is_dir()).await {
-                let reason = format!("`working_dir`: {given} is not a directory");
+                let reason = format!("`working_dir`: {working_dir} is not a directory");
                 return Err(invalid_params("session/start", &reason));
             }
         }
         if cwd != default_cwd {
             // The pending question about trust concerns another directory.
-            parts.pending_trust = None;
+            components.pending_trust = None;
         }
-        let agent_dir = parts.extensions.agent_dir.clone();
+        let agent_dir = components.extensions.agent_dir.clone();
         let servers = if is_remote {
             Ok(SessionMcpServers::default())
         } else {
-            let (cwd, home, given) =
+            let (cwd, home, client_servers) =
                 (cwd.clone(), home.clone(), params.mcp_servers.clone().unwrap_or_default());
-            let ours = (cwd == default_cwd).then(|| parts.mcp.definitions.clone());
+            let own_servers = (cwd == default_cwd).then(|| components.mcp.definitions.clone());
             blocking(move || {
-                SessionMcpServers::find(&cwd, home.as_deref(), agent_dir.as_deref(), ours, &given)
+                SessionMcpServers::find(
+                    &cwd,
+                    home.as_deref(),
+                    agent_dir.as_deref(),
+                    own_servers,
+                    &client_servers,
+                )
             })
             .await
         };
         let servers = servers.map_err(start_failed)?;
-        parts.mcp.definitions = servers.started;
+        components.mcp.definitions = servers.started;
         let wants_storage = params.session == Some(true) || params.session_id.is_some();
-        let store = parts.options.store.take().map(|store| store.shared(&cwd));
+        let store = components.options.store.take().map(|store| store.shared(&cwd));
         // Every session has a directory name; a session that is not stored creates no files there.
         let directory = store.as_ref().map(|store| store.directory().join(&id));
         let store = store.filter(|_| wants_storage);
         let claim = match store.clone().filter(|_| params.session_id.is_some() && !is_remote) {
             Some(store) => {
                 let wanted = id.clone();
-                let taken =
-                    |holder| start_failed(format!("the session \"{id}\" is open already in {holder}"));
-                blocking(move || store.claim(&wanted)).await.map_err(taken)?
+                let locked =
+                    |holder| start_failed(format!("the session \"{id}\" is already open in {holder}"));
+                blocking(move || store.claim(&wanted)).await.map_err(locked)?
             }
             None => None,
         };
-        let start = SessionOptions::new(&cwd, parts.options.clock.clone(), parts.options.ids.clone())
-            .write_in_background();
-        let found = if let Some(remote_agent) = &remote_agent {
+        let start =
+            SessionOptions::new(&cwd, components.options.clock.clone(), components.options.ids.clone())
+                .write_in_background();
+        let workspace = if let Some(remote_agent) = &remote_agent {
             // The remote agent handles the content of its directory.
             let switched = match &params.session_id {
                 Some(id) if self.remote_session_id().as_ref() != Some(id) => {
@@ -237,26 +246,28 @@ impl OpalServer {
             })
             .await
         };
-        let WorkspaceData { context, resources, session } = found.map_err(start_failed)?;
+        let WorkspaceData { context, resources, session } = workspace.map_err(start_failed)?;
         // A remote agent may report the location of its file.
         let file = session.as_ref().filter(|_| is_remote).and_then(Session::file);
         let directory = directory.or_else(|| file.and_then(Path::parent).map(Path::to_owned));
-        let restored = session.as_ref().map(Session::branch_settings).unwrap_or_default();
-        let kept_model = restored.model.and_then(|(provider, id)| self.catalog.model_like(&provider, &id));
+        let branch_settings = session.as_ref().map(Session::branch_settings).unwrap_or_default();
+        let kept_model =
+            branch_settings.model.and_then(|(provider, id)| self.catalog.model_like(&provider, &id));
         let model = match requested_model.or(kept_model) {
             Some(model) => {
                 if is_remote {
                     let (provider, id) = (model.provider.clone(), model.id.clone());
-                    parts.options.persist.save(SettingsChange::DefaultModel { provider, id });
+                    components.options.persist.save(SettingsChange::DefaultModel { provider, id });
                 }
                 Some(model)
             }
             None => {
-                let chosen = parts.options.model.as_ref().map(|chosen| chosen.model.clone());
+                let chosen = components.options.model.as_ref().map(|chosen| chosen.model.clone());
                 self.default_model(chosen).await
             }
         };
-        let level = restored.thinking.or(parts.options.thinking).map(Level::of).unwrap_or_default();
+        let level =
+            branch_settings.thinking.or(components.options.thinking).map(Level::of).unwrap_or_default();
         let resources = Arc::new(resources);
         let (skills, _) = resources.for_model();
         let features = Features::new(tools::names::NAMES.map(str::to_owned).to_vec(), !skills.is_empty());
@@ -273,15 +284,15 @@ impl OpalServer {
             store.is_some() || is_remote,
             files.clone(),
         ));
-        let person = Arc::new(ClientUi::new(self.client.clone(), id.clone()));
+        let client_ui = Arc::new(ClientUi::new(self.client.clone(), id.clone()));
         let tasks = match directory.clone().filter(|_| store.is_some()) {
             Some(directory) => blocking(move || TaskList::load(&directory)).await,
             None => TaskList::default(),
         };
         let tasks = Arc::new(tasks);
-        let options = &mut parts.options;
+        let options = &mut components.options;
         options.tools = tools::session_tools(tools::ToolDependencies {
-            client_ui: person.clone(),
+            client_ui: client_ui.clone(),
             sink: sink.clone(),
             features: features.clone(),
             resources: resources.clone(),
@@ -310,25 +321,25 @@ impl OpalServer {
         options.model = model.map(|model| ModelSelection { model, thinking: None });
         options.thinking = Some(level.engine());
         // A remote agent stores its sessions itself.
-        let kept = store.is_some() || (is_remote && wants_storage);
+        let is_stored = store.is_some() || (is_remote && wants_storage);
         options.store = store;
         options.context.cwd = cwd;
         options.ids =
             Arc::new(SessionIdSource { first: Mutex::new(Some(id.clone())), others: options.ids.clone() });
-        parts.session = session;
-        let conversation = Arc::new(ConversationService::new(parts, sink.clone(), self.stop.clone()));
+        components.session = session;
+        let conversation = Arc::new(ConversationService::new(components, sink.clone(), self.stop.clone()));
         sink.set_engine(conversation.engine().downgrade());
         conversation.mcp().set_enabled(features.mcp());
-        conversation.connect(person);
+        conversation.connect(client_ui);
         self.conversations.add(conversation.clone());
-        let active_session = ActiveSession::new(OpenedParts {
+        let active_session = ActiveSession::new(SessionComponents {
             id: id.clone(),
             conversation,
             sink,
             features,
             tasks,
             level,
-            is_stored: kept,
+            is_stored,
             claim,
         });
         self.sessions().insert(id.clone(), Arc::new(active_session));
@@ -344,9 +355,9 @@ impl OpalServer {
 
     /// Returns the id of the current session of the remote agent. Returns `None` without a remote agent.
     fn remote_session_id(&self) -> Option<String> {
-        let parts = self.components();
-        parts.options.remote_agent.as_ref()?;
-        parts.session.as_ref().map(|session| session.id().to_owned()).filter(|id| may_be_id(id))
+        let components = self.components();
+        components.options.remote_agent.as_ref()?;
+        components.session.as_ref().map(|session| session.id().to_owned()).filter(|id| may_be_id(id))
     }
 
     /// Switches the remote agent to the session with that id, or to a new session if it does not store one.
@@ -365,7 +376,7 @@ impl OpalServer {
             None => remote_agent.new_session().await?,
         };
         if !has_switched {
-            return Err("the agent behind this one did not leave its session".to_owned());
+            return Err("the remote agent did not switch to another session".to_owned());
         }
         let remote_session = remote_agent.session().await;
         let messages = remote_agent.history().await?.unwrap_or_default();

@@ -69,8 +69,8 @@ impl TagParser {
 
     /// Ends the text. Returns the held part as text.
     pub fn finish(&mut self) -> Option<Piece> {
-        let held = std::mem::take(&mut self.buffer);
-        (!held.is_empty()).then_some(Piece::Text(held))
+        let rest = std::mem::take(&mut self.buffer);
+        (!rest.is_empty()).then_some(Piece::Text(rest))
     }
 }
 
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn incomplete_and_unknown_tags_are_text() {
-        for said in [
+        for text in [
             "a < b",
             "<b>",
             "<status",
@@ -160,7 +160,7 @@ mod tests {
             "<",
             "<<status",
         ] {
-            assert_eq!(without_tags(said), said);
+            assert_eq!(without_tags(text), text);
         }
         let long = format!("<status>{}</status>", "x".repeat(MAX_TAG_BYTES + 1));
         assert_eq!(without_tags(&long), long);
@@ -180,8 +180,8 @@ mod tests {
             let mut pieces = tags.push(&text[..cut]);
             pieces.extend(tags.push(&text[cut..]));
             pieces.extend(tags.finish());
-            let said: String = pieces.into_iter().filter_map(|piece| match piece { Text(text) => Some(text), _ => None }).collect();
-            prop_assert_eq!(said, whole);
+            let output: String = pieces.into_iter().filter_map(|piece| match piece { Text(text) => Some(text), _ => None }).collect();
+            prop_assert_eq!(output, whole);
         }
     }
 }

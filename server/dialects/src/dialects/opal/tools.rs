@@ -2,13 +2,14 @@
 //!
 //! | file | tool |
 //! |---|---|
-//! | `named` | `read_file`, `write_file`, `edit_file`: another name for a tool |
+//! | `renamed_tool` | `read_file`, `write_file`, `edit_file`: another name for a tool |
 //! | `shell` | runs commands |
 //! | `sub_agent` | starts a subagent |
 //! | `tasks`, `task_list`, `task_state` | a task list |
 //! | `use_skill` | loads the instructions of a skill |
-//! | `ask_user` | sends a question to the person behind the client |
+//! | `ask_user` | sends a question to the user of the client |
 //! | `debug_state` | returns the agent's own state |
+//! | `names` | the names of the tools and of members of their results |
 
 mod ask_user;
 mod debug_state;
@@ -61,8 +62,7 @@ fn workspace_tools() -> ToolSet {
 
 /// Returns the tools of a session.
 pub(super) fn session_tools(dependencies: ToolDependencies) -> ToolSet {
-    let ToolDependencies { client_ui: person, sink, features, resources, tasks, catalog, clock, ids } =
-        dependencies;
+    let ToolDependencies { client_ui, sink, features, resources, tasks, catalog, clock, ids } = dependencies;
     let mut tools = workspace_tools();
     let tasks: Arc<dyn Tool> = Arc::new(tasks::TasksTool { list: tasks, clock });
     let mut for_children = workspace_tools();
@@ -77,7 +77,7 @@ pub(super) fn session_tools(dependencies: ToolDependencies) -> ToolSet {
         }),
         tasks,
         Arc::new(use_skill::UseSkillTool::new(resources)),
-        Arc::new(ask_user::AskUserTool(person)),
+        Arc::new(ask_user::AskUserTool(client_ui)),
         Arc::new(debug_state::DebugStateTool { sink, features }),
     ];
     own.into_iter().for_each(|tool| tools.add(tool));

@@ -71,38 +71,38 @@ mod tests {
 
     #[tokio::test]
     async fn command_during_a_turn_is_rejected_with_the_phase() {
-        let seat = CommandSerializer::default();
-        let turn = seat.enter_phase(OperatorPhase::Turn).await.unwrap();
+        let serializer = CommandSerializer::default();
+        let turn = serializer.enter_phase(OperatorPhase::Turn).await.unwrap();
         let text = "Agent is busy (phase='turn'). Wait for the current operation to finish.";
-        assert_eq!(seat.acquire().await.unwrap_err().message, text);
-        assert_eq!(seat.enter_phase(OperatorPhase::Compaction).await.unwrap_err().message, text);
+        assert_eq!(serializer.acquire().await.unwrap_err().message, text);
+        assert_eq!(serializer.enter_phase(OperatorPhase::Compaction).await.unwrap_err().message, text);
         drop(turn);
-        assert!(seat.enter_phase(OperatorPhase::Compaction).await.is_ok());
-        assert_eq!(seat.phase(), None);
+        assert!(serializer.enter_phase(OperatorPhase::Compaction).await.is_ok());
+        assert_eq!(serializer.phase(), None);
     }
 
     #[tokio::test]
     async fn short_commands_are_sequential_and_a_turn_waits_for_them() {
-        let seat = CommandSerializer::default();
-        let short = seat.acquire().await.unwrap();
-        let mut second = std::pin::pin!(seat.acquire());
-        let mut turn = std::pin::pin!(seat.enter_phase(OperatorPhase::Turn));
+        let serializer = CommandSerializer::default();
+        let short = serializer.acquire().await.unwrap();
+        let mut second = std::pin::pin!(serializer.acquire());
+        let mut turn = std::pin::pin!(serializer.enter_phase(OperatorPhase::Turn));
         assert!(second.as_mut().now_or_never().is_none());
         assert!(turn.as_mut().now_or_never().is_none());
         drop(short);
         drop(second.await.unwrap());
         let turn = turn.await.unwrap();
-        assert_eq!(seat.phase(), Some(OperatorPhase::Turn));
+        assert_eq!(serializer.phase(), Some(OperatorPhase::Turn));
         drop(turn);
     }
 
     #[tokio::test]
     async fn command_queued_behind_a_started_turn_is_rejected() {
-        let seat = CommandSerializer::default();
-        let short = seat.acquire().await.unwrap();
-        let mut turn = std::pin::pin!(seat.enter_phase(OperatorPhase::Turn));
+        let serializer = CommandSerializer::default();
+        let short = serializer.acquire().await.unwrap();
+        let mut turn = std::pin::pin!(serializer.enter_phase(OperatorPhase::Turn));
         assert!(turn.as_mut().now_or_never().is_none());
-        let mut late = std::pin::pin!(seat.acquire());
+        let mut late = std::pin::pin!(serializer.acquire());
         assert!(late.as_mut().now_or_never().is_none());
         drop(short);
         let turn = turn.await.unwrap();

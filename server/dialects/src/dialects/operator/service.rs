@@ -23,7 +23,7 @@ use crate::engine::CompactError;
 use crate::session::{ForkError, OpenError};
 use crate::ui::{Answer, Dialog, Notice, Ui};
 
-/// Speaks the operator dialect: converts values and calls the desk.
+/// Speaks the operator dialect: converts values and calls the conversation service.
 #[derive(Debug)]
 pub struct OperatorServer {
     conversation: ConversationService,
@@ -50,10 +50,10 @@ impl Ui for NullUi {
 impl crate::dialects::DialectServer for OperatorServer {
     type Dialect = Operator;
 
-    fn new(parts: AgentComponents, _: &'static Spec, stop: CancellationToken) -> Self {
+    fn new(components: AgentComponents, _: &'static Spec, stop: CancellationToken) -> Self {
         let sink = Arc::new(Sink::default());
         Self {
-            conversation: ConversationService::new(parts, sink.clone(), stop),
+            conversation: ConversationService::new(components, sink.clone(), stop),
             sink,
             serializer: CommandSerializer::default(),
         }
@@ -150,24 +150,24 @@ impl agentese::operator::Service for OperatorServer {
         _: NoParams,
         _: Call<Operator, OperatorState>,
     ) -> Result<OperatorState, CommandError> {
-        let view = self.conversation.state().await;
-        let phase = match (view.compacting, self.serializer.phase()) {
+        let status = self.conversation.state().await;
+        let phase = match (status.compacting, self.serializer.phase()) {
             (true, _) => OperatorPhase::Compaction,
             (false, Some(phase)) => phase,
-            (false, None) if view.streaming => OperatorPhase::Turn,
+            (false, None) if status.streaming => OperatorPhase::Turn,
             (false, None) => OperatorPhase::Idle,
         };
         let streaming = phase == OperatorPhase::Turn;
         let mut state = OperatorState::new(phase);
         state.is_streaming = Some(streaming);
-        let file = view.session_file.map(|file| file.to_string_lossy().into_owned());
+        let file = status.session_file.map(|file| file.to_string_lossy().into_owned());
         state.session_file = Maybe::or_null(file);
-        state.session_id = Maybe::or_null(Some(view.session_id));
-        state.session_name = Maybe::or_null(view.session_name);
+        state.session_id = Maybe::or_null(Some(status.session_id));
+        state.session_name = Maybe::or_null(status.session_name);
         let usage = self.conversation.engine().context_usage();
         state.context_tokens = Some(usage.as_ref().map_or(0, |(tokens, _)| *tokens));
         state.context_window = usage.map(|(_, model)| model.context_window);
-        state.message_count = Some(view.messages as u64);
+        state.message_count = Some(status.messages as u64);
         Ok(state)
     }
 

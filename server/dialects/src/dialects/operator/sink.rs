@@ -139,8 +139,8 @@ impl EventSink for Sink {
                 end.reason = run.last_answer_end.as_ref().map(|(reason, _)| reason_of(*reason).to_owned());
                 self.send(end);
             }
-            Event::StorageStatus { error: trouble } => {
-                run.storage_error = trouble.map(|trouble| format!("the session is not kept: {trouble}"));
+            Event::StorageStatus { error } => {
+                run.storage_error = error.map(|error| format!("the session is not saved: {error}"));
             }
             // The document has no events for the others.
             _ => {}

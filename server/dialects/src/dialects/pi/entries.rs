@@ -6,14 +6,14 @@ use agentese::pi::{Entries, Pi, SessionEntry, SessionTree, TreeNode};
 use agentese::serve::{Call, CommandError};
 use serde_json::Value;
 
-use crate::engine::{Engine, EntryList as Kept};
+use crate::engine::{Engine, EntryList};
 
 /// The maximum stack use of a thread for one level of the tree during serialization, in bytes.
 const STACK_PER_LEVEL: usize = 8 << 10;
 
 /// Returns the entries after the entry `since`, or all entries without `since`.
 pub(super) fn entries_since(engine: &Engine, since: Option<&str>) -> Result<Entries, CommandError> {
-    let Kept { entries, leaf, .. } = engine.entries();
+    let EntryList { entries, leaf, .. } = engine.entries();
     let from = match since {
         None => 0,
         Some(since) => {
@@ -29,7 +29,7 @@ pub(super) fn entries_since(engine: &Engine, since: Option<&str>) -> Result<Entr
 /// Responds with the tree. The tree is as deep as the session is long, so a thread with a sufficiently large
 /// stack writes it.
 pub(super) async fn tree(engine: &Engine, call: Call<Pi, SessionTree>) -> Result<SessionTree, CommandError> {
-    let Kept { entries, leaf, .. } = engine.entries();
+    let EntryList { entries, leaf, .. } = engine.entries();
     let given = leaf.clone();
     let (done, written) = tokio::sync::oneshot::channel();
     let stack = (1 << 20) + entries.len() * STACK_PER_LEVEL;
@@ -101,7 +101,7 @@ fn apply_labels(roots: &mut [TreeNode], entries: &[Value]) {
 
 fn parse_entry(entry: &Value) -> Option<SessionEntry> {
     serde_json::from_value(entry.clone())
-        .inspect_err(|error| tracing::warn!(%error, "an entry is left out"))
+        .inspect_err(|error| tracing::warn!(%error, "an invalid entry is left out"))
         .ok()
 }
 

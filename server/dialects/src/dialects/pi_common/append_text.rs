@@ -89,20 +89,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn text(growing: &AppendText) -> String {
+    fn text(text_parts: &AppendText) -> String {
         let mut frame = Segments::default();
-        growing.write_to(&mut frame);
+        text_parts.write_to(&mut frame);
         frame.to_string()
     }
 
     #[test]
     fn a_long_text_has_few_parts() {
-        let mut growing = AppendText::default();
+        let mut appended = AppendText::default();
         for _ in 0..100_000 {
-            growing.push_str("some words ");
-            assert!(growing.parts.len() < 16, "{}", growing.parts.len());
+            appended.push_str("some words ");
+            assert!(appended.parts.len() < 16, "{}", appended.parts.len());
         }
-        assert_eq!((growing.len(), text(&growing).len()), (1_100_000, 1_100_000));
+        assert_eq!((appended.len(), text(&appended).len()), (1_100_000, 1_100_000));
     }
 
     proptest! {
@@ -110,10 +110,10 @@ mod tests {
         fn append_text_equals_a_string(
             steps in prop::collection::vec((any::<String>(), 1..200usize, any::<Option<prop::sample::Index>>()), 0..30)
         ) {
-            let (mut growing, mut expected) = (AppendText::default(), String::new());
+            let (mut appended, mut expected) = (AppendText::default(), String::new());
             for (piece, times, cut) in steps {
                 for _ in 0..times {
-                    growing.push_str(&piece);
+                    appended.push_str(&piece);
                     expected.push_str(&piece);
                 }
                 if let Some(cut) = cut {
@@ -121,11 +121,11 @@ mod tests {
                     while !expected.is_char_boundary(at) {
                         at -= 1;
                     }
-                    growing.truncate(at);
+                    appended.truncate(at);
                     expected.truncate(at);
                 }
-                prop_assert_eq!(growing.len(), expected.len());
-                prop_assert_eq!(&text(&growing), &expected);
+                prop_assert_eq!(appended.len(), expected.len());
+                prop_assert_eq!(&text(&appended), &expected);
             }
         }
     }

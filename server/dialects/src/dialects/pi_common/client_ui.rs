@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::dialect::PiCommon;
 use crate::ui::{Answer, Dialog, Notice, Ui};
 
-/// The person behind a connected client.
+/// The user interface of a connected client.
 #[derive(Debug)]
 pub(super) struct ClientUi<D: PiCommon>(pub Emitter<D>);
 
@@ -36,13 +36,13 @@ impl<D: PiCommon> Ui for ClientUi<D> {
             Dialog::Editor(_) => D::withdrawal_notice(question.id()),
             _ => None,
         };
-        let open = WithdrawalGuard { emitter: self.0.clone(), notice };
-        let answered = async move {
+        let guard = WithdrawalGuard { emitter: self.0.clone(), notice };
+        let answer = async move {
             let members = question.answer(NEVER).await;
-            open.disarm();
+            guard.disarm();
             members.map(parse_answer)
         };
-        Some(answered.boxed())
+        Some(answer.boxed())
     }
 }
 
@@ -94,25 +94,25 @@ fn notice_frame<D: PiCommon>(notice: &Notice) -> D::Dialog {
 fn dialog_frame<D: PiCommon>(dialog: &Dialog) -> D::Dialog {
     match dialog.clone() {
         Dialog::Select(dialog, _) => {
-            let mut asked = SelectDialog::new(dialog.title, dialog.options);
-            asked.timeout = dialog.timeout;
-            asked.into()
+            let mut frame = SelectDialog::new(dialog.title, dialog.options);
+            frame.timeout = dialog.timeout;
+            frame.into()
         }
         Dialog::Confirm(dialog) => {
-            let mut asked = ConfirmDialog::new(dialog.title, dialog.message);
-            asked.timeout = dialog.timeout;
-            asked.into()
+            let mut frame = ConfirmDialog::new(dialog.title, dialog.message);
+            frame.timeout = dialog.timeout;
+            frame.into()
         }
         Dialog::Input(dialog) => {
-            let mut asked = InputDialog::new(dialog.title);
-            asked.placeholder = dialog.placeholder;
-            asked.timeout = dialog.timeout;
-            asked.into()
+            let mut frame = InputDialog::new(dialog.title);
+            frame.placeholder = dialog.placeholder;
+            frame.timeout = dialog.timeout;
+            frame.into()
         }
         Dialog::Editor(dialog) => {
-            let mut asked = EditorDialog::new(dialog.title);
-            asked.prefill = dialog.prefill;
-            asked.into()
+            let mut frame = EditorDialog::new(dialog.title);
+            frame.prefill = dialog.prefill;
+            frame.into()
         }
     }
 }
@@ -130,7 +130,7 @@ fn parse_answer(members: Map<String, Value>) -> Answer {
             Answer::Other(value.clone())
         }
         (None, None) => Answer::Unreadable("an answer without a value".to_owned()),
-        _ => Answer::Unreadable("a value of another kind".to_owned()),
+        _ => Answer::Unreadable("a value of another type".to_owned()),
     }
 }
 

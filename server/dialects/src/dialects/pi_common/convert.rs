@@ -56,10 +56,10 @@ pub(super) fn bash_result(output: RpcBashOutput) -> BashResult {
 /// Returns events that people should see and that the family has no frame for, as a notice in the form of
 /// extensions.
 pub(super) fn notice(event: &Event<'_>) -> Option<NotifyNotice> {
-    let Event::StorageStatus { error: trouble } = event else { return None };
-    let (text, kind) = match trouble {
-        Some(trouble) => (format!("The session is not kept: {trouble}"), NotifyType::Error),
-        None => ("The session is kept again: all of it is in its file.".to_owned(), NotifyType::Info),
+    let Event::StorageStatus { error } = event else { return None };
+    let (text, kind) = match error {
+        Some(error) => (format!("The session is not saved: {error}"), NotifyType::Error),
+        None => ("The session is saved again: its file is complete.".to_owned(), NotifyType::Info),
     };
     let mut notice = NotifyNotice::new(text);
     notice.notify_type = Some(kind);

@@ -31,8 +31,8 @@ pub trait PiCommon:
     const PATHS: AgentPaths;
 
     /// Adds the features that only the dialect's agent has.
-    fn configure(parts: &mut AgentComponents) {
-        let _ = parts;
+    fn configure(components: &mut AgentComponents) {
+        let _ = components;
     }
 
     /// Returns the notice that withdraws the editor with that id. Returns `None` if the dialect has no such

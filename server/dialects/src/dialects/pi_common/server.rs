@@ -1,4 +1,4 @@
-//! The front of a dialect of the family.
+//! The server of a dialect of the family.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::config::AgentPaths;
 use crate::conversation::{AgentComponents, ConversationService};
 use crate::engine::{BehaviorProfile, Engine};
 
-/// Speaks a dialect of the family: converts values and calls the desk.
+/// Speaks a dialect of the family: converts values and calls the conversation service.
 #[derive(Debug)]
 pub struct PiCommonServer<D: PiCommon> {
     pub(in crate::dialects) conversation: ConversationService,
@@ -69,8 +69,8 @@ where
 
     const PATHS: AgentPaths = D::PATHS;
 
-    fn configure(parts: &mut AgentComponents) {
-        D::configure(parts);
+    fn configure(components: &mut AgentComponents) {
+        D::configure(components);
     }
 
     fn behavior_profile(spec: &'static Spec) -> BehaviorProfile {
@@ -79,8 +79,8 @@ where
 
     fn new(components: AgentComponents, spec: &'static Spec, stop: CancellationToken) -> Self {
         let sink = Arc::new(Sink::new(components.updates, since_pi_1_5(spec)));
-        let desk = ConversationService::new(components, sink.clone(), stop.clone());
-        Self { conversation: desk, sink, spec, state_cache: StateCache::default(), stop }
+        let conversation = ConversationService::new(components, sink.clone(), stop.clone());
+        Self { conversation, sink, spec, state_cache: StateCache::default(), stop }
     }
 
     fn connect(&self, emitter: Emitter<D>) {

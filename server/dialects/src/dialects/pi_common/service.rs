@@ -233,7 +233,7 @@ impl<D: PiCommon> BaseService<D> for PiCommonServer<D> {
         let auto = params.level == ThinkingLevel::Auto;
         if auto || (params.level == ThinkingLevel::Max && !since_pi_1_5(self.spec)) {
             return Err(CommandError::new(format!(
-                "Invalid parameters of `set_thinking_level`: level: \"{}\" is none of its values",
+                "Invalid parameters of `set_thinking_level`: level: \"{}\" is not one of its values",
                 params.level
             )));
         }

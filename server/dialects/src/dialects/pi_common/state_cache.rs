@@ -11,7 +11,7 @@ use crate::engine::{Engine, EngineStatus};
 /// Capacity for the text after the data of a response, in bytes.
 const TAIL_CAPACITY: usize = 16;
 
-/// Returns an empty view, for a handler whose call has its response already.
+/// Returns an empty status, for a handler whose call has its response already.
 pub(in crate::dialects) fn empty_view() -> EngineStatus {
     EngineStatus {
         model: None,
@@ -32,12 +32,12 @@ pub(in crate::dialects) fn empty_view() -> EngineStatus {
     }
 }
 
-/// The last view and its text.
+/// The last status and its text.
 #[derive(Debug, Default)]
 pub(in crate::dialects) struct StateCache(Mutex<Option<(EngineStatus, String)>>);
 
 impl StateCache {
-    /// Returns the text of the state that `state` builds from the view of the engine. If the view has not
+    /// Returns the text of the state that `state` builds from the status of the engine. If the status has not
     /// changed, copies the last text and builds nothing. Returns `None` if the state cannot be written.
     pub fn text<T: Serialize>(
         &self,
@@ -46,11 +46,11 @@ impl StateCache {
     ) -> Option<Segments> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let text = match &*last {
-            Some((view, text)) if engine.has_status(view) => text,
+            Some((status, text)) if engine.has_status(status) => text,
             _ => {
-                let view = engine.status();
-                let text = serde_json::to_string(&state(view.clone())).ok()?;
-                &last.insert((view, text)).1
+                let status = engine.status();
+                let text = serde_json::to_string(&state(status.clone())).ok()?;
+                &last.insert((status, text)).1
             }
         };
         let mut pieces = Segments::with_capacity(text.len() + TAIL_CAPACITY);

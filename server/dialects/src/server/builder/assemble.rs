@@ -1,4 +1,4 @@
-//! Assembly of the parts to one agent.
+//! Assembly of the components to one agent.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Distance of usage from its limits. Decisions without I/O: the [`super::UsageTracker`] counts, and this module returns the
-//! due notices.
+//! Distance of usage from its limits. Decisions without I/O: the [`crate::engine::UsageTracker`] counts, and this
+//! module returns the due notices.
 
 use agentese::types::{
     BudgetScope, BudgetSnapshot, BudgetSnapshotBuilder, BudgetStatus, BudgetViolationReason,
@@ -53,19 +53,19 @@ impl Budget {
     }
 
     /// Returns the limits that are set, in the order of their checks.
-    #[allow(clippy::cast_precision_loss)] // Nobody counts to 2^53 here.
-    fn dimensions(&self, spent: &CumulativeUsage, wall_ms: u64) -> Vec<Dimension> {
+    #[allow(clippy::cast_precision_loss)] // No count reaches 2^53 here.
+    fn dimensions(&self, usage: &CumulativeUsage, wall_ms: u64) -> Vec<Dimension> {
         use BudgetViolationReason as Reason;
         let limits = &self.limits;
         let whole = |limit: Option<u64>| limit.map(|limit| limit as f64);
         [
             (Reason::WallTime, wall_ms as f64, whole(limits.max_wall_time_ms)),
-            (Reason::InputTokens, spent.input as f64, whole(limits.max_input_tokens)),
-            (Reason::OutputTokens, spent.output as f64, whole(limits.max_output_tokens)),
-            (Reason::TotalTokens, spent.tokens as f64, whole(limits.max_total_tokens)),
-            (Reason::Cost, spent.cost, limits.max_cost_usd),
-            (Reason::ToolCalls, spent.tool_calls as f64, whole(limits.max_tool_calls)),
-            (Reason::Subagents, spent.children as f64, whole(limits.max_subagents)),
+            (Reason::InputTokens, usage.input as f64, whole(limits.max_input_tokens)),
+            (Reason::OutputTokens, usage.output as f64, whole(limits.max_output_tokens)),
+            (Reason::TotalTokens, usage.tokens as f64, whole(limits.max_total_tokens)),
+            (Reason::Cost, usage.cost, limits.max_cost_usd),
+            (Reason::ToolCalls, usage.tool_calls as f64, whole(limits.max_tool_calls)),
+            (Reason::Subagents, usage.children as f64, whole(limits.max_subagents)),
         ]
         .into_iter()
         .filter_map(|(reason, used, limit)| Some(Dimension { reason, used, limit: limit? }))
@@ -73,9 +73,9 @@ impl Budget {
     }
 
     /// Returns the first limit that is reached.
-    pub fn exceeded(&self, spent: &CumulativeUsage, wall_ms: u64) -> Option<BudgetViolationReason> {
+    pub fn exceeded(&self, usage: &CumulativeUsage, wall_ms: u64) -> Option<BudgetViolationReason> {
         let reached = |dimension: &Dimension| dimension.used >= dimension.limit;
-        self.dimensions(spent, wall_ms).into_iter().find(reached).map(|dimension| dimension.reason)
+        self.dimensions(usage, wall_ms).into_iter().find(reached).map(|dimension| dimension.reason)
     }
 
     /// Returns the notices after usage by `scope`: one warning per dimension near its limit, and one notice at the
@@ -83,32 +83,32 @@ impl Budget {
     pub fn due_notices(
         &mut self,
         scope: &BudgetScope,
-        spent: &CumulativeUsage,
+        usage: &CumulativeUsage,
         wall_ms: u64,
     ) -> Vec<BudgetNotice> {
-        let exceeded = self.exceeded(spent, wall_ms);
+        let exceeded = self.exceeded(usage, wall_ms);
         let status = if exceeded.is_some() { BudgetStatus::Exceeded } else { BudgetStatus::Warning };
         let mut due = Vec::new();
-        for Dimension { reason, used, limit } in self.dimensions(spent, wall_ms) {
+        for Dimension { reason, used, limit } in self.dimensions(usage, wall_ms) {
             let near = used >= limit * self.limits.warn_at_ratio && used < limit;
             if near && !self.warned.contains(&reason) {
                 self.warned.push(reason.clone());
-                let snapshot = snapshot(status, spent, wall_ms, Some(reason));
+                let snapshot = snapshot(status, usage, wall_ms, Some(reason));
                 due.push(BudgetNotice { is_exceeded: false, scope: scope.clone(), snapshot });
             }
         }
         if exceeded.is_some() && !std::mem::replace(&mut self.exceeded_reported, true) {
-            let snapshot = snapshot(status, spent, wall_ms, exceeded);
+            let snapshot = snapshot(status, usage, wall_ms, exceeded);
             due.push(BudgetNotice { is_exceeded: true, scope: scope.clone(), snapshot });
         }
         due
     }
 
     /// Returns the notice about a rejected child, once.
-    pub fn rejection_notice(&mut self, spent: &CumulativeUsage, wall_ms: u64) -> Option<BudgetNotice> {
-        let reason = self.exceeded(spent, wall_ms)?;
+    pub fn rejection_notice(&mut self, usage: &CumulativeUsage, wall_ms: u64) -> Option<BudgetNotice> {
+        let reason = self.exceeded(usage, wall_ms)?;
         let first = !std::mem::replace(&mut self.rejection_reported, true);
-        let snapshot = snapshot(BudgetStatus::Exceeded, spent, wall_ms, Some(reason));
+        let snapshot = snapshot(BudgetStatus::Exceeded, usage, wall_ms, Some(reason));
         first.then_some(BudgetNotice { is_exceeded: true, scope: BudgetScope::Task, snapshot })
     }
 
@@ -168,8 +168,8 @@ pub struct CumulativeUsage {
 mod tests {
     use super::*;
 
-    fn due(budget: &mut Budget, spent: CumulativeUsage, wall_ms: u64) -> Vec<(bool, String)> {
-        let due = budget.due_notices(&BudgetScope::Session, &spent, wall_ms).into_iter();
+    fn due(budget: &mut Budget, usage: CumulativeUsage, wall_ms: u64) -> Vec<(bool, String)> {
+        let due = budget.due_notices(&BudgetScope::Session, &usage, wall_ms).into_iter();
         due.map(|due| (due.is_exceeded, due.snapshot.reason.unwrap().to_string())).collect()
     }
 
@@ -182,31 +182,31 @@ mod tests {
             ..BudgetLimits::default()
         };
         let mut budget = Budget::new(limits);
-        let spent = |input, tool_calls, cost| CumulativeUsage {
+        let usage = |input, tool_calls, cost| CumulativeUsage {
             input,
             tool_calls,
             cost,
             ..CumulativeUsage::default()
         };
-        assert_eq!(due(&mut budget, spent(79, 7, 0.1), 0), []);
+        assert_eq!(due(&mut budget, usage(79, 7, 0.1), 0), []);
         let near = [(false, "input_tokens".to_owned()), (false, "tool_calls".to_owned())];
-        assert_eq!(due(&mut budget, spent(80, 8, 0.1), 0), near);
-        assert_eq!(due(&mut budget, spent(85, 9, 0.1), 0), []);
+        assert_eq!(due(&mut budget, usage(80, 8, 0.1), 0), near);
+        assert_eq!(due(&mut budget, usage(85, 9, 0.1), 0), []);
         // One limit is reached and another is near: both are reported.
         let both = [(false, "cost".to_owned()), (true, "input_tokens".to_owned())];
-        assert_eq!(due(&mut budget, spent(100, 9, 0.9), 0), both);
-        assert_eq!(due(&mut budget, spent(200, 20, 2.0), 0), [], "it is used up once");
-        assert_eq!(budget.exceeded(&spent(0, 10, 0.0), 0), Some(BudgetViolationReason::ToolCalls));
+        assert_eq!(due(&mut budget, usage(100, 9, 0.9), 0), both);
+        assert_eq!(due(&mut budget, usage(200, 20, 2.0), 0), [], "it is used up once");
+        assert_eq!(budget.exceeded(&usage(0, 10, 0.0), 0), Some(BudgetViolationReason::ToolCalls));
     }
 
     #[test]
     fn a_jump_over_the_warning_is_not_warned_of() {
         let mut budget = Budget::new(BudgetLimits { max_input_tokens: Some(90), ..BudgetLimits::default() });
-        let spent = CumulativeUsage { input: 100, ..CumulativeUsage::default() };
-        assert_eq!(due(&mut budget, spent, 0), [(true, "input_tokens".to_owned())]);
-        let first = budget.rejection_notice(&spent, 0).unwrap();
+        let usage = CumulativeUsage { input: 100, ..CumulativeUsage::default() };
+        assert_eq!(due(&mut budget, usage, 0), [(true, "input_tokens".to_owned())]);
+        let first = budget.rejection_notice(&usage, 0).unwrap();
         assert_eq!((first.scope, first.snapshot.status), (BudgetScope::Task, BudgetStatus::Exceeded));
-        assert_eq!(budget.rejection_notice(&spent, 0), None, "told once");
+        assert_eq!(budget.rejection_notice(&usage, 0), None, "reported once");
     }
 
     #[test]

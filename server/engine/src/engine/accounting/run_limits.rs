@@ -1,5 +1,5 @@
-//! Limits of a run on turns, cost, time and repeated failures of a call. There is no I/O: the [`super::UsageTracker`] holds
-//! the meter and supplies the cost.
+//! Limits of a run on turns, cost, time and repeated failures of a call. There is no I/O: the
+//! [`crate::engine::UsageTracker`] holds the meter and supplies the cost.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -67,8 +67,8 @@ impl RunMeter {
     }
 
     /// Checks the limits that also end runs of subagents: time and cost. Returns the limit that the run has reached.
-    pub fn check_shared(&mut self, spent: f64, now_ms: i64) -> Option<&RunLimitError> {
-        let used = spent - self.cost_before;
+    pub fn check_shared(&mut self, cost: f64, now_ms: i64) -> Option<&RunLimitError> {
+        let used = cost - self.cost_before;
         let limit = self.limits.max_cost_usd;
         if self.reached.is_none() && self.until_end(now_ms).is_some_and(|left| left.is_zero()) {
             self.run_out_of_time();
@@ -80,9 +80,9 @@ impl RunMeter {
     }
 
     /// Checks all limits before another turn. Returns the limit that the run has reached.
-    pub fn check(&mut self, spent: f64, now_ms: i64) -> Option<&RunLimitError> {
+    pub fn check(&mut self, cost: f64, now_ms: i64) -> Option<&RunLimitError> {
         let limit = self.limits.max_turns;
-        if self.check_shared(spent, now_ms).is_none() && limit > 0 && self.turns >= limit {
+        if self.check_shared(cost, now_ms).is_none() && limit > 0 && self.turns >= limit {
             self.reached = Some(RunLimitError::Turns(limit));
         }
         self.reached()
@@ -223,10 +223,10 @@ mod tests {
     #[test]
     fn equal_failures_get_a_notice_from_the_third_and_end_the_run_at_the_eighth() {
         let mut meter = meter(RunLimits::default());
-        let told = failures(&mut meter, 7, &[]);
-        assert_eq!(told[..2], ["no", "no"]);
+        let texts = failures(&mut meter, 7, &[]);
+        assert_eq!(texts[..2], ["no", "no"]);
         assert_eq!(
-            told[2],
+            texts[2],
             "no\n\n[This call has failed 3 times with the same arguments and the same error. Do something else: after 8 such failures the run is ended.]"
         );
         assert_eq!(meter.reached(), None);
@@ -272,8 +272,8 @@ mod tests {
     #[test]
     fn without_a_limit_the_model_gets_a_notice_and_the_run_continues() {
         let mut endless = meter(RunLimits { max_equal_calls: 0, ..RunLimits::default() });
-        let told = failures(&mut endless, 100, &[]);
-        assert!(told[99].ends_with(
+        let texts = failures(&mut endless, 100, &[]);
+        assert!(texts[99].ends_with(
             "[This call has failed 100 times with the same arguments and the same error. Do something else.]"
         ));
         assert_eq!(endless.check(1000.0, i64::MAX), None);
@@ -288,7 +288,7 @@ mod tests {
         turns.count_turn();
         assert_eq!(turns.check_shared(1.4, 1299), None, "turns are those of the run alone");
         assert_eq!(turns.check(1.4, 1299), Some(&RunLimitError::Turns(2)));
-        assert_eq!(turns.check(9.0, 9999), Some(&RunLimitError::Turns(2)), "the first one is told");
+        assert_eq!(turns.check(9.0, 9999), Some(&RunLimitError::Turns(2)), "the first one is reported");
         assert_eq!(meter(limits).check(1.5, 1299), Some(&RunLimitError::Cost { used: 0.5, limit: 0.5 }));
         let mut late = meter(limits);
         assert_eq!(late.until_end(1100), Some(Duration::from_millis(200)));

@@ -12,14 +12,14 @@ use crate::engine::event::Event;
 use crate::providers::tokens;
 use crate::tools::ToolOutput;
 
-/// Emits events of a ledger to the subscribers of an engine.
+/// Emits events of a usage tracker to the subscribers of an engine.
 pub(in crate::engine) trait Listener: Send + Sync {
     /// Emits an event.
     fn emit(&self, event: Event<'_>);
 }
 
-/// Counts the usage of one engine, and adds it to the ledger of its parent. The root ledger has the limits: it includes
-/// the usage of all children, and its engine emits the due notices.
+/// Counts the usage of one engine, and adds it to the tracker of its parent. The root tracker has the limits: it
+/// includes the usage of all children, and its engine emits the due notices.
 #[derive(Default)]
 pub struct UsageTracker {
     usage: Mutex<CumulativeUsage>,
@@ -37,23 +37,23 @@ pub struct UsageTracker {
 
 impl std::fmt::Debug for UsageTracker {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Ledger").field("spent", &self.usage()).finish_non_exhaustive()
+        formatter.debug_struct("UsageTracker").field("usage", &self.usage()).finish_non_exhaustive()
     }
 }
 
 impl UsageTracker {
-    /// Creates a ledger with limits on all usage, and on each run.
+    /// Creates a tracker with limits on all usage, and on each run.
     pub fn with_limits(limits: BudgetLimits, run_limits: RunLimits) -> Self {
         let (budget, run_limits) = (Mutex::new(Budget::new(limits)), Mutex::new(run_limits));
         Self { budget, run_limits, ..Self::default() }
     }
 
-    /// Creates a ledger whose sums are added to another ledger.
+    /// Creates a tracker whose sums are added to another tracker.
     pub fn with_parent(parent: Arc<UsageTracker>) -> Self {
         Self { parent: Some(parent), ..Self::default() }
     }
 
-    /// Creates a ledger with the same limits and no usage.
+    /// Creates a tracker with the same limits and no usage.
     pub fn fresh(&self) -> Self {
         let root = self.root();
         let (budget, run_limits) = (Mutex::new(root.budget().fresh()), Mutex::new(root.run_limits()));
@@ -109,14 +109,14 @@ impl UsageTracker {
 
     /// Returns the limit that prevents another turn: a limit of the run, or of a run that contains it.
     pub(in crate::engine) fn reached_before_turn(&self, now_ms: i64) -> Option<RunLimitError> {
-        let spent = self.usage().cost;
-        let own = self.run_meter().check(spent, now_ms).cloned();
+        let cost = self.usage().cost;
+        let own = self.run_meter().check(cost, now_ms).cloned();
         own.or_else(|| self.parent.as_ref().and_then(|parent| parent.reached_by_child(now_ms)))
     }
 
     fn reached_by_child(&self, now_ms: i64) -> Option<RunLimitError> {
-        let spent = self.usage().cost;
-        let own = self.run_meter().check_shared(spent, now_ms).cloned();
+        let cost = self.usage().cost;
+        let own = self.run_meter().check_shared(cost, now_ms).cloned();
         own.or_else(|| self.parent.as_ref().and_then(|parent| parent.reached_by_child(now_ms)))
     }
 
@@ -128,29 +128,29 @@ impl UsageTracker {
     /// Counts an answer of a model.
     pub fn count_answer(&self, usage: &Usage) {
         let (tokens, cost) = (tokens(usage), usage.cost.total.as_f64().unwrap_or_default());
-        self.add(&|spent| {
-            spent.requests += 1;
-            spent.tokens = spent.tokens.saturating_add(tokens);
-            spent.input = spent.input.saturating_add(usage.input);
-            spent.output = spent.output.saturating_add(usage.output);
-            spent.cost += cost;
+        self.add(&|sums| {
+            sums.requests += 1;
+            sums.tokens = sums.tokens.saturating_add(tokens);
+            sums.input = sums.input.saturating_add(usage.input);
+            sums.output = sums.output.saturating_add(usage.output);
+            sums.cost += cost;
         });
     }
 
     /// Counts a tool call.
     pub fn count_tool_call(&self) {
-        self.add(&|spent| spent.tool_calls += 1);
+        self.add(&|sums| sums.tool_calls += 1);
     }
 
     /// Counts a child. Fails with the reached limit, and emits a notice about the first failure.
     pub(in crate::engine) fn start_child(&self, now_ms: i64) -> Result<(), BudgetViolationReason> {
         self.check_child_budget(now_ms)?;
-        self.add(&|spent| spent.children += 1);
+        self.add(&|sums| sums.children += 1);
         Ok(())
     }
 
-    /// Checks that work for a child may start. Works like [`UsageTracker::start_child`], for work that is not counted as a
-    /// child.
+    /// Checks that work for a child may start. Works like [`UsageTracker::start_child`], for work that is not counted
+    /// as a child.
     pub(in crate::engine) fn check_child_budget(&self, now_ms: i64) -> Result<(), BudgetViolationReason> {
         let Some(reason) = self.exceeded(now_ms) else { return Ok(()) };
         let (root, wall) = (self.root(), self.wall_ms(now_ms));
@@ -163,11 +163,11 @@ impl UsageTracker {
     /// Returns the reached limit; `None` if no limit is reached.
     pub fn exceeded(&self, now_ms: i64) -> Option<BudgetViolationReason> {
         let root = self.root();
-        let (spent, wall) = (root.usage(), root.wall_ms(now_ms));
-        root.budget().exceeded(&spent, wall)
+        let (usage, wall) = (root.usage(), root.wall_ms(now_ms));
+        root.budget().exceeded(&usage, wall)
     }
 
-    /// Returns `true` if the ledger belongs to an engine without a parent.
+    /// Returns `true` if the tracker belongs to an engine without a parent.
     pub(in crate::engine) fn is_root(&self) -> bool {
         self.parent.is_none()
     }
@@ -213,11 +213,11 @@ impl UsageTracker {
 
     /// Returns the number of milliseconds since the start of the first run.
     fn wall_ms(&self, now_ms: i64) -> u64 {
-        let begun = self.root().started_at_ms.get().copied().unwrap_or(now_ms);
-        u64::try_from(now_ms.saturating_sub(begun)).unwrap_or_default()
+        let start = self.root().started_at_ms.get().copied().unwrap_or(now_ms);
+        u64::try_from(now_ms.saturating_sub(start)).unwrap_or_default()
     }
 
-    /// Returns the ledger of the first agent.
+    /// Returns the tracker of the first agent.
     fn root(&self) -> &UsageTracker {
         self.parent.as_deref().map_or(self, UsageTracker::root)
     }

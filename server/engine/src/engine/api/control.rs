@@ -74,7 +74,7 @@ impl Engine {
         }
     }
 
-    /// Returns `true` if `view` is still the current state of the engine.
+    /// Returns `true` if `status` is still the current state of the engine.
     pub fn has_status(&self, status: &EngineStatus) -> bool {
         let state = self.shared.state();
         let EngineStatus {
@@ -106,7 +106,7 @@ impl Engine {
         self.shared.state().session.decoded()
     }
 
-    /// Returns the line in which the work of all engines of the process waits.
+    /// Returns the queue in which the work of all engines of the process waits.
     pub fn fairness(&self) -> &Fairness {
         &self.shared.options.fairness
     }
@@ -134,7 +134,7 @@ impl Engine {
     }
 
     /// Returns the id and the file of the session, and its counts, tokens and cost. The numbers cover the context of
-    /// the model or the whole file, as the customs define.
+    /// the model or the whole file, as the profile defines.
     pub fn stats(&self) -> (String, Option<PathBuf>, Stats) {
         let state = self.shared.state();
         let session = &state.session;
@@ -261,11 +261,11 @@ impl Engine {
             state.closing = true;
             state.bash_abort.cancel();
         }
-        let patience = self.shared.options.clock.sleep(SHUTDOWN_TIMEOUT);
+        let timeout = self.shared.options.clock.sleep(SHUTDOWN_TIMEOUT);
         tokio::select! {
             () = self.abort() => {}
-            () = patience => {
-                tracing::error!("the run did not end and is given up");
+            () = timeout => {
+                tracing::error!("the run did not end in time and is dropped");
                 let work = self.shared.state().work.take();
                 if let Some(work) = work {
                     work.abort_task();

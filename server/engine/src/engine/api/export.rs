@@ -66,7 +66,7 @@ impl Engine {
         let options = &self.shared.options;
         let (secrets, unknown) = options.catalog.secrets().await;
         for reason in unknown {
-            tracing::warn!("what cannot be known cannot be kept out of an export: {reason}");
+            tracing::warn!("an export may contain a secret that cannot be read: {reason}");
         }
         let (path, snapshot) = {
             let state = self.shared.state();

@@ -71,7 +71,7 @@ impl Engine {
     }
 
     /// Adds a message of an extension to the conversation: to the current run, or else to the session at once, with its
-    /// events. With `begins`, an idle engine starts a run with it. Fails if the run cannot start.
+    /// events. With `starts_run`, an idle engine starts a run with it. Fails if the run cannot start.
     pub fn custom_message(
         &self,
         mut message: CustomMessage,
@@ -88,8 +88,8 @@ impl Engine {
             state.next_prompt_messages.push(message);
             return Ok(None);
         }
-        if let Some(working) = state.work.as_ref().filter(|working| working.kind == WorkKind::Prompt) {
-            let _ = working;
+        if let Some(work) = state.work.as_ref().filter(|work| work.kind == WorkKind::Prompt) {
+            let _ = work;
             match delivery {
                 ExtensionDelivery::FollowUp => state.queues.follow_up(message),
                 ExtensionDelivery::Steer | ExtensionDelivery::NextTurn => state.queues.steer(message),
@@ -99,13 +99,13 @@ impl Engine {
         if starts_run && state.work.is_none() {
             let work = self.shared.reserve_work(&mut state)?;
             // Since pi 1.5, hooks of extensions also run for such a run.
-            let said = self
+            let original_input = self
                 .shared
                 .options
                 .profile
                 .idle_messages_run_hooks
                 .then(|| OriginalInput::from_message(&message));
-            return self.shared.accept_run(state, work, vec![message], said).map(Some);
+            return self.shared.accept_run(state, work, vec![message], original_input).map(Some);
         }
         let message = Arc::new(message);
         if self.shared.options.profile.emits_idle_messages {
@@ -167,10 +167,10 @@ impl Engine {
         if !reset && known == entries.len() && now.as_deref() == leaf {
             return None;
         }
-        let news = &entries[if reset { 0 } else { known }..];
+        let changes = &entries[if reset { 0 } else { known }..];
         let entries = EntryList {
             header: parse_json(state.session.header().json()),
-            entries: news.iter().map(|entry| parse_json(entry.json().as_str())).collect(),
+            entries: changes.iter().map(|entry| parse_json(entry.json().as_str())).collect(),
             leaf: now,
         };
         Some((state.session.id().to_owned(), reset, entries))

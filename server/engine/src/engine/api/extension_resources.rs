@@ -40,10 +40,10 @@ impl ExtensionResources {
 
 impl AddedResources {
     pub fn read(&mut self, own: &Resources) -> Vec<ResourceWarning> {
-        let (all, mut complaints) = own.extended(&self.skills, &self.templates);
+        let (all, mut warnings) = own.extended(&self.skills, &self.templates);
         let (skills, hidden) = all.for_model();
-        complaints.extend(hidden);
+        warnings.extend(hidden);
         self.all = Some((Arc::new(all), skills));
-        complaints
+        warnings
     }
 }

@@ -44,9 +44,9 @@ mod tests {
         assert_eq!(marked("alpha \r"), "1#JN:alpha \r");
         // Lines without letters and digits differ by their position.
         let braces = marked("}\n}");
-        let marks: Vec<_> =
+        let hashes: Vec<_> =
             braces.lines().filter_map(|line| line.split_once('#')).map(|(_, mark)| mark).collect();
-        assert_ne!(marks[0], marks[1], "{braces}");
+        assert_ne!(hashes[0], hashes[1], "{braces}");
         assert_eq!(marked("x\n}").lines().last(), marked("y\n}").lines().last());
     }
 }

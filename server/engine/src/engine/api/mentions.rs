@@ -16,7 +16,7 @@ const MAX_FILE_BYTES: u64 = 5 << 20;
 const MAX_FILES: usize = 32;
 
 impl Engine {
-    /// Reads the files that a prompt mentions, if the customs enable it. A path that does not exist stays text. Text
+    /// Reads the files that a prompt mentions, if the profile enables it. A path that does not exist stays text. Text
     /// that the user did not write is not searched.
     pub async fn read_mentions(&self, mut input: UserInput) -> UserInput {
         if self.shared.options.profile.reads_mentions && !input.verbatim && input.text.contains('@') {

@@ -162,7 +162,7 @@ impl Shared {
                 None => tracing::warn!(
                     provider,
                     id,
-                    "the model of the session is not available, another one stays"
+                    "the model of the session is not available; the current model stays"
                 ),
             }
         }

@@ -57,22 +57,22 @@ impl AcceptedPrompt {
     pub fn run_handle(&self) -> Option<RunHandle> {
         match &self.disposition {
             PromptDisposition::Queued => None,
-            PromptDisposition::Run(begun) => Some(RunHandle(begun.0.ended_token())),
-            PromptDisposition::Remote(begun) => Some(RunHandle(begun.0.ended_token())),
+            PromptDisposition::Run(reserved) => Some(RunHandle(reserved.0.ended_token())),
+            PromptDisposition::Remote(reserved) => Some(RunHandle(reserved.0.ended_token())),
         }
     }
 
-    /// Starts the run, if there is one. No event is emitted before this call, so a front can respond first.
+    /// Starts the run, if there is one. No event is emitted before this call, so a dialect server can respond first.
     pub fn start(self) {
         match self.disposition {
             PromptDisposition::Queued => {}
-            PromptDisposition::Run(begun) => {
-                let (work, run) = *begun;
+            PromptDisposition::Run(reserved) => {
+                let (work, run) = *reserved;
                 work.start(run);
             }
-            PromptDisposition::Remote(begun) => {
-                let (work, said) = *begun;
-                work.start_remote(said);
+            PromptDisposition::Remote(reserved) => {
+                let (work, input) = *reserved;
+                work.start_remote(input);
             }
         }
         drop(self.delivery_guard);
@@ -92,7 +92,10 @@ impl RunHandle {
 
 impl std::fmt::Debug for AcceptedPrompt {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Begun").field("is_run", &self.starts_run()).finish_non_exhaustive()
+        formatter
+            .debug_struct("AcceptedPrompt")
+            .field("starts_run", &self.starts_run())
+            .finish_non_exhaustive()
     }
 }
 
@@ -154,18 +157,18 @@ impl Engine {
         prepared.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
     }
 
-    /// Accepts a prompt: it starts a run, or joins the current one according to `streaming`. During the pause before a
-    /// retry and during an automatic compaction, the prompt waits for the following run; after an abort, for the next
-    /// one. The customs may treat these phases as a part of the run, or reject prompts in the pause. Fails during a run
-    /// without `streaming`, during a requested compaction, without a model or its key, with an exhausted budget, and
-    /// during a shutdown. Fails for a blank prompt, and if the queues are full.
+    /// Accepts a prompt: it starts a run, or joins the current one in `busy_queue`. During the pause before a retry and
+    /// during an automatic compaction, the prompt waits for the following run; after an abort, for the next one. The
+    /// profile may treat these phases as a part of the run, or reject prompts in the pause. Fails during a run without
+    /// `busy_queue`, during a requested compaction, without a model or its key, with an exhausted budget, and during a
+    /// shutdown. Fails for a blank prompt, and if the queues are full.
     pub fn accept_prompt(
         &self,
         input: UserInput,
         busy_queue: Option<InputQueue>,
     ) -> Result<AcceptedPrompt, PromptError> {
         input.check()?;
-        let (said, message, files) = input.split(self.shared.options.clock.now_ms());
+        let (original_input, message, files) = input.split(self.shared.options.clock.now_ms());
         let mut state = self.shared.state();
         if let Some(queue) = self.shared.admit_prompt(&state, busy_queue)? {
             self.shared.enqueue(&mut state, message, queue == InputQueue::FollowUp)?;
@@ -175,7 +178,12 @@ impl Engine {
             });
         }
         let work = self.shared.reserve_work(&mut state)?;
-        self.shared.accept_run(state, work, std::iter::once(message).chain(files).collect(), Some(said))
+        self.shared.accept_run(
+            state,
+            work,
+            std::iter::once(message).chain(files).collect(),
+            Some(original_input),
+        )
     }
 
     /// Queues a message that interrupts. If the engine is idle, the message waits for the next prompt. Fails if the
@@ -232,7 +240,9 @@ impl Shared {
         let Some(working) = &state.work else { return Ok(None) };
         match (working.kind, working.phase, busy_queue) {
             (WorkKind::Compaction, ..) => Err(PromptError::Compacting),
-            (_, WorkPhase::Running, _) if self.remote.as_ref().is_some_and(|led| !led.is_run_active()) => {
+            (_, WorkPhase::Running, _)
+                if self.remote.as_ref().is_some_and(|remote| !remote.is_run_active()) =>
+            {
                 Ok(None)
             }
             (_, WorkPhase::Running, None) => Err(PromptError::Busy),

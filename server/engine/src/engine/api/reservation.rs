@@ -18,7 +18,7 @@ pub struct EngineReservation {
 
 impl std::fmt::Debug for EngineReservation {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Seat").finish_non_exhaustive()
+        formatter.debug_struct("EngineReservation").finish_non_exhaustive()
     }
 }
 
@@ -26,20 +26,20 @@ impl Engine {
     /// Stops the current work and reserves the engine in the same moment. Returns after the closing events. From the
     /// call on, the engine is busy, and an abort applies to the work of the reservation. Fails during a shutdown.
     pub async fn abort_and_reserve(&self) -> Result<EngineReservation, PromptError> {
-        let (work, before) = {
+        let (work, previous) = {
             let mut state = self.shared.state();
             if state.closing {
                 return Err(PromptError::Closing);
             }
-            let before = state.work.take().map(|before| {
-                before.abort.cancel();
-                before.ended
+            let previous = state.work.take().map(|previous| {
+                previous.abort.cancel();
+                previous.ended
             });
             let working = state.start_work(WorkKind::Prompt, WorkPhase::Running);
-            (Work::new(self.shared.clone(), working), before)
+            (Work::new(self.shared.clone(), working), previous)
         };
-        if let Some(before) = before {
-            before.cancelled().await;
+        if let Some(previous) = previous {
+            previous.cancelled().await;
         }
         Ok(EngineReservation { shared: self.shared.clone(), work })
     }
@@ -55,7 +55,12 @@ impl EngineReservation {
     pub fn accept_prompt(self, input: UserInput) -> Result<AcceptedPrompt, PromptError> {
         let Self { shared, work } = self;
         input.check()?;
-        let (said, message, files) = input.split(shared.options.clock.now_ms());
-        shared.accept_run(shared.state(), work, std::iter::once(message).chain(files).collect(), Some(said))
+        let (original_input, message, files) = input.split(shared.options.clock.now_ms());
+        shared.accept_run(
+            shared.state(),
+            work,
+            std::iter::once(message).chain(files).collect(),
+            Some(original_input),
+        )
     }
 }

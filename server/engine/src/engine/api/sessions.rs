@@ -13,7 +13,7 @@ use crate::session::{EntryId, ForkError, OpenError, Session, SessionOptions};
 impl Engine {
     /// Starts a fresh session. `parent` is the origin of the session, in the form of the client. Current work is
     /// aborted first, with its closing events, and the queues are emptied. The modes and the model stay; running
-    /// commands of the user stay, unless the customs end them. Returns `false` if a hook cancelled the change; the
+    /// commands of the user stay, unless the profile ends them. Returns `false` if a hook cancelled the change; the
     /// state is then unchanged.
     pub async fn new_session(&self, parent: Option<String>) -> bool {
         if let Some(remote) = &self.shared.remote {
@@ -23,14 +23,14 @@ impl Engine {
         if !hooks.before_switch(SessionSwitch::New).await {
             return false;
         }
-        let (previous, left) = {
+        let (previous, replaced) = {
             let mut state = self.abort_and_lock().await;
             let previous = state.session.file().map(Path::to_owned);
             let mut session = self.shared.options.fresh_session(parent);
             session.record_thinking_level(state.thinking);
             (previous, self.replace_session(&mut state, session))
         };
-        self.shared.close_session(left).await;
+        self.shared.close_session(replaced).await;
         hooks.switched(SessionSwitch::New, previous.as_deref()).await;
         true
     }
@@ -73,39 +73,39 @@ impl Engine {
         // Opening comes first, because a failure must change nothing.
         let (path, start) = (path.to_owned(), self.shared.options.start());
         let session = blocking(move || Session::open(&path, start)).await?;
-        let (model, left) = {
+        let (model, replaced) = {
             let mut state = self.abort_and_lock().await;
             let restored = session.branch_settings();
-            let left = self.replace_session(&mut state, session);
+            let replaced = self.replace_session(&mut state, session);
             self.shared.restore(&mut state, restored);
-            (state.model.clone(), left)
+            (state.model.clone(), replaced)
         };
-        self.shared.close_session(left).await;
+        self.shared.close_session(replaced).await;
         Ok(model)
     }
 
     /// Opens a fork that ends before a message of the user. Returns the text of that message. Current work is aborted
-    /// first, or continues in the fork, as the customs define; the queues are emptied. The model and the level stay
+    /// first, or continues in the fork, as the profile defines; the queues are emptied. The model and the level stay
     /// unchanged. The second value is `false` if a hook cancelled the fork; the state is then unchanged.
     pub async fn fork(&self, entry: &str) -> Result<(String, bool), ForkError> {
         if let Some(remote) = &self.shared.remote {
             return self.fork_remote(remote, entry).await;
         }
         // An unknown entry must change nothing.
-        let said = self.fork_messages().into_iter().find(|(id, _)| id.as_str() == entry);
-        let Some((_, said)) = said else { return Err(ForkError::Unknown) };
+        let message_text = self.fork_messages().into_iter().find(|(id, _)| id.as_str() == entry);
+        let Some((_, message_text)) = message_text else { return Err(ForkError::Unknown) };
         let hooks = &self.shared.options.hooks;
         if !hooks.before_fork(entry).await {
-            return Ok((said, false));
+            return Ok((message_text, false));
         }
-        let (text, previous, left) = {
+        let (text, previous, replaced) = {
             let mut state = self.lock_for_branch().await;
             let previous = state.session.file().map(Path::to_owned);
             let (mut session, text) = state.session.fork(entry, self.shared.options.store.as_ref())?;
             state.write_settings(&mut session);
             (text, previous, self.replace_session(&mut state, session))
         };
-        self.shared.close_session(left).await;
+        self.shared.close_session(replaced).await;
         self.shared.wait_until_written().await;
         hooks.forked(previous.as_deref()).await;
         Ok((text, true))
@@ -116,15 +116,15 @@ impl Engine {
     /// and with a remote agent.
     pub async fn copy(&self) -> Result<bool, ForkError> {
         if self.is_remote() {
-            return Err(ForkError::Remote("the agent behind this one cannot copy its session".to_owned()));
+            return Err(ForkError::Remote("the remote agent cannot copy its session".to_owned()));
         }
         let leaf = {
             let state = self.shared.state();
-            let said = state.session.message_count() > 0;
+            let has_messages = state.session.message_count() > 0;
             state
                 .session
                 .leaf()
-                .filter(|_| said)
+                .filter(|_| has_messages)
                 .map(|leaf| leaf.id().clone())
                 .ok_or(ForkError::NoMessages)?
         };
@@ -218,13 +218,13 @@ impl EngineState {
 
     /// Writes the current settings to a session that names others. Opening the session later restores them.
     fn write_settings(&self, session: &mut Session) {
-        let said = session.branch_settings();
-        if let (Some((provider, id)), Some(model)) = (&said.model, &self.model)
+        let settings = session.branch_settings();
+        if let (Some((provider, id)), Some(model)) = (&settings.model, &self.model)
             && (*provider != model.provider || *id != model.id)
         {
             session.record_model(&model.provider, &model.id);
         }
-        if said.thinking != Some(self.thinking) {
+        if settings.thinking != Some(self.thinking) {
             session.record_thinking_level(self.thinking);
         }
     }

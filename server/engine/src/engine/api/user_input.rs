@@ -13,13 +13,13 @@ use crate::providers::is_blank;
 pub struct UserInput {
     /// Text of the input; may be empty.
     pub text: String,
-    /// Images of the input; [`Engine::prepare`](super::Engine::prepare) makes them acceptable for a model.
+    /// Images of the input; [`crate::engine::Engine::prepare`] makes them acceptable for a model.
     pub images: Vec<ImageContent>,
     /// Notes about the images for the model.
     pub(in crate::engine) notes: Vec<String>,
     /// `true` if the text is not searched for skills and templates.
     pub(in crate::engine) verbatim: bool,
-    /// Files that the text mentions; see [`Engine::read_mentions`](super::Engine::read_mentions).
+    /// Files that the text mentions; see [`crate::engine::Engine::read_mentions`].
     pub(in crate::engine) mentioned_files: Vec<MentionedFile>,
     /// `true` if the input has no text and agents of the dialect accept that.
     accepts_empty: bool,
@@ -43,7 +43,7 @@ impl UserInput {
         }
     }
 
-    /// Returns the input, accepted without text if `empty` is `true`.
+    /// Returns the input, accepted without text if `accepts_empty` is `true`.
     pub fn accept_empty(mut self, accepts_empty: bool) -> Self {
         self.accepts_empty = accepts_empty;
         self
@@ -91,7 +91,7 @@ impl UserInput {
     }
 }
 
-/// Moment of delivery for a prompt during a run.
+/// Queue for a prompt during a run, which decides the moment of its delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputQueue {
     /// The prompt interrupts the run.
@@ -109,20 +109,20 @@ pub(in crate::engine) struct OriginalInput {
 impl OriginalInput {
     /// Returns the content of an extension's message.
     pub fn from_message(message: &AgentMessage) -> Self {
-        let mut said = Self { text: String::new(), images: Vec::new() };
-        let AgentMessage::Custom(custom) = message else { return said };
+        let mut input = Self { text: String::new(), images: Vec::new() };
+        let AgentMessage::Custom(custom) = message else { return input };
         match &custom.content {
-            InputContent::Text(text) => said.text.clone_from(text),
+            InputContent::Text(text) => input.text.clone_from(text),
             InputContent::Blocks(blocks) => {
                 for block in blocks {
                     match block {
-                        InputBlock::Text(text) => said.text.push_str(&text.text),
-                        InputBlock::Image(image) => said.images.push(image.clone()),
+                        InputBlock::Text(text) => input.text.push_str(&text.text),
+                        InputBlock::Image(image) => input.images.push(image.clone()),
                         _ => {}
                     }
                 }
             }
         }
-        said
+        input
     }
 }

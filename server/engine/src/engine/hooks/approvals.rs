@@ -45,12 +45,12 @@ impl Approvals {
         let refused = |why: &str| Err(format!("The call was not approved: {why}."));
         let mut question = ConfirmQuestion::new(&call.id, format!("Allow {name}?"), describe_call(call));
         question.timeout = u64::try_from(limit.as_millis()).ok().filter(|limit| *limit > 0);
-        let Some(ui) = self.ui.get() else { return refused("nobody can be asked") };
+        let Some(ui) = self.ui.get() else { return refused("no client can show the question") };
         ui.wait_for_reader().await;
         let Some(answer) = ui.show_dialog(&Dialog::Confirm(question)) else {
-            return refused("nobody can be asked");
+            return refused("no client can show the question");
         };
-        let late = async {
+        let timed_out = async {
             match limit {
                 Duration::ZERO => std::future::pending().await,
                 limit => self.clock.sleep(limit).await,
@@ -59,7 +59,7 @@ impl Approvals {
         let answer = tokio::select! {
             biased;
             answer = answer => answer,
-            () = late => return refused("nobody answered in time"),
+            () = timed_out => return refused("no answer arrived in time"),
         };
         match answer {
             Some(Answer::Confirmed(true)) => Ok(()),
@@ -67,7 +67,7 @@ impl Approvals {
             Some(Answer::Value(_) | Answer::Other(_) | Answer::Unreadable(_)) => {
                 refused("the answer was neither yes nor no")
             }
-            None => refused("nobody can answer any more"),
+            None => refused("the client has disconnected"),
         }
     }
 }
@@ -108,7 +108,7 @@ mod tests {
     use crate::runtime::SystemClock;
     use crate::ui::Notice;
 
-    /// Gives that answer; waits forever without one.
+    /// Returns that answer; waits forever without one.
     struct FixedAnswer(Option<Answer>);
 
     impl Ui for FixedAnswer {
@@ -156,7 +156,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_a_confirmation_permits_the_call() {
-        for (answer, said) in [
+        for (answer, expected) in [
             (Answer::Confirmed(true), Ok(())),
             (Answer::Confirmed(false), Err("the user rejected it")),
             (Answer::Cancelled, Err("the user rejected it")),
@@ -164,8 +164,8 @@ mod tests {
             (Answer::Unreadable("7".to_owned()), Err("the answer was neither yes nor no")),
         ] {
             let approvals = approvals(0, Some(Arc::new(FixedAnswer(Some(answer)))));
-            let said = said.map_err(|why| format!("The call was not approved: {why}."));
-            assert_eq!(approvals.tool_call(&call("bash")).await, said);
+            let expected = expected.map_err(|why| format!("The call was not approved: {why}."));
+            assert_eq!(approvals.tool_call(&call("bash")).await, expected);
             assert_eq!(approvals.tool_call(&call("read")).await, Ok(()));
         }
     }
@@ -173,12 +173,12 @@ mod tests {
     #[tokio::test]
     async fn unanswered_question_rejects_the_call() {
         for (ui, why) in [
-            (None, "nobody can be asked"),
-            (Some(Arc::new(DisconnectedClient) as Arc<dyn Ui>), "nobody can be asked"),
-            (Some(Arc::new(FixedAnswer(None))), "nobody answered in time"),
+            (None, "no client can show the question"),
+            (Some(Arc::new(DisconnectedClient) as Arc<dyn Ui>), "no client can show the question"),
+            (Some(Arc::new(FixedAnswer(None))), "no answer arrived in time"),
         ] {
-            let said = approvals(1, ui).tool_call(&call("bash")).await;
-            assert_eq!(said, Err(format!("The call was not approved: {why}.")));
+            let result = approvals(1, ui).tool_call(&call("bash")).await;
+            assert_eq!(result, Err(format!("The call was not approved: {why}.")));
         }
     }
 }

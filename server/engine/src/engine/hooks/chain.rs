@@ -35,7 +35,7 @@ impl HookChain {
 }
 
 impl HookChain {
-    /// Returns the hooks for a child of the engine, and adds their policies for the child's runs to `afterwards`.
+    /// Returns the hooks for a child of the engine, and adds their policies for the child's runs to `policies`.
     pub(in crate::engine) fn of_child(&self, policies: &mut Vec<Arc<dyn PostRunPolicy>>) -> Self {
         let own = |hooks: &Arc<dyn Hooks>| hooks.for_child(policies).unwrap_or_else(|| hooks.clone());
         Self(self.0.iter().map(own).collect())
@@ -103,7 +103,7 @@ impl Hooks for HookChain {
             for hooks in self.0.iter().filter(|hooks| hooks.handles_compaction()) {
                 match hooks.before_compact(plan.clone(), entries.clone(), focus).await {
                     CompactionDecision::Proceed => {}
-                    said => return said,
+                    decision => return decision,
                 }
             }
             CompactionDecision::Proceed
@@ -130,9 +130,9 @@ impl Hooks for HookChain {
             let mut all = RunAdditions::default();
             for hooks in &self.0 {
                 let prompt = all.system_prompt.as_deref().unwrap_or(system_prompt);
-                let opening = hooks.before_run(text, images, prompt).await;
-                all.messages.extend(opening.messages);
-                all.system_prompt = opening.system_prompt.or(all.system_prompt.take());
+                let additions = hooks.before_run(text, images, prompt).await;
+                all.messages.extend(additions.messages);
+                all.system_prompt = additions.system_prompt.or(all.system_prompt.take());
             }
             all
         }
@@ -162,11 +162,11 @@ impl Hooks for HookChain {
 
     fn should_stop(&self, message: &AssistantMessage, update: &Update) -> Option<Vec<StreamRule>> {
         // Every hook receives every update, because a watcher of a stream needs all of its pieces.
-        let mut stops: Option<Vec<StreamRule>> = None;
+        let mut matched: Option<Vec<StreamRule>> = None;
         for rules in self.0.iter().filter_map(|hooks| hooks.should_stop(message, update)) {
-            stops.get_or_insert_default().extend(rules);
+            matched.get_or_insert_default().extend(rules);
         }
-        stops
+        matched
     }
 
     fn tool_call<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>> {
@@ -217,8 +217,8 @@ mod tests {
     impl Hooks for RecordingHook {
         fn tool_call<'a>(&'a self, _: &'a ToolCall) -> BoxFuture<'a, Result<(), String>> {
             self.2.lock().unwrap().push(self.0);
-            let said = if self.1 { Err(self.0.to_owned()) } else { Ok(()) };
-            futures::future::ready(said).boxed()
+            let result = if self.1 { Err(self.0.to_owned()) } else { Ok(()) };
+            futures::future::ready(result).boxed()
         }
 
         fn before_run<'a>(
@@ -234,14 +234,14 @@ mod tests {
 
     #[tokio::test]
     async fn hooks_run_in_order_and_the_first_rejection_wins() {
-        let said = Arc::new(Mutex::new(Vec::new()));
+        let calls = Arc::new(Mutex::new(Vec::new()));
         let mut chain = HookChain::default();
-        chain.push(Arc::new(RecordingHook("b", true, said.clone())));
-        chain.push(Arc::new(RecordingHook("c", false, said.clone())));
-        chain.push_front(Arc::new(RecordingHook("a", false, said.clone())));
+        chain.push(Arc::new(RecordingHook("b", true, calls.clone())));
+        chain.push(Arc::new(RecordingHook("c", false, calls.clone())));
+        chain.push_front(Arc::new(RecordingHook("a", false, calls.clone())));
         let call = ToolCall::new("1", "bash", Map::new());
         assert_eq!(chain.tool_call(&call).await, Err("b".to_owned()));
-        assert_eq!(*said.lock().unwrap(), ["a", "b"]);
+        assert_eq!(*calls.lock().unwrap(), ["a", "b"]);
         assert_eq!(chain.before_run("", &[], ">").await.system_prompt.as_deref(), Some(">abc"));
         assert_eq!(HookChain::default().tool_call(&call).await, Ok(()));
     }

@@ -1,17 +1,18 @@
 //! Compaction: a summary replaces the older part of a conversation.
 //!
-//! All functions here are pure. The entries of the active branch determine the part to summarise and the request to the
-//! model. The module `engine::compact` makes the request.
+//! The entries of the active branch determine the part to summarise and the request to the model. The functions are
+//! pure, except those of `execution` and `summary`, which make the request.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `estimate` | the number of tokens in a conversation, and the check of the limit |
-//! | `cut` | the start of the kept part |
-//! | `item` | the entries, in the form for compaction |
+//! | `execution` | the compaction of an engine's conversation |
+//! | `token_estimate` | the number of tokens in a conversation, and the check of the limit |
+//! | `cut_point` | the start of the kept part |
+//! | `branch`, `branch_entry` | the active branch and its entries, in the form for compaction |
 //! | `plan` | the part to summarise, and the composition of the result |
-//! | `written` | a conversation as text |
-//! | `ask` | the request to the model |
-//! | `files` | the files that were read and changed |
+//! | `transcript_text` | a conversation as text |
+//! | `summary_request`, `summary` | the request to the model, and its answer |
+//! | `file_operations` | the files that were read and changed |
 
 pub(in crate::engine) mod branch;
 mod branch_entry;

@@ -20,7 +20,7 @@ pub struct ContinueAfterCompaction {
 }
 
 impl ContinueAfterCompaction {
-    /// Creates the policy; `wanted` enables it.
+    /// Creates the policy; `enabled` turns it on.
     pub fn new(enabled: bool, clock: Arc<dyn Clock>) -> Self {
         Self { enabled: Mutex::new(enabled), clock }
     }

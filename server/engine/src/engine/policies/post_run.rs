@@ -14,7 +14,7 @@ pub struct RunSummary<'a> {
     pub answer: Option<&'a AssistantMessage>,
     /// All messages of the run.
     pub messages: &'a [Arc<AgentMessage>],
-    /// `true` if a hook stopped the answer ([`super::Hooks::stops`]).
+    /// `true` if a hook stopped the answer ([`crate::engine::Hooks::should_stop`]).
     pub stopped: bool,
     /// The conversation.
     pub session: &'a Session,
@@ -40,7 +40,7 @@ pub trait PostRunPolicy: Send + Sync {
     fn after_run(&self, run: &RunSummary<'_>, sink: &dyn EventSink) -> Option<FollowUpRun>;
 
     /// Returns the run that follows an automatic compaction after which no request is repeated. The constraints of
-    /// [`PostRunPolicy::after`] apply.
+    /// [`PostRunPolicy::after_run`] apply.
     fn after_compaction(&self, reason: &CompactionReason, sink: &dyn EventSink) -> Option<FollowUpRun> {
         let _ = (reason, sink);
         None

@@ -1,5 +1,5 @@
-//! The agent's own policies for the work after a run: retries and compactions. [`super::PostRunPolicy`] is the trait for
-//! other policies; `work` calls all of them in one list.
+//! The agent's own policies for the work after a run: retries and compactions. [`crate::engine::PostRunPolicy`] is the
+//! trait for other policies; `run::lifecycle` calls all of them in one list.
 //!
 //! Pure: the input is an answer and the settings, the output a decision.
 
@@ -25,7 +25,7 @@ pub(in crate::engine) fn excessive_delay(
     failure: &ProviderError,
 ) -> Option<Duration> {
     let longest = Duration::from_millis(settings.max_delay_ms);
-    failure.retry_after.filter(|asked| is_transient(failure.kind) && *asked > longest)
+    failure.retry_after.filter(|requested| is_transient(failure.kind) && *requested > longest)
 }
 
 /// Returns the pause before a failed request is repeated, after so many retries. Returns `None` if the request is not
@@ -75,7 +75,7 @@ pub(in crate::engine) enum NextAction {
     Retry { attempt: u64, pause: Duration },
     /// No work after the last of several retries.
     RetriesExhausted { attempt: u64 },
-    /// A compaction. If `again` is `true`, the request is then repeated, because it has no answer yet.
+    /// A compaction. If `repeat_request` is `true`, the request is then repeated, because it has no answer yet.
     Compact { reason: CompactionReason, repeat_request: bool },
     /// No work: the conversation does not fit even after a compaction.
     StillTooLong,
@@ -113,39 +113,37 @@ pub(in crate::engine) const BUILT_IN: [BuiltInPolicy; 2] = [retry_policy, compac
 
 /// Repeats the request after a transient failure, up to the limit in the settings.
 fn retry_policy(
-    ended: &PolicyInput<'_>,
+    input: &PolicyInput<'_>,
     retry: &RetrySettings,
     compaction: &CompactionSettings,
 ) -> Option<NextAction> {
-    let failure = ended.failure?;
-    let begun = failure.kind == ProviderErrorKind::Network && !ended.answer.content.is_empty();
-    let pause =
-        next_retry_pause(retry, failure, ended.attempt).filter(|_| ended.retries_started_answers || !begun);
+    let failure = input.failure?;
+    let had_started = failure.kind == ProviderErrorKind::Network && !input.answer.content.is_empty();
+    let pause = next_retry_pause(retry, failure, input.attempt)
+        .filter(|_| input.retries_started_answers || !had_started);
     if let Some(pause) = pause {
-        return Some(NextAction::Retry { attempt: ended.attempt + 1, pause });
+        return Some(NextAction::Retry { attempt: input.attempt + 1, pause });
     }
     // The repeated request may have become too long; a compaction handles that as usual.
     let can_make_room = failure.kind == ProviderErrorKind::Overflow && compaction.enabled;
-    (ended.attempt > 0 && !can_make_room).then_some(NextAction::RetriesExhausted { attempt: ended.attempt })
+    (input.attempt > 0 && !can_make_room).then_some(NextAction::RetriesExhausted { attempt: input.attempt })
 }
 
 /// Compacts a conversation that does not fit, or nearly fills the context.
 fn compaction_policy(
-    ended: &PolicyInput<'_>,
+    input: &PolicyInput<'_>,
     _: &RetrySettings,
     compaction: &CompactionSettings,
 ) -> Option<NextAction> {
     if !compaction.enabled {
         return None;
     }
-    let cut = was_cut_off(ended);
-    let (again, overflowed) = (ended.failure.is_some() || cut, overflowed(ended) || cut);
+    let cut_off = was_cut_off(input);
+    let (repeat_request, overflowed) = (input.failure.is_some() || cut_off, overflowed(input) || cut_off);
     match () {
-        () if overflowed && again && ended.compacted_once => Some(NextAction::StillTooLong),
-        () if overflowed => {
-            Some(NextAction::Compact { reason: CompactionReason::Overflow, repeat_request: again })
-        }
-        () if is_due(compaction, ended.tokens, ended.model) => {
+        () if overflowed && repeat_request && input.compacted_once => Some(NextAction::StillTooLong),
+        () if overflowed => Some(NextAction::Compact { reason: CompactionReason::Overflow, repeat_request }),
+        () if is_due(compaction, input.tokens, input.model) => {
             Some(NextAction::Compact { reason: CompactionReason::Threshold, repeat_request: false })
         }
         () => None,
@@ -153,20 +151,20 @@ fn compaction_policy(
 }
 
 /// Returns `true` if the answer was cut off below its own output limit: the conversation may have left too few tokens.
-fn was_cut_off(ended: &PolicyInput<'_>) -> bool {
-    let (answer, most) = (ended.answer, default_max_tokens(ended.model));
-    ended.repeats_cut_answers && answer.stop_reason == StopReason::Length && answer.usage.output < most
+fn was_cut_off(input: &PolicyInput<'_>) -> bool {
+    let (answer, most) = (input.answer, default_max_tokens(input.model));
+    input.repeats_cut_answers && answer.stop_reason == StopReason::Length && answer.usage.output < most
 }
 
 /// Returns `true` if the conversation did not fit: the provider reported it, or it exceeds the context of the model.
-fn overflowed(ended: &PolicyInput<'_>) -> bool {
-    if let Some(failure) = ended.failure {
+fn overflowed(input: &PolicyInput<'_>) -> bool {
+    if let Some(failure) = input.failure {
         return failure.kind == ProviderErrorKind::Overflow;
     }
-    let usage = &ended.answer.usage;
-    ended.answer.stop_reason == StopReason::Stop
-        && ended.model.context_window > 0
-        && usage.input.saturating_add(usage.cache_read) > ended.model.context_window
+    let usage = &input.answer.usage;
+    input.answer.stop_reason == StopReason::Stop
+        && input.model.context_window > 0
+        && usage.input.saturating_add(usage.cache_read) > input.model.context_window
 }
 
 #[cfg(test)]
@@ -288,17 +286,17 @@ mod tests {
 
     #[test]
     fn fm_f60_provider_may_request_a_longer_pause_up_to_the_limit() {
-        let asked = |seconds| {
+        let requested = |seconds| {
             let mut failure = ProviderError::new(ProviderErrorKind::RateLimited, "x");
             failure.retry_after = Some(Duration::from_secs(seconds));
             decide("error", Some(failure), 0, 0, false)
         };
         let retry = |seconds| NextAction::Retry { attempt: 1, pause: Duration::from_secs(seconds) };
-        assert_eq!(asked(0), retry(2));
-        assert_eq!(asked(59), retry(59));
-        assert_eq!(asked(60), retry(60));
-        assert_eq!(asked(61), NextAction::Stop);
-        assert_eq!(asked(u64::MAX), NextAction::Stop);
+        assert_eq!(requested(0), retry(2));
+        assert_eq!(requested(59), retry(59));
+        assert_eq!(requested(60), retry(60));
+        assert_eq!(requested(61), NextAction::Stop);
+        assert_eq!(requested(u64::MAX), NextAction::Stop);
     }
 
     #[test]
@@ -362,7 +360,7 @@ mod tests {
         let again = || Some(NextAction::Compact { reason: CompactionReason::Overflow, repeat_request: true });
         assert_eq!(wants(&small, 999, false, true), again());
         assert_eq!(wants(&small, 999, true, true), Some(NextAction::StillTooLong));
-        assert_eq!(wants(&small, 1000, false, true), None, "the model said all that it can");
+        assert_eq!(wants(&small, 1000, false, true), None, "the answer is complete");
         assert_eq!(wants(&small, 999, false, false), None);
         assert_eq!(wants(&large, 31_999, false, true), again());
         assert_eq!(wants(&large, 32_000, false, true), None, "it was asked for no more");

@@ -155,12 +155,12 @@ impl Hooks for RuleWatcher {
         if first {
             state.pending.clear();
             state.stopped = false;
-            let mut before = std::mem::take(&mut state.delivered_in_turn);
-            let told = delivered_rules(session).map(|name| {
-                let at = before.remove(&name).unwrap_or(0);
+            let mut previous = std::mem::take(&mut state.delivered_in_turn);
+            let delivered = delivered_rules(session).map(|name| {
+                let at = previous.remove(&name).unwrap_or(0);
                 (name, at)
             });
-            state.delivered_in_turn = told.collect();
+            state.delivered_in_turn = delivered.collect();
         }
     }
 

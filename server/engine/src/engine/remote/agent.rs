@@ -26,7 +26,8 @@ pub enum RemoteEvent {
     RunStarted,
     /// A new message of the conversation, of the user or of an extension.
     MessageAdded(Box<AgentMessage>),
-    /// Start or growth of an answer. `Done` and `Error` have no effect here: [`RemoteEvent::AnswerEnded`] ends the answer.
+    /// Start or growth of an answer. `Done` and `Error` have no effect here: [`RemoteEvent::AnswerEnded`] ends the
+    /// answer.
     AnswerUpdated(StreamEvent),
     /// End of an answer, with the whole answer.
     AnswerEnded(Box<AssistantMessage>),
@@ -162,14 +163,14 @@ impl ReportedUsage {
 #[test]
 fn unreported_usage_keeps_observed_values() {
     let seen = Stats { input: 1, output: 2, cache_read: 3, cache_write: 4, cost: 0.5, ..Stats::default() };
-    let told = ReportedUsage { input: Some(10), output: Some(20), ..ReportedUsage::default() };
-    let stats = told.override_stats(seen);
+    let reported = ReportedUsage { input: Some(10), output: Some(20), ..ReportedUsage::default() };
+    let stats = reported.override_stats(seen);
     assert_eq!((stats.input, stats.output, stats.cache_read, stats.cache_write), (10, 20, 3, 4));
     assert!((stats.cost - 0.5).abs() < f64::EPSILON);
     assert_eq!(
         ReportedUsage { cache_read: Some(0), ..ReportedUsage::default() }.override_stats(seen).cache_read,
         0,
-        "0 is told"
+        "0 is reported"
     );
 }
 
@@ -178,8 +179,8 @@ pub type RemoteError = String;
 
 /// Does the work of an engine. Most methods have a default for implementations without the feature.
 pub trait RemoteAgent: Send + Sync {
-    /// Returns the next event. Dropping the future loses no event. After [`RemoteEvent::Disconnected`] the future never completes.
-    /// Only one engine calls this.
+    /// Returns the next event. Dropping the future loses no event. After [`RemoteEvent::Disconnected`] the future never
+    /// completes. Only one engine calls this.
     fn next_event(&self) -> BoxFuture<'_, RemoteEvent>;
 
     /// Connects the client that displays messages and questions of the remote agent. Called once, before any input is
@@ -295,5 +296,5 @@ pub trait RemoteAgent: Send + Sync {
 
 /// Returns the error of a missing feature.
 pub(crate) fn unsupported<T: Send + 'static>(what: &str) -> BoxFuture<'static, Result<T, RemoteError>> {
-    futures::future::ready(Err(format!("the agent behind this one cannot {what}"))).boxed()
+    futures::future::ready(Err(format!("the remote agent cannot {what}"))).boxed()
 }

@@ -15,7 +15,7 @@ use crate::engine::{Delivery, Engine, InputQueue, PromptError, RemoteAgent, User
 pub(in crate::engine) const GRACE: Duration = Duration::from_secs(4);
 
 /// Log message about a remote agent that does not accept an abort.
-pub(in crate::engine) const NO_ABORT: &str = "The agent did not take an abort.";
+pub(in crate::engine) const NO_ABORT: &str = "The agent did not accept the abort.";
 
 /// Guard of the delivery lock, held until the client has its response.
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub struct DeliveryGuard {
 
 impl std::fmt::Debug for DeliveryGuard {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Handed").finish_non_exhaustive()
+        formatter.debug_struct("DeliveryGuard").finish_non_exhaustive()
     }
 }
 
@@ -84,8 +84,8 @@ impl RemoteState {
     /// Records the work of accepted input, after the response to the client. Later events belong to that work.
     pub fn accept_work(&self, work: Work, messages: Vec<AgentMessage>) {
         // Dropping the previous work locks the state, so it happens outside this lock.
-        let before = self.accepted_work().replace((work, messages));
-        drop(before);
+        let previous = self.accepted_work().replace((work, messages));
+        drop(previous);
         self.work_accepted.notify_one();
     }
 
@@ -113,8 +113,9 @@ impl Engine {
     }
 
     /// Forwards input as a prompt to the remote agent, if there is one. The remote agent has accepted the input when
-    /// this returns. Events are emitted once the guard is dropped; see [`AcceptedPrompt::holding`]. Fails if this engine would
-    /// reject the prompt, and if the remote agent rejects it.
+    /// this returns. Events are emitted once the guard is dropped; see
+    /// [`AcceptedPrompt::with_delivery_guard`](crate::engine::AcceptedPrompt::with_delivery_guard). Fails if this
+    /// engine would reject the prompt, and if the remote agent rejects it.
     pub async fn forward_prompt(
         &self,
         input: &UserInput,

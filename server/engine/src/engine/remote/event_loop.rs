@@ -47,7 +47,7 @@ async fn run_event_loop(shared: Weak<Shared>, agent: Arc<dyn RemoteAgent>) {
                 _ => std::future::pending().await,
             }
         };
-        let late = async {
+        let grace_over = async {
             match given_up {
                 Some(at) => tokio::time::sleep_until(at).await,
                 None => std::future::pending().await,
@@ -62,24 +62,24 @@ async fn run_event_loop(shared: Weak<Shared>, agent: Arc<dyn RemoteAgent>) {
                     tracing::warn!("{NO_ABORT}");
                 }
             }
-            () = late => {
+            () = grace_over => {
                 tracing::warn!("{NO_END}");
                 translator.end_work(&strong, true);
                 given_up = None;
             }
             () = remote.work_accepted.notified() => {
-                let _floor = remote.delivery_lock.lock().await;
+                let _delivery_lock = remote.delivery_lock.lock().await;
                 translator.take_work(remote);
             }
-            deed = agent.next_event() => {
-                let _floor = remote.delivery_lock.lock().await;
+            event = agent.next_event() => {
+                let _delivery_lock = remote.delivery_lock.lock().await;
                 translator.take_work(remote);
-                let gone = matches!(deed, RemoteEvent::Disconnected(_));
-                translator.handle_event(&strong, deed).await;
+                let disconnected = matches!(event, RemoteEvent::Disconnected(_));
+                translator.handle_event(&strong, event).await;
                 if translator.work.is_none() {
                     given_up = None;
                 }
-                if gone {
+                if disconnected {
                     agent.on_disconnected();
                     return;
                 }
@@ -104,9 +104,9 @@ struct EventTranslator {
 impl EventTranslator {
     /// Adopts newly started work as the current work.
     fn take_work(&mut self, remote: &RemoteState) {
-        if let Some((work, said)) = remote.take_accepted_work() {
+        if let Some((work, input)) = remote.take_accepted_work() {
             self.work = Some(work);
-            self.pending_input.extend(said);
+            self.pending_input.extend(input);
         }
     }
 
@@ -133,9 +133,9 @@ impl EventTranslator {
         }
     }
 
-    async fn handle_event(&mut self, shared: &Arc<Shared>, deed: RemoteEvent) {
+    async fn handle_event(&mut self, shared: &Arc<Shared>, event: RemoteEvent) {
         self.wait_for_capacity(shared).await;
-        match deed {
+        match event {
             RemoteEvent::RunStarted => {
                 self.end_run(shared, false);
                 self.enter_phase(shared, WorkPhase::Running);
@@ -299,11 +299,12 @@ impl EventTranslator {
         };
         if is_users && !self.pending_input.is_empty() {
             // The original input has content that the remote agent may not repeat, such as images.
-            let said = self.pending_input.remove(0);
+            let original = self.pending_input.remove(0);
             run.add_message(
                 shared,
-                if crate::engine::input_queues::text(&said) == crate::engine::input_queues::text(&message) {
-                    said
+                if crate::engine::input_queues::text(&original) == crate::engine::input_queues::text(&message)
+                {
+                    original
                 } else {
                     message
                 },

@@ -16,7 +16,7 @@ use crate::session::EntryId;
 use crate::tools::{ToolOutput, ToolUpdate};
 
 /// Result of a call for which the remote agent reported no result.
-const NO_RESULT: &str = "The agent told no result of this call.";
+const NO_RESULT: &str = "The agent reported no result for this call.";
 
 /// A run. Turns are inferred from the events: a turn ends with its answer and the results of all calls.
 #[derive(Default)]
@@ -101,15 +101,15 @@ impl RemoteRun {
         if self.partial_answer.is_none() {
             self.next_turn(shared, false);
         }
-        let growing = self.partial_answer.get_or_insert_with(|| {
+        let partial = self.partial_answer.get_or_insert_with(|| {
             let entry = shared.state().session.reserve_id();
             let assembler = assembler(shared).with_details(shared.options.profile.stores_provider_details);
             let message = &assembler.message().clone().into();
             shared.sink.push(Event::MessageStarted { entry: &entry, message });
             PartialAnswer { entry, assembler }
         });
-        if let Some(update) = growing.assembler.apply(event) {
-            let (entry, message) = (&growing.entry, growing.assembler.message());
+        if let Some(update) = partial.assembler.apply(event) {
+            let (entry, message) = (&partial.entry, partial.assembler.message());
             shared.sink.push(Event::MessageUpdated { entry, message, update: &update });
         }
     }
@@ -117,19 +117,19 @@ impl RemoteRun {
     /// Completes an answer.
     pub fn end_answer(&mut self, shared: &Shared, mut answer: AssistantMessage) {
         let known = model(shared);
-        for (said, known) in [
+        for (reported, known) in [
             (&mut answer.api, known.api),
             (&mut answer.provider, known.provider),
             (&mut answer.model, known.id),
         ] {
-            if said.is_empty() {
-                *said = known;
+            if reported.is_empty() {
+                *reported = known;
             }
         }
-        if let Some(growing) = self.partial_answer.take() {
+        if let Some(partial) = self.partial_answer.take() {
             // The answer began when its start was emitted.
-            answer.timestamp = growing.assembler.message().timestamp;
-            return self.complete(shared, growing.entry, answer);
+            answer.timestamp = partial.assembler.message().timestamp;
+            return self.complete(shared, partial.entry, answer);
         }
         // An answer that ended before its start was emitted is shown complete from the start.
         self.next_turn(shared, false);
@@ -204,9 +204,9 @@ impl RemoteRun {
         shared.sink.push(Event::ToolEnded(&called.call, &output));
         let message = result_message(&called.call, output, shared.options.clock.now_ms());
         turn.results.push(message.clone());
-        let over = turn.answer.is_some() && turn.calls.iter().all(|called| called.ended);
+        let turn_done = turn.answer.is_some() && turn.calls.iter().all(|called| called.ended);
         self.messages.push(emit_message(shared, message.into()));
-        if over {
+        if turn_done {
             self.close_turn(shared);
         }
     }

@@ -16,7 +16,7 @@ use crate::session::{Body, Entry, ForkError, Session};
 const ERROR_SOURCE: &str = "agent";
 
 /// Reason for rejecting a return to an entry.
-const ONLY_BEFORE: &str = "the agent can only go back to before a message of the user";
+const ONLY_BEFORE: &str = "the agent can only return to a position before a user message";
 
 impl Engine {
     pub(in crate::engine) async fn new_remote_session(
@@ -100,10 +100,10 @@ impl Engine {
         }
         // Earlier reported messages belong to the previous session.
         append_reported_input(&self.shared);
-        let opened = remote.agent.session().await;
+        let remote_session = remote.agent.session().await;
         let messages = remote.agent.history().await?;
         let mut state = self.abort_and_lock().await;
-        self.shared.adopt_session_settings(&mut state, &opened);
+        self.shared.adopt_session_settings(&mut state, &remote_session);
         let kept = entry.and_then(|entry| state.session.fork(entry, None).ok()).map(|(kept, _)| kept);
         // The kept messages keep their entries if the remote agent has the same messages.
         let is_same =
@@ -114,11 +114,11 @@ impl Engine {
         };
         session.record_thinking_level(state.thinking);
         messages.into_iter().flatten().for_each(|message| drop(session.append(Arc::new(message))));
-        if let Some(name) = &opened.name {
+        if let Some(name) = &remote_session.name {
             // An empty name counts as no name.
             let _ = session.rename(name);
         }
-        session.set_external(opened.location);
+        session.set_external(remote_session.location);
         drop(state.replace_session(session));
         Ok(true)
     }
@@ -126,13 +126,13 @@ impl Engine {
 
 impl Shared {
     /// Adopts the model and the thinking level of the session that the remote agent has opened.
-    fn adopt_session_settings(&self, state: &mut EngineState, opened: &RemoteSession) {
-        let model = opened.model.as_ref();
+    fn adopt_session_settings(&self, state: &mut EngineState, remote_session: &RemoteSession) {
+        let model = remote_session.model.as_ref();
         let model = model.and_then(|(provider, id)| self.options.catalog.get_available(provider, id));
         if let Some(model) = model {
             state.model = Some(model.clone());
         }
-        if let Some(level) = opened.thinking {
+        if let Some(level) = remote_session.thinking {
             state.thinking = level;
         }
     }

@@ -24,7 +24,7 @@ mod tests;
 
 /// The next step of a run.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is taken apart at once")]
+#[expect(clippy::large_enum_variant, reason = "one value exists at a time, and it is matched at once")]
 pub enum Step {
     /// Emits the start of the run.
     StartRun,

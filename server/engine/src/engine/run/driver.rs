@@ -1,4 +1,4 @@
-//! The shell around [`AgentLoop`]: carries out its steps, up to the end of the run.
+//! Execution of the steps of an [`AgentLoop`], up to the end of the run.
 
 use std::sync::Arc;
 
@@ -183,10 +183,10 @@ impl Run {
     /// Returns the empty answer of a run that was aborted before the request to the model, and emits its start.
     fn aborted_without_request(&self, entry: &EntryId) -> Answer {
         let assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
-        let begun = assembler.message().clone();
+        let start_message = assembler.message().clone();
         let answer = self.with_timing(assembler.aborted(REQUEST_ABORTED));
-        let told = self.shared.options.profile.stores_durations;
-        let message = &if told { answer.message.clone() } else { begun }.into();
+        let stores_durations = self.shared.options.profile.stores_durations;
+        let message = &if stores_durations { answer.message.clone() } else { start_message }.into();
         self.push(Event::MessageStarted { entry, message });
         answer
     }
@@ -212,20 +212,20 @@ impl Run {
 
     /// Adds the messages and the system prompt of hooks, before the first event of the run.
     async fn run_start_hooks(&mut self) {
-        let Some(said) = self.original_input.take() else { return };
-        let opening = self.shared.options.hooks.before_run(&said.text, &said.images, &self.system_prompt);
-        let Some(opening) = self.unless_aborted(opening).await else { return };
+        let Some(input) = self.original_input.take() else { return };
+        let additions = self.shared.options.hooks.before_run(&input.text, &input.images, &self.system_prompt);
+        let Some(additions) = self.unless_aborted(additions).await else { return };
         let now = self.shared.options.clock.now_ms();
-        self.steps.add(opening.messages.into_iter().map(|mut message| {
+        self.steps.add(additions.messages.into_iter().map(|mut message| {
             message.timestamp = now;
             AgentMessage::from(message)
         }));
-        if let Some(prompt) = opening.system_prompt {
+        if let Some(prompt) = additions.system_prompt {
             self.system_prompt = prompt;
         }
     }
 
-    /// Adds a message with the system prompt and the tools, if the customs enable it and the conversation has no such
+    /// Adds a message with the system prompt and the tools, if the profile enables it and the conversation has no such
     /// message.
     async fn add_instructions(&mut self) {
         if !self.shared.options.profile.declares_instructions {
@@ -311,7 +311,7 @@ impl Run {
         self.outcome.messages.push(message);
     }
 
-    /// Returns the answer with its duration and thinking level, if the customs enable it.
+    /// Returns the answer with its duration and thinking level, if the profile enables it.
     pub(in crate::engine) fn with_timing(&self, mut answer: Answer) -> Answer {
         if self.shared.options.profile.stores_durations {
             let message = &mut answer.message;
@@ -356,7 +356,7 @@ impl Run {
         {
             let text = message.error_message.get_or_insert_default();
             text.push_str(&format!(
-                " (the provider asks to wait for {} s, which is too long)",
+                " (the provider requests a pause of {} s, which is too long)",
                 pause.as_secs()
             ));
         }
@@ -385,6 +385,6 @@ pub(in crate::engine) async fn unless_cancelled<T>(
     tokio::select! {
         biased;
         () = stop.cancelled() => None,
-        said = hook => Some(said),
+        result = hook => Some(result),
     }
 }

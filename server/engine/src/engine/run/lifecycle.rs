@@ -80,7 +80,7 @@ impl Work {
         if done.is_ok() {
             return;
         }
-        tracing::error!("the work failed inside the agent");
+        tracing::error!("internal error: the work of the agent panicked");
         self.shared.sink.push(Event::Recovered);
         let phase = self.shared.state().active_work(self.end_guard.number).map(|working| working.phase);
         self.shared.sink.push(match phase {
@@ -166,30 +166,30 @@ impl Work {
         let (decision, error) = self.end_run(&outcome);
         match decision {
             NextAction::RunQueued => self.start_queued_run(),
-            NextAction::FollowUpRun(go_on) => self.start_policy_run(go_on),
+            NextAction::FollowUpRun(follow_up) => self.start_policy_run(follow_up),
             NextAction::Stop | NextAction::RetriesExhausted { .. } | NextAction::StillTooLong => None,
             NextAction::Retry { attempt, pause } => {
                 self.attempt = attempt;
                 self.pause(attempt, pause, &error).await
             }
-            NextAction::Compact { reason, repeat_request: again } => {
-                self.compacted_once |= again;
-                let compacted = self.compact(reason.clone(), again).await;
+            NextAction::Compact { reason, repeat_request } => {
+                self.compacted_once |= repeat_request;
+                let compacted = self.compact(reason.clone(), repeat_request).await;
                 // The retry that led to the overflow ends with the answer after the compaction, or here.
-                if !(again && compacted) && self.attempt > 0 {
+                if !(repeat_request && compacted) && self.attempt > 0 {
                     let attempt = std::mem::take(&mut self.attempt);
                     self.shared.sink.push(Event::RetryEnded { success: false, attempt, error: Some(&error) });
                 }
                 if self.abort.is_cancelled() {
                     return self.lock_and_end_work(None);
                 }
-                if again && compacted {
+                if repeat_request && compacted {
                     let mut state = self.shared.state();
                     drop_failed_answer(&mut state);
                     return self.next_run(&mut state, AgentLoop::new(NO_MESSAGES));
                 }
                 match compacted.then(|| self.policy_run_after_compaction(&reason)).flatten() {
-                    Some(go_on) => self.start_policy_run(go_on),
+                    Some(follow_up) => self.start_policy_run(follow_up),
                     None => self.start_queued_run(),
                 }
             }
@@ -251,7 +251,7 @@ impl Work {
         (decision, error)
     }
 
-    /// Records the messages removed from the context, with events, if the customs enable it.
+    /// Records the messages removed from the context, with events, if the profile enables it.
     fn record_context_edits(&self, state: &mut EngineState) {
         if self.shared.options.profile.records_context_edits {
             for entry in state.session.record_hidden() {
@@ -266,13 +266,13 @@ impl Work {
             Some(AgentMessage::Assistant(answer)) => Some(answer),
             _ => None,
         };
-        let over = RunSummary { answer, messages: &outcome.messages, stopped: outcome.stopped, session };
+        let summary = RunSummary { answer, messages: &outcome.messages, stopped: outcome.stopped, session };
         let shared = &self.shared;
         shared
             .options
             .post_run_policies
             .iter()
-            .find_map(|policy| policy.after_run(&over, shared.sink.as_ref()))
+            .find_map(|policy| policy.after_run(&summary, shared.sink.as_ref()))
     }
 
     /// Returns the run that a policy requests after a compaction, unless messages are queued.
@@ -363,15 +363,15 @@ impl Work {
     }
 
     /// Starts a run that a policy requests.
-    fn start_policy_run(&mut self, go_on: FollowUpRun) -> Option<Run> {
+    fn start_policy_run(&mut self, follow_up: FollowUpRun) -> Option<Run> {
         let mut state = self.shared.state();
-        if go_on.drops_answer && last_stop_reason(&state).is_some() {
+        if follow_up.drops_answer && last_stop_reason(&state).is_some() {
             state.session.hide_last_answer();
         }
-        for message in go_on.silent_messages {
+        for message in follow_up.silent_messages {
             state.session.append(Arc::new(message));
         }
-        self.next_run(&mut state, AgentLoop::new(go_on.messages))
+        self.next_run(&mut state, AgentLoop::new(follow_up.messages))
     }
 
     /// Starts a run with the messages queued meanwhile, if there are any.
@@ -438,8 +438,8 @@ async fn emit_timed_notices(shared: &Shared) -> std::convert::Infallible {
 /// Stops a run whose time has elapsed.
 async fn enforce_time_limit(shared: &Shared, abort: &CancellationToken) -> std::convert::Infallible {
     let options = &shared.options;
-    if let Some(left) = options.usage_tracker.until_end(options.clock.now_ms()) {
-        options.clock.sleep(left).await;
+    if let Some(remaining) = options.usage_tracker.until_end(options.clock.now_ms()) {
+        options.clock.sleep(remaining).await;
         if !abort.is_cancelled() {
             options.usage_tracker.run_out_of_time();
             abort.cancel();

@@ -23,7 +23,7 @@ use crate::tools::as_terminal_shows;
 pub(in crate::engine) const CUT_OFF: &str = "The stream ended before the answer was complete.";
 
 /// Error text of an answer without a request, because there was nothing to send.
-const NOTHING_TO_SEND: &str = "The model was not asked: the conversation has no message with visible text or an image. Send a prompt with some text.";
+const NOTHING_TO_SEND: &str = "No request was sent to the model: the conversation has no message with visible text or an image. Send a prompt with some text.";
 
 impl Run {
     /// Returns the answer for a request that is not made, and emits its start.
@@ -51,7 +51,7 @@ impl Run {
                 false,
             );
         }
-        let mut incoming = ResponseStream::new(self.provider.stream(request), self.provider.name());
+        let mut responses = ResponseStream::new(self.provider.stream(request), self.provider.name());
         let options = &self.shared.options;
         let mut assembler = Assembler::new(&self.model, options.clock.now_ms())
             .with_details(options.profile.stores_provider_details);
@@ -62,15 +62,15 @@ impl Run {
         // Time of the last emitted piece.
         let mut last_piece_at: Option<Instant> = None;
         let answer = loop {
-            let joins = self.shared.sink.join_threshold().is_some_and(|length| incoming.length() >= length);
-            // If pieces are joined, `joined` below waits for room.
+            let joins = self.shared.sink.join_threshold().is_some_and(|length| responses.length() >= length);
+            // If pieces are joined, `join_pieces` below waits for capacity.
             if !joins {
                 self.wait_for_capacity().await;
             }
             tokio::task::consume_budget().await;
             let next = {
                 let aborted = std::pin::pin!(self.abort.cancelled());
-                match futures::future::select(aborted, std::pin::pin!(incoming.next())).await {
+                match futures::future::select(aborted, std::pin::pin!(responses.next())).await {
                     Either::Left(_) => Either::Left(()),
                     Either::Right((event, _)) => Either::Right(event),
                 }
@@ -96,17 +96,17 @@ impl Run {
                     break assembler.failed(self.classify_failure(failure).await);
                 }
                 Either::Right(Some(mut event)) => {
-                    if let Some(told) = last_piece_at {
+                    if let Some(last) = last_piece_at {
                         let time = self.unless_aborted(tokio::time::sleep_until(
-                            told + options.profile.min_update_interval,
+                            last + options.profile.min_update_interval,
                         ));
-                        event = incoming.join_pieces(event, time.map(drop)).await;
+                        event = responses.join_pieces(event, time.map(drop)).await;
                     }
                     if joins {
-                        event = incoming.join_pieces(event, self.wait_for_capacity()).await;
+                        event = responses.join_pieces(event, self.wait_for_capacity()).await;
                     }
-                    let begins = event != StreamEvent::Start || !options.profile.starts_answers_with_content;
-                    if begins && !std::mem::replace(&mut started, true) {
+                    let starts = event != StreamEvent::Start || !options.profile.starts_answers_with_content;
+                    if starts && !std::mem::replace(&mut started, true) {
                         self.push(Event::MessageStarted {
                             entry,
                             message: &assembler.message().clone().into(),

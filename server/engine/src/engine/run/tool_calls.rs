@@ -197,7 +197,7 @@ impl Run {
                     self.emit_update(call, &latest);
                 }
                 () = &mut given_up => {
-                    tracing::error!(tool = call.name, "a tool did not stop after an abort and is given up");
+                    tracing::error!(tool = call.name, "a tool did not stop after an abort and is dropped");
                     break Ok(ToolOutput { took: Some(Duration::ZERO), ..ToolOutput::error(TOOL_ABORTED) });
                 }
             }

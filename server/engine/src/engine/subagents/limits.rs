@@ -34,21 +34,21 @@ impl SubagentLimits {
         self.depth.saturating_sub(self.generation)
     }
 
-    /// Reserves a place for a child and returns the limits of that child. Fails if a limit is reached.
+    /// Reserves a slot for a child and returns the limits of that child. Fails if a limit is reached.
     pub(in crate::engine) fn reserve_child(&self) -> Result<(Self, ChildSlot), SubagentError> {
         if self.generation >= self.depth {
             return Err(SubagentError::TooDeep(self.generation));
         }
-        let place = ChildSlot(self.alive.clone());
-        // If there is no room, dropping the place decrements the count again.
+        let slot = ChildSlot(self.alive.clone());
+        // If no slot is free, dropping the slot decrements the count again.
         if self.alive.fetch_add(1, Ordering::AcqRel) >= self.max_concurrent {
             return Err(SubagentError::TooMany(self.max_concurrent));
         }
-        Ok((Self { generation: self.generation + 1, ..self.clone() }, place))
+        Ok((Self { generation: self.generation + 1, ..self.clone() }, slot))
     }
 }
 
-/// A place among the concurrent children, freed on drop.
+/// A slot among the concurrent children, freed on drop.
 pub(in crate::engine) struct ChildSlot(Arc<AtomicUsize>);
 
 impl Drop for ChildSlot {

@@ -61,7 +61,7 @@ fn create_private(folder: &Path) -> io::Result<()> {
     if metadata.is_dir() && mine && metadata.mode() & 0o022 == 0 {
         return Ok(());
     }
-    Err(io::Error::other(format!("{} is not a folder of this user alone", folder.display())))
+    Err(io::Error::other(format!("{} must be a folder that only this user can write to", folder.display())))
 }
 
 #[cfg(test)]
@@ -83,8 +83,8 @@ mod tests {
 
     #[test]
     fn it_is_unpacked_once_for_its_user_alone() {
-        let place = tempfile::tempdir().unwrap();
-        let folder = place.path().join("cache/agentese");
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path().join("cache/agentese");
         let unpacked = unpack(std::slice::from_ref(&folder)).unwrap();
         assert_eq!(fs::read(&unpacked.program).unwrap(), PROGRAM);
         let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn a_file_that_is_another_one_is_replaced() {
-        let place = tempfile::tempdir().unwrap();
-        let folders = [place.path().join("agentese")];
+        let directory = tempfile::tempdir().unwrap();
+        let folders = [directory.path().join("agentese")];
         let unpacked = unpack(&folders).unwrap();
         fs::write(&unpacked.program, "console.log('not ours')").unwrap();
         assert_eq!(unpack(&folders).unwrap(), unpacked);
@@ -110,15 +110,15 @@ mod tests {
 
     #[test]
     fn a_folder_that_others_can_write_to_is_not_used() {
-        let place = tempfile::tempdir().unwrap();
-        let (open, good) = (place.path().join("open"), place.path().join("good"));
+        let directory = tempfile::tempdir().unwrap();
+        let (open, good) = (directory.path().join("open"), directory.path().join("good"));
         fs::create_dir(&open).unwrap();
         fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
         let unpacked = unpack(&[open.clone(), good.clone()]).unwrap();
         assert!(unpacked.program.starts_with(&good));
-        let link = place.path().join("link");
+        let link = directory.path().join("link");
         std::os::unix::fs::symlink(&good, &link).unwrap();
-        let file = place.path().join("file");
+        let file = directory.path().join("file");
         fs::write(&file, "").unwrap();
         let error = unpack(&[open.clone(), link.clone(), file.clone()]).unwrap_err();
         for path in [open, link, file] {

@@ -155,7 +155,7 @@ impl MessageReader {
             Some(_) => self.blocks.iter().position(|block| block.index == index),
             None => self.blocks.len().checked_sub(1),
         };
-        let Some(block) = found.map(|place| self.blocks.remove(place)) else { return };
+        let Some(block) = found.map(|index| self.blocks.remove(index)) else { return };
         let last = match block.kind {
             Kind::Thinking(mark) => Some(BlockPart::Signature(mark)),
             Kind::Call(whole) => whole.map(BlockPart::Arguments),
@@ -179,14 +179,14 @@ impl MessageReader {
     /// Sets the usage. A figure that is missing or no number keeps its previous value.
     fn usage(&mut self, usage: &Value, builder: &mut StreamEventBuilder) {
         let counts = &mut self.counts;
-        for (name, place) in [
+        for (name, slot) in [
             ("input_tokens", &mut counts.input),
             ("output_tokens", &mut counts.output),
             ("cache_read_input_tokens", &mut counts.cache_read),
             ("cache_creation_input_tokens", &mut counts.cache_write),
         ] {
             if let Some(count) = token_count(&usage[name]) {
-                *place = count;
+                *slot = count;
             }
         }
         let hour = token_count(&usage["cache_creation"]["ephemeral_1h_input_tokens"]);
@@ -394,9 +394,9 @@ mod tests {
         ];
         let expected = ["call a bash(", "{\"x\":", "1}", ")"];
         for (blocks, next) in [(&calls, ["call b bash(", "{}", ")"]), (&with_text, ["text(", "hi", ")"])] {
-            let told = outline(&Anthropic, &message(blocks, "tool_use"));
-            assert_eq!(told[1..5], expected);
-            assert_eq!(told[5..8], next);
+            let lines = outline(&Anthropic, &message(blocks, "tool_use"));
+            assert_eq!(lines[1..5], expected);
+            assert_eq!(lines[5..8], next);
         }
     }
 

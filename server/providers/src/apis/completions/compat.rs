@@ -167,8 +167,8 @@ mod tests {
     #[test]
     fn hosts_are_known_by_name_and_address_unless_models_json_overrides_them() {
         let flags = |provider: &str, url: &str, compat: Value| {
-            context_of(provider, url, compat, |asked| {
-                let compat = Compat::of(asked);
+            context_of(provider, url, compat, |context| {
+                let compat = Compat::of(context);
                 (
                     compat.developer_role,
                     compat.reasoning_effort,

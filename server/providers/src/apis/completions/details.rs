@@ -23,11 +23,11 @@ pub(super) struct ReasoningDetails {
 impl ReasoningDetails {
     /// Adds the details of a chunk, a JSON list. Returns whether any details were not taken yet.
     pub fn add(&mut self, list: &str) -> bool {
-        for (place, json) in items(list).into_iter().filter(|json| json.starts_with('{')).enumerate() {
+        for (index, json) in items(list).into_iter().filter(|json| json.starts_with('{')).enumerate() {
             let Ok(members) = serde_json::from_str(json) else { continue };
             self.fresh = true;
             // Details in one list are complete: only the first can continue an earlier one.
-            let last = self.list.last_mut().filter(|_| place == 0);
+            let last = self.list.last_mut().filter(|_| index == 0);
             if last.is_none_or(|last| !last.join(&members)) {
                 self.list.push(ReasoningDetail { json: Some(json.to_owned()), members });
             }
@@ -77,10 +77,10 @@ impl ReasoningDetail {
         for (name, value) in &fragment.0 {
             match self.members.position(name) {
                 None => self.members.0.push((name.clone(), value.clone())),
-                Some(place) if self.members.0[place].1 == "null" => self.members.0[place].1.clone_from(value),
+                Some(index) if self.members.0[index].1 == "null" => self.members.0[index].1.clone_from(value),
                 // Both are JSON strings: their contents are joined with the escapes unchanged.
-                Some(place) if name == grows && value != "null" => {
-                    let before = &mut self.members.0[place].1;
+                Some(index) if name == grows && value != "null" => {
+                    let before = &mut self.members.0[index].1;
                     before.pop();
                     before.push_str(&value[1..]);
                 }
@@ -111,7 +111,7 @@ impl Members {
 
     /// Returns the value of a member that is present and not null.
     fn get(&self, name: &str) -> Option<&str> {
-        self.position(name).map(|place| self.0[place].1.as_str()).filter(|value| *value != "null")
+        self.position(name).map(|index| self.0[index].1.as_str()).filter(|value| *value != "null")
     }
 }
 

@@ -85,8 +85,8 @@ impl CompletionReader {
             self.details(details, builder);
         }
         contents_of(delta).into_iter().for_each(|part| self.grow(part, None, builder));
-        for (place, part) in delta["tool_calls"].as_array().into_iter().flatten().enumerate() {
-            self.call(part, verbatim.extra(place), builder);
+        for (index, part) in delta["tool_calls"].as_array().into_iter().flatten().enumerate() {
+            self.call(part, verbatim.extra(index), builder);
         }
     }
 
@@ -108,15 +108,15 @@ impl CompletionReader {
             self.grow(BlockPart::Text(rest), None, builder);
         }
         let streamed = self.calls.len();
-        for (place, part) in message["tool_calls"].as_array().into_iter().flatten().enumerate() {
-            self.whole_call(place, streamed, part, verbatim.extra(place), builder);
+        for (index, part) in message["tool_calls"].as_array().into_iter().flatten().enumerate() {
+            self.whole_call(index, streamed, part, verbatim.extra(index), builder);
         }
     }
 
     /// Adds a call of a whole message: one of the first `streamed` calls by its place or its id, else a new one.
     fn whole_call(
         &mut self,
-        place: usize,
+        index: usize,
         streamed: usize,
         part: &Value,
         extra: Option<&str>,
@@ -124,7 +124,7 @@ impl CompletionReader {
     ) {
         let before = &self.calls[..streamed];
         let is = |call: &&Call| !call.id.is_empty() && part["id"] == call.id.as_str();
-        let known = before.get(place).filter(is).or_else(|| before.iter().find(is)).or(before.get(place));
+        let known = before.get(index).filter(is).or_else(|| before.iter().find(is)).or(before.get(index));
         let whole = arguments(&part["function"]["arguments"]).unwrap_or_default();
         match known.map(|call| call.number) {
             Some(number) => {
@@ -139,14 +139,14 @@ impl CompletionReader {
         }
     }
 
-    fn open(&mut self, opening: BlockStart, builder: &mut StreamEventBuilder) -> Number {
+    fn open(&mut self, start: BlockStart, builder: &mut StreamEventBuilder) -> Number {
         self.sign(builder);
         self.sequencer.end_complete(builder);
         self.blocks += 1;
-        if matches!(opening, BlockStart::Thinking(_)) {
+        if matches!(start, BlockStart::Thinking(_)) {
             self.thinking.get_or_insert(self.blocks);
         }
-        self.sequencer.open(self.blocks, opening, builder);
+        self.sequencer.open(self.blocks, start, builder);
         self.blocks
     }
 
@@ -157,20 +157,20 @@ impl CompletionReader {
             BlockPart::Thinking(text) => self.reasoning.push_str(text),
             _ => {}
         }
-        let is_same = |opening: &BlockStart| {
+        let is_same = |start: &BlockStart| {
             matches!(
-                (opening, &part),
+                (start, &part),
                 (BlockStart::Text, BlockPart::Text(_)) | (BlockStart::Thinking(_), BlockPart::Thinking(_))
             )
         };
-        let number = match self.sequencer.last().filter(|(_, opening)| is_same(opening)) {
+        let number = match self.sequencer.last().filter(|(_, start)| is_same(start)) {
             Some((number, _)) => *number,
             None => {
-                let opening = match part {
+                let start = match part {
                     BlockPart::Thinking(_) => BlockStart::Thinking(mark.map(str::to_owned)),
                     _ => BlockStart::Text,
                 };
-                self.open(opening, builder)
+                self.open(start, builder)
             }
         };
         self.sequencer.push(&number, part, builder);
@@ -189,7 +189,7 @@ impl CompletionReader {
         }
         let is_blank = text.trim().is_empty();
         if !self.sequencer.push(&number, BlockPart::Arguments(text), builder) && !is_blank {
-            let text = "The provider sent a part of a tool call behind the call's complete arguments.";
+            let text = "The provider sent a part of a tool call after the call's complete arguments.";
             builder.fail(ProviderError::new(ProviderErrorKind::Protocol, text));
         }
         self.sequencer.end_complete_before(&number, builder);
@@ -232,12 +232,12 @@ impl CompletionReader {
             },
             None => self.calls.last()?,
         };
-        let begins = match id {
+        let starts_call = match id {
             // An id may arrive late, but another id or a name begins another call.
             Some(_) => is_named || !call.id.is_empty(),
             None => is_named && self.sequencer.arguments(&call.number).is_some_and(is_complete_json),
         };
-        (!begins).then_some(call.number)
+        (!starts_call).then_some(call.number)
     }
 
     /// Adds details of the reasoning to its first block. The block is empty if no text of the reasoning has arrived.
@@ -312,8 +312,8 @@ impl<'a> VerbatimParts<'a> {
         }
     }
 
-    fn extra(&self, place: usize) -> Option<&'a str> {
-        self.extras.get(place).copied().flatten()
+    fn extra(&self, index: usize) -> Option<&'a str> {
+        self.extras.get(index).copied().flatten()
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::super::api::Reader;
-use super::super::block_sequencer::BlockPart as Piece;
+use super::super::block_sequencer::BlockPart;
 use super::super::content::{arguments, parts};
 use super::super::errors::error_in;
 use super::super::stream_event_builder::{StreamEventBuilder, is_retryable_reason, token_count};
@@ -87,8 +87,8 @@ impl CandidateReader {
         }
         for piece in parts(&part["text"]) {
             match piece {
-                Piece::Text(text) if part["thought"] != true => builder.text(&text),
-                Piece::Text(text) | Piece::Thinking(text) => builder.thinking(&text, None),
+                BlockPart::Text(text) if part["thought"] != true => builder.text(&text),
+                BlockPart::Text(text) | BlockPart::Thinking(text) => builder.thinking(&text, None),
                 _ => {}
             }
         }

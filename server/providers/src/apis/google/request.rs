@@ -95,7 +95,7 @@ fn thinking(context: &RequestContext<'_>) -> Value {
         ThinkingLevel::ALL.iter().find(|level| level.as_str().eq_ignore_ascii_case(effort))
     });
     let level = named.copied().unwrap_or(context.request.thinking);
-    let place = match level {
+    let column = match level {
         ThinkingLevel::Off => 0,
         ThinkingLevel::Minimal => 1,
         ThinkingLevel::Low => 2,
@@ -107,7 +107,7 @@ fn thinking(context: &RequestContext<'_>) -> Value {
         id.contains(part) && (matches!(how, ThinkingControl::Budget(_)) || is_gemini_3(context))
     });
     let mut config = match known {
-        Some((_, ThinkingControl::Level(levels))) => json!({"thinkingLevel": levels[place]}),
+        Some((_, ThinkingControl::Level(levels))) => json!({"thinkingLevel": levels[column]}),
         Some((_, ThinkingControl::Budget(budgets))) => {
             // The user's setting overrides the default of the model.
             let set = context
@@ -115,13 +115,13 @@ fn thinking(context: &RequestContext<'_>) -> Value {
                 .budgets
                 .of(level)
                 .filter(|set| ThinkingTokens::default().of(level) != Some(*set));
-            json!({"thinkingBudget": set.map_or_else(|| json!(budgets[place]), |set| json!(set))})
+            json!({"thinkingBudget": set.map_or_else(|| json!(budgets[column]), |set| json!(set))})
         }
-        None if place == 0 => json!({}),
+        None if column == 0 => json!({}),
         // The model decides the number of tokens.
         None => json!({"thinkingBudget": -1}),
     };
-    if place > 0 {
+    if column > 0 {
         config["includeThoughts"] = json!(true);
     }
     config
@@ -216,14 +216,15 @@ fn response(result: &ToolResultMessage, third: bool, responses: &mut Vec<Value>,
         _ => None,
     });
     let text = texts.collect::<Vec<_>>().join("\n");
-    let shown = result.content.iter().filter(|block| matches!(block, InputBlock::Image(_))).filter_map(part);
-    let shown: Vec<Value> = shown.collect();
+    let image_parts =
+        result.content.iter().filter(|block| matches!(block, InputBlock::Image(_))).filter_map(part);
+    let image_parts: Vec<Value> = image_parts.collect();
     let member = if result.is_error { "error" } else { "output" };
     let mut response = json!({"name": result.tool_name, "response": {member: text}});
-    if third && !shown.is_empty() {
-        response["parts"] = json!(shown);
+    if third && !image_parts.is_empty() {
+        response["parts"] = json!(image_parts);
     } else {
-        images.extend(shown);
+        images.extend(image_parts);
     }
     responses.push(json!({"functionResponse": response}));
 }

@@ -80,10 +80,10 @@ impl Reader for ResponseReader {
                 if self.items.is_empty() {
                     let output = member(data, "response").and_then(|response| member(response, "output"));
                     let raw = output.map(items).unwrap_or_default();
-                    for (place, item) in
+                    for (index, item) in
                         event["response"]["output"].as_array().into_iter().flatten().enumerate()
                     {
-                        self.close(&json!({"item": item}), raw.get(place).copied(), builder);
+                        self.close(&json!({"item": item}), raw.get(index).copied(), builder);
                     }
                 }
                 self.sequencer.end_all(builder);
@@ -109,12 +109,12 @@ impl ResponseReader {
     /// Returns the open item of an event, by its index in the output or by its id; the newest if the event has neither.
     /// Returns `None` if the item was never announced or has ended.
     fn item_of(&mut self, event: &Value, builder: &mut StreamEventBuilder) -> Option<Number> {
-        let (place, id) = (event["output_index"].as_u64(), event["item_id"].as_str());
-        if let Some(known) = self.find_item(place, id) {
+        let (index, id) = (event["output_index"].as_u64(), event["item_id"].as_str());
+        if let Some(known) = self.find_item(index, id) {
             return Some(known).filter(|number| !self.items[*number].ended);
         }
         let youngest = self.items.len().checked_sub(1)?;
-        if place.is_some() && self.items[youngest].output_index.is_some() {
+        if index.is_some() && self.items[youngest].output_index.is_some() {
             return None;
         }
         // Parts without a slot belong to the newest item; older items receive no more.
@@ -125,9 +125,9 @@ impl ResponseReader {
     }
 
     /// Returns the item with that index or, if the event has no index, with that id.
-    fn find_item(&self, place: Option<u64>, id: Option<&str>) -> Option<Number> {
-        self.items.iter().rposition(|item| match place {
-            Some(_) if item.output_index.is_some() => item.output_index == place,
+    fn find_item(&self, index: Option<u64>, id: Option<&str>) -> Option<Number> {
+        self.items.iter().rposition(|item| match index {
+            Some(_) if item.output_index.is_some() => item.output_index == index,
             _ => id.is_some_and(|id| !id.is_empty() && item.id == id),
         })
     }
@@ -138,10 +138,9 @@ impl ResponseReader {
     }
 
     /// Adds text or reasoning to its item, or to a new one if the host has announced no item of that kind.
-    fn grow(&mut self, event: &Value, opening: BlockStart, builder: &mut StreamEventBuilder) {
-        let thinks = matches!(opening, BlockStart::Thinking(_));
-        let found =
-            self.item_of(event, builder).filter(|number| self.sequencer.is_same_kind(number, &opening));
+    fn grow(&mut self, event: &Value, start: BlockStart, builder: &mut StreamEventBuilder) {
+        let thinks = matches!(start, BlockStart::Thinking(_));
+        let found = self.item_of(event, builder).filter(|number| self.sequencer.is_same_kind(number, &start));
         let number = found.unwrap_or_else(|| {
             let kind = if thinks { "reasoning" } else { "message" };
             let item = json!({"type": kind, "id": event["item_id"]});
@@ -162,19 +161,19 @@ impl ResponseReader {
     /// id of an item at its end. Then a call is found by its call id, and text or reasoning as the newest item.
     fn ended_by(&self, event: &Value) -> Option<Number> {
         let item = &event["item"];
-        let (place, id) = (event["output_index"].as_u64(), item["id"].as_str());
-        if let Some(known) = self.find_item(place, id) {
+        let (index, id) = (event["output_index"].as_u64(), item["id"].as_str());
+        if let Some(known) = self.find_item(index, id) {
             return Some(known);
         }
-        let opening = opening_of(item)?;
-        if matches!(opening, BlockStart::Call { .. }) {
+        let start = opening_of(item)?;
+        if matches!(start, BlockStart::Call { .. }) {
             let call = item["call_id"].as_str().filter(|call| !call.is_empty())?;
-            let free = |item: &Item| place.is_none() || item.output_index.is_none();
+            let free = |item: &Item| index.is_none() || item.output_index.is_none();
             return self.items.iter().rposition(|item| item.call_id == call && free(item));
         }
         let youngest = self.items.len().checked_sub(1)?;
-        let free = place.is_none() || self.items[youngest].output_index.is_none();
-        (free && self.sequencer.is_same_kind(&youngest, &opening)).then_some(youngest)
+        let free = index.is_none() || self.items[youngest].output_index.is_none();
+        (free && self.sequencer.is_same_kind(&youngest, &start)).then_some(youngest)
     }
 
     /// Adds the missing rest of a call's arguments, given all of them.
@@ -186,17 +185,17 @@ impl ResponseReader {
     fn open(&mut self, event: &Value, builder: &mut StreamEventBuilder) -> Number {
         let item = &event["item"];
         let text = |name: &str| item[name].as_str().unwrap_or_default();
-        let opening = opening_of(item);
+        let start = opening_of(item);
         let number = self.items.len();
-        let place = event["output_index"].as_u64();
-        let ended = opening.is_none();
+        let index = event["output_index"].as_u64();
+        let ended = start.is_none();
         if !builder.reserve(size_of::<Item>()) {
             return number;
         }
         let (id, call_id) = (text("id").to_owned(), text("call_id").to_owned());
-        self.items.push(Item { output_index: place, id, call_id, has_content: false, ended });
-        if let Some(opening) = opening {
-            self.sequencer.open(number, opening, builder);
+        self.items.push(Item { output_index: index, id, call_id, has_content: false, ended });
+        if let Some(start) = start {
+            self.sequencer.open(number, start, builder);
         }
         number
     }
@@ -208,14 +207,14 @@ impl ResponseReader {
         // A host may send an item only when it is complete.
         let number = self.ended_by(event).unwrap_or_else(|| self.open(event, builder));
         let Some(found) = self.items.get(number).filter(|item| !item.ended) else { return };
-        let (begun, id) = (found.has_content, found.id.clone());
+        let (has_content, id) = (found.has_content, found.id.clone());
         let join = |list: &Value, member: &str, separator: &str| {
             let parts = list.as_array().into_iter().flatten().filter_map(|part| part[member].as_str());
             Some(parts.collect::<Vec<_>>().join(separator)).filter(|text| !text.is_empty())
         };
         match text("type") {
             "reasoning" => {
-                if let Some(summary) = join(&item["summary"], "text", "\n\n").filter(|_| !begun) {
+                if let Some(summary) = join(&item["summary"], "text", "\n\n").filter(|_| !has_content) {
                     self.sequencer.push(&number, BlockPart::Thinking(summary), builder);
                 }
                 let whole = raw.map_or_else(|| item.to_string(), str::to_owned);
@@ -223,7 +222,7 @@ impl ResponseReader {
             }
             "message" => {
                 for member in ["text", "refusal"] {
-                    if let Some(whole) = join(&item["content"], member, "").filter(|_| !begun) {
+                    if let Some(whole) = join(&item["content"], member, "").filter(|_| !has_content) {
                         self.sequencer.push(&number, BlockPart::Text(whole), builder);
                     }
                 }
@@ -285,7 +284,7 @@ fn finish(response: &Value, builder: &mut StreamEventBuilder) {
 /// Returns the failure for an error that the provider reports, with its code and message.
 fn failed(error: &Value) -> ProviderError {
     let message =
-        error["message"].as_str().unwrap_or("The provider says no more than that the response failed.");
+        error["message"].as_str().unwrap_or("The provider reported a failed response without a reason.");
     match &error["code"] {
         Value::String(code) if !code.is_empty() => ProviderError::from_text(format!("{code}: {message}")),
         _ => ProviderError::from_text(message),
@@ -414,8 +413,8 @@ mod tests {
     }
 
     /// Returns an event of the item at that index.
-    fn at(place: u64, mut event: Value) -> Value {
-        event["output_index"] = place.into();
+    fn at(index: u64, mut event: Value) -> Value {
+        event["output_index"] = index.into();
         event
     }
 
@@ -460,10 +459,10 @@ mod tests {
             at(0, json!({"type": "response.function_call_arguments.done", "arguments": "{\"x\":0}"})),
         ];
         for events in [by_place, by_id, odd_ids, whole] {
-            let told =
+            let lines =
                 outline(&Responses, &body(&[events, vec![completed("completed", json!({}))]].concat()));
             let (mut found, mut open) = (Vec::<String>::new(), false);
-            for line in told.iter().take_while(|line| !line.starts_with("usage")) {
+            for line in lines.iter().take_while(|line| !line.starts_with("usage")) {
                 match line.strip_prefix("call ") {
                     Some(call) => (found.push(call.to_owned()), open = true).0,
                     None if line == ")" => open = false,
@@ -471,8 +470,8 @@ mod tests {
                     None => {}
                 }
             }
-            assert_eq!(found, ["c0|fc_0 bash({\"x\":0}", "c1|fc_1 bash({}"], "{told:?}");
-            assert_eq!(told.last().unwrap(), "done ToolUse");
+            assert_eq!(found, ["c0|fc_0 bash({\"x\":0}", "c1|fc_1 bash({}"], "{lines:?}");
+            assert_eq!(lines.last().unwrap(), "done ToolUse");
         }
     }
 
@@ -491,13 +490,13 @@ mod tests {
             done(renamed(call(1, "{}"), "fourth")),
             completed("completed", json!({})),
         ];
-        let told = outline(&Responses, &body(&calls));
+        let lines = outline(&Responses, &body(&calls));
         assert_eq!(
-            told[..7],
+            lines[..7],
             ["call c0|fc_0 bash(", "{\"x\":", "0}", ")", "call c1|fourth bash(", "{}", ")"],
-            "{told:?}"
+            "{lines:?}"
         );
-        assert_eq!(told.last().unwrap(), "done ToolUse");
+        assert_eq!(lines.last().unwrap(), "done ToolUse");
         for (kind, piece, content) in
             [("message", "output_text", "content"), ("reasoning", "reasoning_summary_text", "summary")]
         {
@@ -509,8 +508,8 @@ mod tests {
                 done(whole),
                 completed("completed", json!({})),
             ];
-            let told = outline(&Responses, &body(&events));
-            assert_eq!(told.iter().filter(|line| *line == "Hello").count(), 1, "{told:?}");
+            let lines = outline(&Responses, &body(&events));
+            assert_eq!(lines.iter().filter(|line| *line == "Hello").count(), 1, "{lines:?}");
         }
     }
 
@@ -518,24 +517,24 @@ mod tests {
     fn text_of_an_item_that_was_not_announced_is_text_and_no_part_of_a_call() {
         let text = [delta("output_text", "hi"), completed("completed", json!({}))];
         assert_eq!(outline(&Responses, &body(&text))[..3], ["text(", "hi", ")"]);
-        let foreign = at(1, delta("function_call_arguments", "{\"x\":1}"));
+        let other_item = at(1, delta("function_call_arguments", "{\"x\":1}"));
         let events = [
             at(0, added(call(0, ""))),
-            foreign,
+            other_item,
             at(2, delta("output_text", "hi")),
             at(0, delta("function_call_arguments", "{\"x\":0}")),
             at(0, done(call(0, "{\"x\":0}"))),
             completed("completed", json!({})),
         ];
-        let told = outline(&Responses, &body(&events));
-        assert_eq!(told[..6], ["call c0|fc_0 bash(", "{\"x\":0}", ")", "text(", "hi", ")"], "{told:?}");
+        let lines = outline(&Responses, &body(&events));
+        assert_eq!(lines[..6], ["call c0|fc_0 bash(", "{\"x\":0}", ")", "text(", "hi", ")"], "{lines:?}");
     }
 
     #[test]
     fn items_that_arrive_with_the_end_are_emitted() {
         let output = json!([{"type": "message", "id": "m", "content": [{"text": "hi"}]}, call(0, "{}")]);
-        let told = outline(&Responses, &body(&[completed("completed", json!({"output": output}))]));
-        assert_eq!(told[..7], ["text(", "hi", "signed m", ")", "call c0|fc_0 bash(", "{}", ")"]);
+        let lines = outline(&Responses, &body(&[completed("completed", json!({"output": output}))]));
+        assert_eq!(lines[..7], ["text(", "hi", "signed m", ")", "call c0|fc_0 bash(", "{}", ")"]);
     }
 
     #[test]
@@ -559,8 +558,8 @@ mod tests {
                 json!({"type": "message", "id": "m", "phase": "final", "content": [{"text": "hi"}, {"refusal": "no"}]}),
             ),
         ];
-        let told = outline(&Responses, &body(&events));
-        assert_eq!(told[1], "a\n\nb");
-        assert_eq!(told[5..8], ["hi", "no", r#"signed {"v":1,"id":"m","phase":"final"}"#]);
+        let lines = outline(&Responses, &body(&events));
+        assert_eq!(lines[1], "a\n\nb");
+        assert_eq!(lines[5..8], ["hi", "no", r#"signed {"v":1,"id":"m","phase":"final"}"#]);
     }
 }

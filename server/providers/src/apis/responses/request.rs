@@ -150,7 +150,7 @@ fn part(block: &InputBlock) -> Option<Value> {
 }
 
 fn push_answer(answer: &AssistantMessage, same: bool, number: usize, input: &mut ListWriter<'_>) {
-    for (place, block) in answer.content.iter().enumerate() {
+    for (index, block) in answer.content.iter().enumerate() {
         match block {
             AssistantBlock::Thinking(block) => {
                 let signature = block.thinking_signature.as_deref().unwrap_or_default();
@@ -159,7 +159,7 @@ fn push_answer(answer: &AssistantMessage, same: bool, number: usize, input: &mut
             }
             AssistantBlock::Text(block) => {
                 let mark = block.text_signature.as_deref().unwrap_or_default();
-                let (id, phase) = text_mark(mark, || format!("msg_{number}_{place}"));
+                let (id, phase) = text_mark(mark, || format!("msg_{number}_{index}"));
                 let mut item = json!({
                     "type": "message", "role": "assistant", "status": "completed", "id": id,
                     "content": [{"type": "output_text", "text": block.text, "annotations": []}],

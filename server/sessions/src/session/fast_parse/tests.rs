@@ -37,12 +37,15 @@ fn line(message: &str) -> String {
 fn usual_messages_are_parsed_and_have_the_declared_shape() {
     for message in messages() {
         let line = line(&message);
-        let seen = fast_parse(&line).unwrap_or_else(|| panic!("{line}"));
-        assert_eq!((seen.id, seen.parent_id, seen.timestamp), ("b", Some("a"), "2026-01-02T03:04:05.678Z"));
-        assert_eq!((&line[seen.message.clone()], seen.has_declared_shape), (message.as_str(), true));
+        let preview = fast_parse(&line).unwrap_or_else(|| panic!("{line}"));
+        assert_eq!(
+            (preview.id, preview.parent_id, preview.timestamp),
+            ("b", Some("a"), "2026-01-02T03:04:05.678Z")
+        );
+        assert_eq!((&line[preview.message.clone()], preview.has_declared_shape), (message.as_str(), true));
         let spaced = serde_json::to_string(&serde_json::from_str::<Value>(&line).unwrap()).unwrap();
         assert_eq!(
-            fast_parse(&spaced.replace("\":", "\": ")).map(|seen| seen.has_declared_shape),
+            fast_parse(&spaced.replace("\":", "\": ")).map(|preview| preview.has_declared_shape),
             Some(true),
             "{spaced}"
         );
@@ -104,14 +107,17 @@ fn odd() -> impl Strategy<Value = Value> {
 }
 
 /// Adds pointers to all values within a value.
-fn places(value: &Value, at: &str, out: &mut Vec<String>) {
+fn pointers(value: &Value, at: &str, out: &mut Vec<String>) {
     out.push(at.to_owned());
     match value {
         Value::Object(members) => {
-            members.iter().for_each(|(name, value)| places(value, &format!("{at}/{name}"), out));
+            members.iter().for_each(|(name, value)| pointers(value, &format!("{at}/{name}"), out));
         }
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(index, value)| places(value, &format!("{at}/{index}"), out));
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(index, value)| pointers(value, &format!("{at}/{index}"), out));
         }
         _ => {}
     }
@@ -126,33 +132,33 @@ proptest! {
     ) {
         let mut changed: Value = serde_json::from_str(&line(&messages()[which])).unwrap();
         let mut all = Vec::new();
-        places(&changed, "", &mut all);
-        let place = at.get(&all);
-        if renames && let Some((above, name)) = place.rsplit_once('/') {
+        pointers(&changed, "", &mut all);
+        let pointer = at.get(&all);
+        if renames && let Some((above, name)) = pointer.rsplit_once('/') {
             if let Some(Value::Object(members)) = changed.pointer_mut(above) {
                 members.shift_remove(name);
                 members.insert("another".to_owned(), value);
             }
-        } else if let Some(place) = changed.pointer_mut(place) {
-            *place = value;
+        } else if let Some(target) = changed.pointer_mut(pointer) {
+            *target = value;
         }
         let line = changed.to_string();
         let members = crate::session::members::Members::read(&line).ok();
-        if let Some(seen) = fast_parse(&line) {
+        if let Some(preview) = fast_parse(&line) {
             let members = members.unwrap();
-            prop_assert_eq!(members.raw("message").unwrap(), &line[seen.message.clone()]);
-            if seen.has_declared_shape {
-                let message = serde_json::from_str::<AgentMessage>(&line[seen.message.clone()]);
+            prop_assert_eq!(members.raw("message").unwrap(), &line[preview.message.clone()]);
+            if preview.has_declared_shape {
+                let message = serde_json::from_str::<AgentMessage>(&line[preview.message.clone()]);
                 prop_assert!(message.is_ok(), "{} {:?}", line, message);
             }
             let full = Entry::from_line_full(&line);
             let quick = Entry::from_line(line.clone());
-            let told = |entry: &Entry| {
+            let facts = |entry: &Entry| {
                 let message = entry.message().map(|message| (*message).clone());
                 let text = entry.message_text().map(|text| text.as_str().to_owned());
                 (entry.id().clone(), entry.parent_id().cloned(), entry.time(), entry.body().clone(), message, text)
             };
-            prop_assert_eq!(full.as_ref().map(told), quick.as_ref().map(told));
+            prop_assert_eq!(full.as_ref().map(facts), quick.as_ref().map(facts));
         }
     }
 }

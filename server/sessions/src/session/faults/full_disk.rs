@@ -15,7 +15,7 @@ fn fm_f100_a_full_disk_is_reported_and_entries_are_written_when_there_is_room() 
     let mut session = create(&disk).unwrap();
     ACTIONS.iter().for_each(|act| act(&mut session));
     let steps = disk.steps();
-    let mut troubled = 0;
+    let mut failures = 0;
     for (first, count) in
         (0..steps).flat_map(|first| [1, 2, 3, 5, usize::MAX - steps].map(|count| (first, count)))
     {
@@ -26,7 +26,7 @@ fn fm_f100_a_full_disk_is_reported_and_entries_are_written_when_there_is_room() 
             let mut session = create(&disk).unwrap();
             for act in ACTIONS {
                 act(&mut session);
-                troubled += usize::from(session.storage_error().is_some());
+                failures += usize::from(session.storage_error().is_some());
                 // A sync that failed once is not trusted afterwards, though everything was written.
                 let text = disk.read(path).unwrap_or_default();
                 if session.storage_error().is_none() && session.is_persisted() {
@@ -55,7 +55,7 @@ fn fm_f100_a_full_disk_is_reported_and_entries_are_written_when_there_is_room() 
             assert_eq!(open(&disk).unwrap().entries().len(), lines.len(), "{case}");
         }
     }
-    assert!(troubled > steps, "{troubled}");
+    assert!(failures > steps, "{failures}");
 }
 
 #[test]
@@ -64,8 +64,8 @@ fn fm_f100_a_session_that_ends_tries_once_more() {
     let disk = MemoryDisk::default().failing(Fault::Full { steps: 0..usize::MAX, truncate: false });
     let mut session = create(&disk).unwrap();
     ACTIONS.iter().for_each(|act| act(&mut session));
-    let trouble = session.storage_error().unwrap().to_string();
-    assert!(trouble.contains(PATH) && trouble.contains("11 lines wait"), "{trouble}");
+    let error = session.storage_error().unwrap().to_string();
+    assert!(error.contains(PATH) && error.contains("11 lines wait"), "{error}");
     let disk = disk.failing(Fault::Full { steps: 0..0, truncate: false });
     drop(session);
     assert_eq!(disk.read(Path::new(PATH)).unwrap(), whole);

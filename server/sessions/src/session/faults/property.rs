@@ -163,7 +163,7 @@ proptest! {
             prop_assert_eq!(found.name(), session.name());
             prop_assert_eq!(found.branch_settings(), session.branch_settings());
             prop_assert_eq!(found.fork_messages(), session.fork_messages());
-            // Answers are forgotten by the open session only.
+            // Answers are hidden by the open session only.
             if forgot {
                 prop_assert!(found.messages().len() >= session.messages().len());
             } else {

@@ -37,8 +37,8 @@ fn fm_f98_a_shorter_file_with_other_content_is_reported_and_unchanged() {
         ACTIONS.iter().for_each(|act| act(&mut session));
         disk.overwrite(path, content.as_bytes());
         session.append(user("on"));
-        let trouble = session.unsaved_error().unwrap().to_string();
-        assert!(trouble.contains("something else is in it now"), "{trouble}");
+        let error = session.unsaved_error().unwrap().to_string();
+        assert!(error.contains("another program has truncated it and written something else"), "{error}");
         assert_eq!(disk.read(path).as_deref(), Some(content));
         // The content is there again: no message of the meantime is missing.
         disk.overwrite(path, whole.as_bytes());

@@ -12,7 +12,7 @@ fn create(disk: &MemoryDisk) -> Session {
 }
 
 async fn soon<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(LONG, future).await.expect("the thread goes on")
+    tokio::time::timeout(LONG, future).await.expect("the thread continues")
 }
 
 #[tokio::test]
@@ -67,8 +67,8 @@ async fn fm_f100_a_late_write_is_reported_until_the_disk_answers() {
     session.append(user("two"));
     session.mark_unresponsive();
     assert!(session.is_unresponsive());
-    let trouble = session.unsaved_error().unwrap().to_string();
-    assert_eq!(trouble, format!("{PATH} cannot be written: the disk does not answer"));
+    let error = session.unsaved_error().unwrap().to_string();
+    assert_eq!(error, format!("{PATH} cannot be written: the disk does not respond"));
     disk.thaw();
     soon(session.wait_written()).await;
     assert_eq!((session.is_unresponsive(), session.unsaved_error()), (false, None));
@@ -81,9 +81,9 @@ async fn fm_f100_a_full_disk_is_reported_by_the_thread() {
     let mut session = create(&disk);
     ACTIONS.iter().for_each(|act| act(&mut session));
     soon(session.wait_written()).await;
-    let trouble = session.unsaved_error().unwrap();
-    assert!(trouble.to_string().contains("11 lines wait"), "{trouble}");
-    assert_eq!(soon(session.flush()).await, Err(trouble));
+    let error = session.unsaved_error().unwrap();
+    assert!(error.to_string().contains("11 lines wait"), "{error}");
+    assert_eq!(soon(session.flush()).await, Err(error));
     // A session that ends tries once more.
     let disk = disk.failing(Fault::Full { steps: 0..0, truncate: false });
     assert_eq!(soon(session.close()).await, None);
@@ -96,9 +96,9 @@ async fn fm_f100_a_panic_of_the_thread_is_reported_as_a_storage_error() {
     let mut session = create(&disk);
     ACTIONS.iter().for_each(|act| act(&mut session));
     soon(session.wait_written()).await;
-    let trouble = session.unsaved_error().unwrap();
-    assert!(trouble.to_string().contains("internal error"), "{trouble}");
-    assert_eq!(soon(session.flush()).await, Err(trouble));
+    let error = session.unsaved_error().unwrap();
+    assert!(error.to_string().contains("internal error"), "{error}");
+    assert_eq!(soon(session.flush()).await, Err(error));
     assert!(soon(session.close()).await.is_some());
 }
 
@@ -141,8 +141,8 @@ async fn a_file_that_was_closed_and_is_another_one_now_is_left_alone() {
     session.append(user("on"));
     soon(session.wait_written()).await;
     assert_eq!(disk.read(Path::new(PATH)).as_deref(), Some("foreign"));
-    let trouble = session.unsaved_error().unwrap().to_string();
-    assert!(trouble.contains("another file has taken its place"), "{trouble}");
+    let error = session.unsaved_error().unwrap().to_string();
+    assert!(error.contains("another file has replaced it"), "{error}");
     disk.rename(Path::new("/sessions/kept.jsonl"), Path::new(PATH)).unwrap();
     assert_eq!(soon(session.close()).await, None);
     assert_eq!(open(&disk).unwrap().entries().len(), ACTIONS.len() + 1);

@@ -83,7 +83,7 @@ fn a_hidden_answer_stays_an_entry_and_leaves_the_context() {
     session.hide_last_answer();
     let first = session.append(user("one"));
     session.hide_last_answer();
-    assert_eq!(session.messages().len(), 1, "words of the user are not forgotten");
+    assert_eq!(session.messages().len(), 1, "messages of the user are not hidden");
     session.append(answer(json!([]), "error"));
     session.hide_last_answer();
     assert_eq!(session.messages(), [user("one")]);
@@ -107,10 +107,10 @@ fn a_hidden_answer_stays_an_entry_and_leaves_the_context() {
 
 #[test]
 fn hidden_answers_stay_hidden_and_the_system_message_stays_first() {
-    let told: Arc<AgentMessage> =
+    let system_message: Arc<AgentMessage> =
         Arc::new(serde_json::from_value(json!({"role": "system", "content": "", "timestamp": 1})).unwrap());
     let mut session = session();
-    session.append(told.clone());
+    session.append(system_message.clone());
     session.append(user("one"));
     let failed = session.append(answer(json!([]), "error"));
     session.hide_last_answer();
@@ -129,7 +129,7 @@ fn hidden_answers_stay_hidden_and_the_system_message_stays_first() {
         session.messages().iter().map(|message| message.tag().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(read(&mut session), ["system", "user", "user"]);
-    assert_eq!(session.instructions().map(AgentMessage::from).as_ref(), Some(&*told));
+    assert_eq!(session.instructions().map(AgentMessage::from).as_ref(), Some(&*system_message));
     session.add_compaction(Compaction {
         summary: "s".to_owned(),
         first_kept_entry_id: kept,
@@ -146,15 +146,16 @@ fn hidden_answers_stay_hidden_and_the_system_message_stays_first() {
 /// Checks the system messages of pi 1.5: later ones are patches, and a compaction repeats the whole message.
 #[test]
 fn a_repeated_system_message_replaces_all_earlier_ones() {
-    let told = |time: i64, sections: Value| -> Arc<AgentMessage> {
-        let told = json!({"role": "system", "content": "", "sections": sections, "timestamp": time});
-        Arc::new(serde_json::from_value(told).unwrap())
+    let system_message = |time: i64, sections: Value| -> Arc<AgentMessage> {
+        let system_message =
+            json!({"role": "system", "content": "", "sections": sections, "timestamp": time});
+        Arc::new(serde_json::from_value(system_message).unwrap())
     };
     let mut session = session();
-    session.append(told(1, json!({"preamble": "a", "cwd": "b"})));
+    session.append(system_message(1, json!({"preamble": "a", "cwd": "b"})));
     session.append(user("one"));
     let kept = session.append(user("two"));
-    session.append(told(2, json!({"cwd": "c"})));
+    session.append(system_message(2, json!({"cwd": "c"})));
     session.append(user("three"));
     let all =
         json!({"role": "system", "content": "", "sections": {"preamble": "a", "cwd": "c"}, "timestamp": 0});
@@ -168,7 +169,7 @@ fn a_repeated_system_message_replaces_all_earlier_ones() {
         system_message: Some(all),
     });
     let time = session.entry(summary.as_str()).unwrap().time().unwrap();
-    let again = told(time, json!({"preamble": "a", "cwd": "c"}));
+    let again = system_message(time, json!({"preamble": "a", "cwd": "c"}));
     for _ in 0..2 {
         let messages = session.messages();
         let tags: Vec<&str> = messages.iter().map(|message| message.tag()).collect();
@@ -178,9 +179,9 @@ fn a_repeated_system_message_replaces_all_earlier_ones() {
         assert_eq!((session.message_count(), session.compacted_messages()), (4, 4));
         let texts: Vec<AgentMessage> =
             session.message_texts().iter().map(|text| serde_json::from_str(text.as_str()).unwrap()).collect();
-        let spoken: Vec<_> = session.conversation().into_iter().map(|spoken| spoken.message).collect();
-        for (place, message) in session.messages().iter().enumerate() {
-            assert_eq!((&texts[place], &spoken[place]), (&**message, message));
+        let conversation: Vec<_> = session.conversation().into_iter().map(|entry| entry.message).collect();
+        for (index, message) in session.messages().iter().enumerate() {
+            assert_eq!((&texts[index], &conversation[index]), (&**message, message));
         }
         session.reload();
     }

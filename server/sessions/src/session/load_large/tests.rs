@@ -54,8 +54,8 @@ fn fm_f98_a_large_file_is_read_as_a_small_one() {
     for content in contents {
         let disk = MemoryDisk::with(path(), &content);
         let file = disk.open(path(), true).unwrap();
-        let shelf = LazyFile::new(Arc::new(disk), path().to_owned(), file).unwrap();
-        let large = load_large(Arc::new(shelf), || "new".to_owned()).unwrap();
+        let lazy_file = LazyFile::new(Arc::new(disk), path().to_owned(), file).unwrap();
+        let large = load_large(Arc::new(lazy_file), || "new".to_owned()).unwrap();
         let small = load(content.clone(), || "new".to_owned());
         assert_eq!(comparable(large), comparable(small), "{}", String::from_utf8_lossy(&content));
     }
@@ -65,12 +65,12 @@ fn fm_f98_a_large_file_is_read_as_a_small_one() {
 fn lines_that_are_longer_than_a_part_are_read() {
     let long = format!(r#"{{"type":"x","id":"l","parentId":null,"text":"{}"}}"#, "ä".repeat(PART));
     let content = format!("{HEADER}\n{ENTRY}\n{long}\n{MESSAGE}\n{long}");
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("s.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s.jsonl");
     std::fs::write(&path, &content).unwrap();
     let file = crate::session::disk::Disk.open(&path, false).unwrap();
-    let shelf = LazyFile::new(Arc::new(crate::session::disk::Disk), path, file).unwrap();
-    let read = load_large(Arc::new(shelf), || "new".to_owned()).unwrap().unwrap().unwrap();
+    let lazy_file = LazyFile::new(Arc::new(crate::session::disk::Disk), path, file).unwrap();
+    let read = load_large(Arc::new(lazy_file), || "new".to_owned()).unwrap().unwrap().unwrap();
     assert_eq!((read.entries.len(), read.tail, read.repairs), (4, Tail::Unterminated, Repairs::default()));
     assert_eq!(read.entries[1].json(), long.as_str());
     assert_eq!(read.entries[2].json(), MESSAGE);
@@ -91,8 +91,8 @@ fn fm_f98_a_large_file_goes_on_where_it_ended() {
     let session = large(&disk).unwrap();
     disk.remove(path()).unwrap();
     let last = session.fork_messages().pop().unwrap();
-    let (fork, said) = session.fork(last.0.as_str(), None).unwrap();
-    assert_eq!((said.as_str(), fork.entries().len()), ("on", lines.len()));
+    let (fork, text) = session.fork(last.0.as_str(), None).unwrap();
+    assert_eq!((text.as_str(), fork.entries().len()), ("on", lines.len()));
 }
 
 #[test]
@@ -139,8 +139,8 @@ fn fm_f107_a_file_that_is_removed_while_it_is_closed_is_written_anew_and_the_los
         for text in ["on", "and on"] {
             session.append(script::user(text));
             texts.push(text.to_owned());
-            let trouble = session.unsaved_error().unwrap().to_string();
-            assert!(trouble.contains("was removed") && trouble.contains(" are lost"), "{trouble}");
+            let error = session.unsaved_error().unwrap().to_string();
+            assert!(error.contains("was removed") && error.contains(" are lost"), "{error}");
         }
         let text = disk.read(path()).unwrap();
         let known = text.lines().count() - 1;
@@ -167,8 +167,8 @@ fn fm_f98_lines_cut_from_a_large_file_are_reported_and_not_invented() {
         let mut session = large(&disk).unwrap();
         disk.overwrite(path(), &whole.as_bytes()[..length]);
         session.append(script::user("on"));
-        let trouble = session.unsaved_error().unwrap().to_string();
-        assert!(trouble.contains("somebody has cut it"), "{trouble}");
+        let error = session.unsaved_error().unwrap().to_string();
+        assert!(error.contains("another program has truncated it"), "{error}");
         assert_eq!(disk.read(path()).as_deref(), Some(&whole[..length]));
         // Lost lines keep their position, and lost messages have no text.
         let last = session.entries().iter().rev().nth(1).unwrap();

@@ -1,4 +1,4 @@
-//! Drives any revision of a dialect: `revisions DIALECT PROGRAM MAX_ARGUMENT_CHARS…`. Prints the result as JSON.
+//! Drives any revision of a dialect: `revisions DIALECT PROGRAM ARGUMENTS…`. Prints the result as JSON.
 
 use std::sync::{Arc, Mutex};
 
@@ -35,12 +35,12 @@ fn newer<T>(answer: Result<T, Error>) -> Result<String, BoxError> {
 }
 
 macro_rules! speak {
-    ($dialect:ident, $words:expr, $newer:ident) => {{
-        let odd = Odd::default();
-        let mut words = $words;
-        let program = words.next().unwrap_or_default();
-        let options = ChildOptions::new(program).args(words);
-        let client = $dialect::Client::builder().tap(odd.clone()).spawn(options)?;
+    ($dialect:ident, $arguments:expr, $newer:ident) => {{
+        let diagnostics = DiagnosticTap::default();
+        let mut arguments = $arguments;
+        let program = arguments.next().unwrap_or_default();
+        let options = ChildOptions::new(program).args(arguments);
+        let client = $dialect::Client::builder().tap(diagnostics.clone()).spawn(options)?;
         let mut texts = Vec::new();
         for prompt in ["hello there", "use a tool"] {
             let mut run = client.prompt(prompt).await?;
@@ -63,19 +63,19 @@ macro_rules! speak {
         let busy = client.get_state().await?.is_streaming;
         let revision = client.revision().map(|spec| spec.id());
         client.close().await;
-        let odd = odd.0.lock().unwrap_or_else(|error| error.into_inner()).clone();
-        json!({"revision": revision, "texts": texts, "newer": newer, "busy": busy, "odd": odd})
+        let diagnostics = diagnostics.0.lock().unwrap_or_else(|error| error.into_inner()).clone();
+        json!({"revision": revision, "texts": texts, "newer": newer, "busy": busy, "odd": diagnostics})
     }};
 }
 
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
-    let mut words = std::env::args().skip(1);
-    let told = match words.next().as_deref() {
-        Some("pi") => speak!(pi, words, get_tree),
-        Some("omp") => speak!(omp, words, get_subagents),
+    let mut arguments = std::env::args().skip(1);
+    let report = match arguments.next().as_deref() {
+        Some("pi") => speak!(pi, arguments, get_tree),
+        Some("omp") => speak!(omp, arguments, get_subagents),
         other => return Err(format!("unknown dialect {other:?}; known: pi, omp").into()),
     };
-    println!("{told}");
+    println!("{report}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The tool for questions of the model to the person behind the client.
+//! The tool for questions of the model to the user of the client.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl Tool for AskUserTool {
         async move {
             let question = arguments["question"].as_str().unwrap_or_default();
             let choices = arguments["choices"].as_array().into_iter().flatten().map(as_text).collect();
-            let disconnected = || ToolOutput::error("Nobody can answer: the client has left.");
+            let disconnected = || ToolOutput::error("The client cannot answer: it has disconnected.");
             let Some(pending) = self.0.ask_user(question, choices) else { return disconnected() };
             let answer = tokio::select! {
                 biased;
@@ -63,7 +63,7 @@ impl Tool for AskUserTool {
                 },
                 Some(Err(error)) => {
                     let reason = error.get("message").map_or_else(|| error.to_string(), as_text);
-                    ToolOutput::error(format!("The user was not asked: {reason}"))
+                    ToolOutput::error(format!("The question failed: {reason}"))
                 }
             }
         }

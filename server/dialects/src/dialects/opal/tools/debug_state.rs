@@ -38,14 +38,14 @@ impl Tool for DebugStateTool {
     fn execute<'a>(&'a self, context: &'a ToolContext, _: Value) -> BoxFuture<'a, ToolOutput> {
         async move {
             let Some(engine) = self.sink.engine() else { return ToolOutput::error("The agent has ended.") };
-            let view = engine.status();
+            let status = engine.status();
             let state = json!({
-                "session_id": view.session_id,
+                "session_id": status.session_id,
                 "status": self.sink.status(),
-                "model": view.model.map(|model| format!("{}:{}", model.provider, model.id)),
-                "thinking": view.thinking,
-                "messages": view.messages,
-                "waiting": view.pending,
+                "model": status.model.map(|model| format!("{}:{}", model.provider, model.id)),
+                "thinking": status.thinking,
+                "messages": status.messages,
+                "waiting": status.pending,
                 "usage": self.sink.usage(),
                 "config": self.features.config(),
                 "working_dir": context.cwd,

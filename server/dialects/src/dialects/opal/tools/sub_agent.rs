@@ -80,7 +80,7 @@ impl SubAgentTool {
         let agents = context.subagents.as_ref().ok_or("Sub-agents cannot be started here.")?;
         let prompt = arguments["prompt"].as_str().unwrap_or_default();
         if is_blank(prompt) {
-            return Err("`prompt` is missing or blank: say what the sub-agent is to do.".to_owned());
+            return Err("`prompt` is missing or blank: describe the task of the sub-agent.".to_owned());
         }
         let tools = self.tools_of(arguments)?;
         let model = self.model_of(arguments)?;
@@ -134,7 +134,7 @@ impl SubAgentTool {
             let unknown: Vec<&String> = wanted.iter().filter(|name| tools.get(name).is_none()).collect();
             if let Some(unknown) = unknown.first() {
                 let known: Vec<&str> = tools.names().collect();
-                return Err(format!("A sub-agent has no tool \"{unknown}\"; there is {}", known.join(", ")));
+                return Err(format!("Unknown tool \"{unknown}\"; known: {}", known.join(", ")));
             }
             tools.retain(|name| wanted.iter().any(|wanted| wanted == name));
         }
@@ -152,7 +152,7 @@ impl SubAgentTool {
         };
         match self.catalog.find(&name) {
             Some(chosen) => Ok(Some(format!("{}/{}", chosen.model.provider, chosen.model.id))),
-            None => Err(format!("There is no model \"{named}\".")),
+            None => Err(format!("Unknown model \"{named}\".")),
         }
     }
 
@@ -167,7 +167,7 @@ impl SubAgentTool {
 struct OpenCalls(Arc<AtomicUsize>);
 
 impl OpenCalls {
-    /// Returns an observer that counts them. The observer sees each step before the event of the step is
+    /// Returns an observer that counts them. The observer receives each step before the event of the step is
     /// emitted.
     fn watch(&self) -> StepCallback {
         let open = self.0.clone();

@@ -25,7 +25,7 @@ impl TaskList {
             Ok((file, state)) => Self { state: Mutex::new(state), file: Some(file) },
             Err(error) => {
                 let directory = directory.display();
-                tracing::warn!("the tasks in {directory} cannot be read, and new ones are not kept: {error}");
+                tracing::warn!("the tasks in {directory} cannot be read; new ones are not saved: {error}");
                 Self::default()
             }
         }
@@ -42,7 +42,7 @@ impl TaskList {
         if let Some(file) = self.file.as_ref().filter(|_| arguments["action"] != "list")
             && let Err(error) = file.write(&state)
         {
-            tracing::warn!("the session's tasks do not reach their file: {error}");
+            tracing::warn!("the tasks of the session are not saved: {error}");
         }
         Ok(answer)
     }
@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn stored_tasks_are_loaded_and_deleted_ids_are_not_reused() {
-        let place = tempfile::tempdir().unwrap();
-        let directory = place.path().join("sessions/s1");
+        let temp_dir = tempfile::tempdir().unwrap();
+        let directory = temp_dir.path().join("sessions/s1");
         let list = TaskList::load(&directory);
         assert!(list.apply(&json!({"action": "list"}), 0).is_ok());
         assert!(!directory.exists());
@@ -119,10 +119,10 @@ mod tests {
 
     #[test]
     fn unreadable_file_is_not_overwritten() {
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join(FILE_NAME);
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join(FILE_NAME);
         std::fs::write(&file, "{\"tasks\": 5}").unwrap();
-        let list = TaskList::load(place.path());
+        let list = TaskList::load(directory.path());
         list.apply(&json!({"action": "insert", "label": "a"}), 0).unwrap();
         assert_eq!(list.active().len(), 1);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "{\"tasks\": 5}");

@@ -34,15 +34,15 @@ impl Status {
 /// The reason for a rejected change. The list stays unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TaskError {
-    #[error("there is no task {0}")]
+    #[error("unknown task {0}")]
     Unknown(String),
     #[error("{action} needs {name}")]
     Missing { action: String, name: &'static str },
-    #[error("{0:?} is not a status: open, in_progress, done or blocked")]
+    #[error("unknown status {0:?}; known: open, in_progress, done, blocked")]
     Status(String),
-    #[error("{0:?} is not an action: insert, list, update, delete or batch")]
+    #[error("unknown action {0:?}; known: insert, list, update, delete, batch")]
     Action(String),
-    #[error("task {task} would wait for itself, through {through}")]
+    #[error("task {task} would depend on itself, through {through}")]
     DependencyCycle { task: u64, through: u64 },
     #[error("task {task} would be a part of itself, through {through}")]
     ParentCycle { task: u64, through: u64 },
@@ -347,23 +347,23 @@ mod tests {
         for (arguments, error) in [
             (
                 json!({"action": "update", "id": 1, "blocked_by": [3]}),
-                "task 1 would wait for itself, through 3",
+                "task 1 would depend on itself, through 3",
             ),
             (
                 json!({"action": "update", "id": 1, "blocked_by": [1]}),
-                "task 1 would wait for itself, through 1",
+                "task 1 would depend on itself, through 1",
             ),
             (
                 json!({"action": "update", "id": 1, "parent_id": 3}),
                 "task 1 would be a part of itself, through 3",
             ),
-            (json!({"action": "update", "id": 9}), "there is no task 9"),
-            (json!({"action": "insert", "label": "x", "blocked_by": "7"}), "there is no task 7"),
+            (json!({"action": "update", "id": 9}), "unknown task 9"),
+            (json!({"action": "insert", "label": "x", "blocked_by": "7"}), "unknown task 7"),
             (
                 json!({"action": "update", "id": 1, "status": "later"}),
-                "\"later\" is not a status: open, in_progress, done or blocked",
+                "unknown status \"later\"; known: open, in_progress, done, blocked",
             ),
-            (json!({"action": "fly"}), "\"fly\" is not an action: insert, list, update, delete or batch"),
+            (json!({"action": "fly"}), "unknown action \"fly\"; known: insert, list, update, delete, batch"),
             (json!({"action": "delete"}), "delete needs id"),
         ] {
             assert_eq!(apply(&mut list, arguments), Err(error.to_owned()));

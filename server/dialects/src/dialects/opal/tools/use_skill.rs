@@ -34,10 +34,10 @@ impl UseSkillTool {
         let skills = self.resources.skills();
         let Some(skill) = skills.iter().find(|skill| skill.name == name) else {
             let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
-            return Err(format!("There is no skill \"{name}\"; there is {}", names.join(", ")));
+            return Err(format!("Unknown skill \"{name}\"; known: {}", names.join(", ")));
         };
         if self.loaded.lock().unwrap_or_else(PoisonError::into_inner).contains(name) {
-            return Ok(ToolOutput::text(format!("The skill {name} is loaded already.")));
+            return Ok(ToolOutput::text(format!("The skill {name} is already loaded.")));
         }
         let text = self.resources.expand(&format!("/skill:{name}")).map_err(|error| error.to_string())?;
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());

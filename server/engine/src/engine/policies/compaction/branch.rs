@@ -28,8 +28,8 @@ fn entry_kind(entry: &Entry) -> EntryKind {
     }
 }
 
-/// Replaces the summarised entries with a summary. Returns the compaction entry as written to the file. `given` is
-/// `true` if an extension supplied the summary.
+/// Replaces the summarised entries with a summary. Returns the compaction entry as written to the file.
+/// `from_extension` is `true` if an extension supplied the summary.
 pub(in crate::engine) fn apply_compaction(
     session: &mut Session,
     result: &CompactionResult,
@@ -44,7 +44,7 @@ pub(in crate::engine) fn apply_compaction(
         from_hook: Some(from_extension),
         system_message: session
             .instructions()
-            .and_then(|told| serde_json::to_value(AgentMessage::from(told)).ok()),
+            .and_then(|message| serde_json::to_value(AgentMessage::from(message)).ok()),
     });
     session.entry(id.as_str()).map(entry_json).unwrap_or_default()
 }
@@ -64,9 +64,11 @@ pub(in crate::engine) fn apply_remote_compaction(
     made: RemoteCompaction,
 ) -> CompactionResult {
     let mut result = made.result;
-    let spoken = session.conversation();
+    let conversation = session.conversation();
     // The remote agent's entry ids are on no branch of this session and keep no entry.
-    if let Some(first) = spoken.len().checked_sub(made.kept_messages).and_then(|at| spoken.get(at)) {
+    if let Some(first) =
+        conversation.len().checked_sub(made.kept_messages).and_then(|at| conversation.get(at))
+    {
         result.first_kept_entry_id = first.entry.to_string();
     }
     apply_compaction(session, &result, false);

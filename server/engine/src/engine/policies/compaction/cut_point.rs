@@ -27,21 +27,23 @@ pub(in crate::engine) enum KeptAmount {
 /// Finds the cut among the entries after the last compaction: the newest entries are kept, according to `keep`. A call
 /// never loses its result: a cut precedes a message of the user, an answer, or a note, never a result.
 pub(super) fn find(items: &[BranchEntry], start: usize, keep: KeptAmount) -> CutPoint {
-    let mut places = (start..items.len()).filter(|index| is_cut_position(&items[*index].kind));
-    let Some(first) = places.clone().next() else { return CutPoint { first_kept: start, split_turn: None } };
+    let mut positions = (start..items.len()).filter(|index| is_cut_position(&items[*index].kind));
+    let Some(first) = positions.clone().next() else {
+        return CutPoint { first_kept: start, split_turn: None };
+    };
     let mut tokens = 0;
     let mut cut = first;
     for index in (start..items.len()).rev() {
         let EntryKind::Message(message) = &items[index].kind else { continue };
         tokens += message.read().map_or(0, |message| message_tokens(&message));
         let from = match keep {
-            KeptAmount::AtLeast(wanted) if tokens >= wanted => index,
+            KeptAmount::AtLeast(least) if tokens >= least => index,
             KeptAmount::AtMost(most) if tokens > most => index + 1,
             _ => continue,
         };
         let fits = (from..items.len()).find(|index| is_cut_position(&items[*index].kind));
         // If nothing fits, the last position applies.
-        let last = || places.next_back().filter(|_| matches!(keep, KeptAmount::AtMost(_)));
+        let last = || positions.next_back().filter(|_| matches!(keep, KeptAmount::AtMost(_)));
         cut = fits.or_else(last).unwrap_or(first);
         break;
     }

@@ -22,7 +22,7 @@ use crate::providers::Provider;
 /// Time limit for a remote agent to end an aborted compaction.
 const ABORT_GRACE: std::time::Duration = std::time::Duration::from_secs(4);
 /// Reason for rejecting the summary of an extension.
-const EMPTY_EXTENSION_SUMMARY: &str = "The summary that an extension gave is empty";
+const EMPTY_EXTENSION_SUMMARY: &str = "The summary from an extension is empty";
 
 /// Input of the plan of a compaction, taken from the state in one moment.
 struct PlanInput {
@@ -236,12 +236,12 @@ async fn create_summary(
     let hooks = &shared.options.hooks;
     if hooks.handles_compaction() {
         let entries = super::branch::branch_json(&shared.state().session);
-        let said = tokio::select! {
+        let decision = tokio::select! {
             biased;
             () = abort.cancelled() => CompactionDecision::Cancelled,
-            said = hooks.before_compact(job.plan.to_public(), entries, focus) => said,
+            decision = hooks.before_compact(job.plan.to_public(), entries, focus) => decision,
         };
-        match said {
+        match decision {
             CompactionDecision::Proceed => {}
             CompactionDecision::Cancelled => return Err(CompactError::Cancelled),
             CompactionDecision::Supplied(result) if result.summary.trim().is_empty() => {

@@ -143,7 +143,7 @@ pub(super) mod tests {
     use super::*;
     use crate::session::StoredMessage;
 
-    /// Returns entries by letter; see the tests of `cut`. `c` is a compaction.
+    /// Returns entries by letter; see the tests of `cut_point`. `c` is a compaction.
     pub(in super::super) fn items(letters: &str) -> Vec<BranchEntry> {
         let text = "x".repeat(40);
         let usage = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0,

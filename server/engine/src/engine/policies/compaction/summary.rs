@@ -59,7 +59,7 @@ pub(in crate::engine) async fn summarize(
             None => Ok(None),
         }
     };
-    let asked = async {
+    let requests = async {
         let (history, turn) = match shared.options.profile.summarizes_sequentially {
             true => (history.await?, turn.await?),
             false => try_join(history, turn).await?,
@@ -70,7 +70,7 @@ pub(in crate::engine) async fn summarize(
         Ok(Summary { text: job.plan.summary(history, turn), usage })
     };
     let aborted = std::pin::pin!(abort.cancelled());
-    match futures::future::select(aborted, std::pin::pin!(asked)).await {
+    match futures::future::select(aborted, std::pin::pin!(requests)).await {
         Either::Left(_) => Err(CompactError::Cancelled),
         Either::Right((summary, _)) => summary,
     }

@@ -193,15 +193,15 @@ mod tests {
 
     #[test]
     fn long_request_is_split_into_messages() {
-        let said = |length: usize| {
+        let split = |length: usize| {
             let paragraphs = ["one", "two", "a long one", "three"].map(str::to_owned);
             split_request(paragraphs.into_iter(), "wish".into(), length).collect::<Vec<_>>()
         };
-        let whole = "<conversation>\none\n\ntwo\n\na long one\n\nthree\n</conversation>\n\nwish";
-        assert_eq!(said(1000), [whole]);
-        assert_eq!(said(25).concat(), whole);
-        assert_eq!(said(25)[..2], ["<conversation>\none\n\ntwo", "\n\na long one\n\nthree"]);
-        assert_eq!(said(1).len(), 6, "what is longer is a piece of its own");
+        let expected = "<conversation>\none\n\ntwo\n\na long one\n\nthree\n</conversation>\n\nwish";
+        assert_eq!(split(1000), [expected]);
+        assert_eq!(split(25).concat(), expected);
+        assert_eq!(split(25)[..2], ["<conversation>\none\n\ntwo", "\n\na long one\n\nthree"]);
+        assert_eq!(split(1).len(), 6, "what is longer is a piece of its own");
     }
 
     #[test]

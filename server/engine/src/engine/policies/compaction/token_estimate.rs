@@ -92,20 +92,20 @@ pub(crate) fn counted_tokens(conversation: &impl MessageHistory) -> Option<u64> 
 
 /// Converts a number of tokens to keep from the provider's count to the estimate. The result is smaller if the provider
 /// counted more tokens for the request of the newest answer than the estimate.
-pub(crate) fn scale_to_estimate(wanted: u64, conversation: &impl MessageHistory) -> u64 {
+pub(crate) fn scale_to_estimate(keep: u64, conversation: &impl MessageHistory) -> u64 {
     let newest = conversation.newest_first().find_map(|message| match &*message {
         AgentMessage::Assistant(answer) if reported_tokens(&message).is_some() => {
             Some(answer.usage.input + answer.usage.cache_read + answer.usage.cache_write)
         }
         _ => None,
     });
-    let asked = newest.unwrap_or(0);
+    let counted = newest.unwrap_or(0);
     let estimated = estimate(conversation.newest_first().take(conversation.count_since_compaction()));
-    if estimated == 0 || asked <= estimated {
-        return wanted;
+    if estimated == 0 || counted <= estimated {
+        return keep;
     }
-    let kept = u128::from(wanted) * u128::from(estimated) / u128::from(asked);
-    u64::try_from(kept).unwrap_or(wanted).max(1)
+    let kept = u128::from(keep) * u128::from(estimated) / u128::from(counted);
+    u64::try_from(kept).unwrap_or(keep).max(1)
 }
 
 /// Returns an estimate for messages, in tokens.

@@ -75,9 +75,9 @@ fn details_of_the_reasoning_belong_to_its_first_block() {
         // Details without any text form a block as well.
         (details(json!({"content": "x"})), vec!["thinking(", &format!("signed {list}"), ")", "text(", "x"]),
     ] {
-        let told = outline(&Completions, &(body + &chunk(json!({"content": "x"})) + &end("stop")));
-        assert_eq!(told[..expected.len()], expected);
-        assert_eq!(told.last().unwrap(), "done Stop");
+        let lines = outline(&Completions, &(body + &chunk(json!({"content": "x"})) + &end("stop")));
+        assert_eq!(lines[..expected.len()], expected);
+        assert_eq!(lines.last().unwrap(), "done Stop");
     }
     // The block has ended before the details arrive.
     let late = chunk(json!({"reasoning": "hm"}))
@@ -157,7 +157,7 @@ fn calls_are_distinguished_by_id_or_index() {
         + &call(json!({"index": 0, "function": {"arguments": "more"}}));
     assert_eq!(
         outline(&Completions, &back).last().unwrap(),
-        "Protocol The provider sent a part of a tool call behind the call's complete arguments."
+        "Protocol The provider sent a part of a tool call after the call's complete arguments."
     );
 }
 
@@ -255,8 +255,8 @@ fn a_whole_message_behind_its_deltas_adds_what_is_missing_alone() {
             vec!["thinking(", "signed reasoning_content", "hm", ")", "text(", "Hi", ")"],
         ),
     ] {
-        let told = outline(&Completions, &body);
-        assert_eq!(told[..told.len() - 1], expected, "{body}");
+        let lines = outline(&Completions, &body);
+        assert_eq!(lines[..lines.len() - 1], expected, "{body}");
     }
     let call = |id: &str, text: &str| json!({"id": id, "function": {"name": "bash", "arguments": text}});
     let streamed = calls(&[
