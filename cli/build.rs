@@ -1,11 +1,12 @@
-//! Reduces the memory of a release build for Linux. Functions that every start and every answer runs are adjacent
-//! (`start.ld`), and relocations are packed if the system's loader can unpack them.
+//! Reduces the memory of a release build for Linux. The linker script `start.ld` puts functions that run at
+//! every start and in every answer side by side. Relocations are packed if the loader of the system can unpack
+//! them.
 
 use std::env::var;
 use std::path::Path;
 use std::process::Command;
 
-/// Linkers that do not read the script. The flags of the build or `mold -run` select them.
+/// Linkers that do not read `start.ld`. The flags of the build or `mold -run` select them.
 const WITHOUT: [&str; 3] = ["mold", "wild", "gold"];
 
 /// The first glibc that unpacks relocations.

@@ -1,4 +1,4 @@
-//! An ACP agent for a client of a dialect: this side is the agent's client.
+//! Bridge from a client of a dialect to an ACP agent, with the bridge as the ACP client of the agent.
 //!
 //! | file | concept |
 //! |---|---|
@@ -78,7 +78,8 @@ pub(super) async fn serve(
     }
 }
 
-/// Initializes the connection and opens a session. Fails with a sentence.
+/// Initializes the connection and opens a session. Fails with an error message for the user if the agent speaks another
+/// version of ACP or rejects one of the requests.
 async fn connect(
     connection: &AcpConnection,
 ) -> Result<(AcpInitializeResult, AcpNewSession), RemoteSessionError> {
@@ -91,7 +92,7 @@ async fn connect(
     Ok((initialized, opened))
 }
 
-/// Returns the version of the protocol, whose revisions are numbers.
+/// Returns the ACP version that this program supports, as a number for the handshake.
 fn version() -> u64 {
     ACP.spec().revision.parse().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! One agent for each session of an ACP client, started in the directory of the session, and ended with the
+//! ACP server: starts one agent for each session of the client, in the directory of the session, and ends it with the
 //! session.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,8 +35,8 @@ use crate::options::BridgeOptions;
 use agentese_process::stderr::Stderr;
 use agentese_process::stdio;
 
-/// The time limit for all responses of an agent except those to prompts. The first response includes the
-/// start of the agent, which takes long on a busy machine.
+/// The time limit for each response of an agent, except responses to prompts. The first response includes the start of
+/// the agent, which takes long on a busy machine.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(120);
 
 /// The addition to the title of a session with an unknown directory.
@@ -60,7 +60,7 @@ pub(super) async fn serve(options: BridgeOptions, stderr: &Stderr) -> Result<Exi
     Ok(served?)
 }
 
-/// The agents of a command line.
+/// The agents started with one command line, one for each session.
 struct SessionAgents {
     options: BridgeOptions,
     stderr: Stderr,
@@ -112,7 +112,7 @@ impl SessionAgents {
         Agent::spawn(child.cwd(cwd), connect).await.map_err(|error| format!("cannot use the agent: {error}"))
     }
 
-    /// Returns the components for a session of an agent. Returns `None` if the agent has no such session; see
+    /// Returns the components of a session that an agent serves. Returns `None` if the agent has no such session; see
     /// [`RemoteAgents::start`].
     async fn components(
         &self,
@@ -237,9 +237,9 @@ impl RemoteAgents for SessionAgents {
 }
 
 impl SessionAgents {
-    /// Returns the sessions that an agent lists in that directory. The list has no directories. A session
-    /// opened here has its known directory, and any other session has the directory of the query. If the
-    /// client gives no directory, the title states that it is unknown.
+    /// Returns the agent's list of sessions, with a directory for each. The agent does not report directories: a
+    /// session opened here has its known directory, any other session the queried one. If the client names no
+    /// directory, the title of such a session states that its directory is unknown.
     async fn list_from_agent(&self, cwd: Option<&str>) -> Result<Vec<ListedSession>, RemoteSessionError> {
         let directory = cwd.map_or_else(current_dir, PathBuf::from);
         let kept = self.query(directory.clone(), |agent| async move { agent.list_sessions().await }).await?;

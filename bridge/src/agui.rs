@@ -43,22 +43,22 @@ use agentese_process::output;
 use agentese_process::stderr::Stderr;
 use threads::{ThreadError, Threads};
 
-/// The maximum size of a request in bytes, for a conversation with images.
+/// The maximum size of a request in bytes. A request may contain a conversation with images.
 const MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
-/// The maximum number of events that wait for a slow client; further events of the agent wait behind them.
+/// The maximum number of queued events for a slow client. When the queue is full, the agent's further events wait.
 const EVENT_BUFFER: usize = 64;
 
-/// The tables of AG-UI.
+/// Returns the declaration of AG-UI.
 pub(super) fn spec() -> &'static Spec {
     &SPEC
 }
 
-/// Returns `true` if the name means AG-UI, which is not a dialect.
+/// Returns `true` if the name is a name of AG-UI, which is a protocol but not a dialect.
 pub(super) fn is_agui(name: &str) -> bool {
     name == "ag-ui" || name == SPEC.name || name == SPEC.id()
 }
 
-/// The data for every request.
+/// The data that all requests share.
 #[derive(Clone)]
 struct AppState {
     token: Token,

@@ -1,4 +1,4 @@
-//! The user interface of the client, for the agent: questions and notices in the form of the client's dialect.
+//! The client's user interface as the agent uses it: questions and notices, converted to the client's dialect.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -19,32 +19,32 @@ use tokio::sync::{oneshot, watch};
 
 use super::control::Control;
 
-/// The maximum number of notices that wait for the client; the oldest are dropped.
+/// The maximum number of notices that wait until a client connects. If there are more, the oldest are dropped.
 const MAX_EARLY_NOTICES: usize = 100;
 
-/// The time for which a question waits for earlier events. A prompt in progress may delay those events until
-/// the question is answered.
+/// The maximum time for which a question waits for the delivery of earlier events. Without this limit, a prompt could
+/// delay the events until its question is answered.
 const EVENT_WAIT: Duration = Duration::from_secs(1);
 
-/// The user interface of the client, for the questions and notices of the agent.
+/// The client's user interface, which displays the questions and notices of the agent.
 #[derive(Clone)]
 pub(super) struct ClientUi {
     ui: watch::Sender<Option<Arc<dyn Ui>>>,
     panels: Arc<Mutex<PanelState>>,
-    /// The notices from before the connection of the client.
+    /// The notices that arrived before a client was connected.
     early: Arc<Mutex<VecDeque<ui::Notice>>>,
-    /// The event loop that orders the events of the agent.
+    /// The event loop; it completes the wait for earlier events.
     event_loop: Arc<OnceLock<UnboundedSender<Control>>>,
 }
 
-/// The last shown items beside the conversation.
+/// The last displayed contents of the status line, the widgets, the title and the editor.
 #[derive(Default)]
 struct PanelState {
     status: BTreeMap<String, Value>,
     widgets: BTreeMap<String, Value>,
     title: Option<String>,
     draft: Option<Draft>,
-    /// The text that the response to a command contains, so that no dialog has to set it.
+    /// The editor text that the response to a fork command already contains. It is not sent again as a dialog.
     fork_text: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl ClientUi {
         let _ = self.event_loop.set(event_loop);
     }
 
-    /// Completes when the client has the earlier events of the agent.
+    /// Completes when the client has received the agent's earlier events.
     fn wait_for_events(&self) -> impl Future<Output = ()> + Send + 'static {
         let (done, processed) = oneshot::channel();
         let sent =
@@ -75,7 +75,7 @@ impl ClientUi {
         }
     }
 
-    /// Sends questions and notices to `ui` from now on, after the waiting notices.
+    /// Sends questions and notices to `ui` from now on, beginning with the waiting notices.
     pub fn connect(&self, ui: Arc<dyn Ui>) {
         let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         self.ui.send_replace(Some(ui.clone()));
@@ -98,7 +98,7 @@ impl ClientUi {
         self.show(ui::Notice::Notice(shown));
     }
 
-    /// Shows a notice of the server, or stores it until the connection of the client.
+    /// Shows a notice, or stores it until a client connects.
     pub fn show(&self, notice: ui::Notice) {
         let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         let ui = self.ui.borrow().clone();
@@ -127,15 +127,15 @@ impl ClientUi {
         early.iter().filter_map(text).collect()
     }
 
-    /// Records a fork before a message with that text: the response to the command contains the text for the
-    /// editor.
+    /// Records the text of the user message before which the conversation is forked. The response to the command
+    /// already contains this text for the editor.
     pub fn record_fork_text(&self, text: &str) {
         let mut shown = self.panels.lock().unwrap_or_else(PoisonError::into_inner);
         shown.fork_text = Some(text.to_owned());
     }
 
-    /// Sends a question to the user. A question before the connection of the client waits for it, because the agent has
-    /// time limits of its own. Returns `None` if there is no client to answer.
+    /// Sends a question to the user, and returns the answer. Before a client is connected, the question waits without a
+    /// limit, because agents have their own. Returns `None` if there is no client to answer.
     pub fn show_dialog(&self, dialog: Dialog) -> impl Future<Output = Option<ui::Answer>> + Send + 'static {
         let mut there = self.ui.subscribe();
         async move {
@@ -144,7 +144,8 @@ impl ClientUi {
         }
     }
 
-    /// Shows the changes beside the conversation. Does nothing while no client is connected.
+    /// Sends the changes of the status line, the widgets, the title and the editor text. Does nothing while no client
+    /// is connected.
     pub fn update_panels(&self, now: &Conversation) {
         if self.ui.borrow().is_none() {
             return;
@@ -185,7 +186,7 @@ impl ClientUi {
     }
 }
 
-/// Returns the changed entries of a table, with `None` for removed ones.
+/// Returns the entries that differ between two tables. A removed entry has the value `None`.
 fn changed<'a>(
     before: &'a BTreeMap<String, Value>,
     now: &'a BTreeMap<String, Value>,

@@ -1,28 +1,29 @@
-//! Control messages of the event loop.
+//! Control messages to the event loop.
 
 use tokio::sync::oneshot;
 
-/// A control message, besides events.
+/// A message to the event loop that is not an event of the agent.
 pub(super) enum Control {
-    /// The work of a prompt has ended, after all its events. Contains the reason of a late rejection.
+    /// A prompt was processed completely, and all its events precede this message. Contains the reason if the agent
+    /// rejected the prompt late.
     PromptEnded(Option<String>),
-    /// A prompt was rejected before any work.
+    /// A prompt was rejected before its run started.
     PromptRejected,
     /// A setting was applied or rejected.
     SettingFinished,
     /// The agent has switched to another conversation.
     SessionSwitched,
-    /// The existing messages were reported in another way.
+    /// The current messages were passed to the engine as part of a history, so their events must not be reported.
     MarkReported(oneshot::Sender<()>),
-    /// The switch has ended, with or without a new conversation, and its messages were reported in another
-    /// way.
+    /// A switch between conversations has ended, successfully or not. The messages of the current conversation were
+    /// passed to the engine as a history.
     SwitchEnded(oneshot::Sender<()>),
-    /// The agent has sent a question: the client must first receive the earlier events.
+    /// The agent has sent a question. The client must receive all earlier events before it.
     QuestionReceived(oneshot::Sender<()>),
 }
 
 impl Control {
-    /// Returns `true` if no other call of an earlier answer can follow.
+    /// Returns `true` if no further tool call of the last answer can follow this message.
     pub(super) fn ends_calls(&self) -> bool {
         !matches!(self, Self::SettingFinished | Self::PromptRejected | Self::QuestionReceived(_))
     }

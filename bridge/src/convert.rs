@@ -17,19 +17,19 @@ use agentese_server_sessions::session::ExternalSession;
 use agentese_server_tools::{ToolContent, ToolOutput, ToolUpdate};
 use serde_json::{Map, Value, json};
 
-/// The name of the wire format of models behind a remote agent, which is unknown here.
+/// The name of the model API in messages of a remote agent, because the actual API is unknown here.
 pub(super) const API: &str = "agent";
 
 /// The error message of an aborted answer, if the agent gives no reason.
 pub(super) const ABORTED: &str = "Request was aborted.";
 
-/// The reason for the rejection of images without text, if the agent accepts no images.
+/// The reason for rejecting input that consists only of images, if the agent accepts no images.
 pub(super) const IMAGES_ALONE: &str = "the agent does not accept images, and the input has no text";
 
-/// The kind of a branch summary.
+/// The neutral name for the summary of a branch.
 const BRANCH: &str = "branch";
 
-/// The name of the provider of models without one.
+/// The name of the provider of a model that has no provider.
 pub(super) const PROVIDER: &str = "agent";
 
 /// Converts the messages of a conversation.
@@ -142,7 +142,7 @@ pub(super) fn answer(message: &Message) -> AssistantMessage {
     answer
 }
 
-/// Returns an empty answer for work that failed before its first answer.
+/// Returns an empty failed answer, for a run that failed before its first answer.
 pub(super) fn failure(error: String) -> AssistantMessage {
     let mut failed = answer(&Message::default());
     (failed.stop_reason, failed.error_message) = (StopReason::Error, Some(error));
@@ -175,7 +175,8 @@ pub(super) fn call(tool: &ToolBlock) -> ToolCall {
     call
 }
 
-/// Returns the arguments of a call: complete, or the readable part.
+/// Returns the arguments of a tool call, from the value or else from the text. Returns no arguments if neither can be
+/// read.
 pub(super) fn arguments(tool: &ToolBlock) -> Map<String, Value> {
     let told = tool.arguments.as_ref().and_then(Value::as_object).cloned();
     let text = || tool.arguments_text.as_deref().and_then(|text| serde_json::from_str(text).ok());
@@ -239,7 +240,7 @@ fn usage(reported: Option<&view::Usage>) -> Usage {
     usage
 }
 
-/// Returns the location of a session at the agent.
+/// Returns the id and the file of a session at the agent.
 pub(super) fn external_session(session: &view::Session) -> ExternalSession {
     ExternalSession { id: session.id.clone(), file: session.file.as_ref().map(PathBuf::from) }
 }
@@ -255,7 +256,7 @@ pub(super) fn remote_session(state: &agentese::any::State) -> RemoteSession {
     }
 }
 
-/// Converts a command for prompts.
+/// Converts a slash command of the agent.
 pub(super) fn command(command: view::SlashCommand) -> CommandInfo {
     CommandInfo {
         source: match command.source.as_deref() {
@@ -270,7 +271,7 @@ pub(super) fn command(command: view::SlashCommand) -> CommandInfo {
     }
 }
 
-/// Converts the usage so far of a growing answer.
+/// Converts the token usage of a growing answer.
 pub(super) fn counts(reported: &view::Usage) -> TokenCounts {
     let count = |tokens: Option<u64>| tokens.unwrap_or_default();
     TokenCounts {
@@ -293,7 +294,7 @@ pub(super) fn unknown_model(dialect: &str) -> Model {
     bare_model(dialect, PROVIDER)
 }
 
-/// Converts a model of the agent, as far as it is described.
+/// Converts a model of the agent. Members that the agent does not report have default values.
 pub(super) fn model(described: &view::Model) -> Model {
     let mut model = bare_model(&described.id, described.provider.as_deref().unwrap_or(PROVIDER));
     let text = |mine: &mut String, told: &Option<String>| {
@@ -318,7 +319,7 @@ pub(super) fn model(described: &view::Model) -> Model {
     model
 }
 
-/// Returns a model without further data.
+/// Returns a model with only an id and a provider.
 fn bare_model(id: &str, provider: &str) -> Model {
     let free = || 0.into();
     let cost = ModelCostBuilder { input: free(), output: free(), cache_read: free(), cache_write: free() };

@@ -4,13 +4,13 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BridgeError {
-    /// The options do not go together, or the agent cannot be used.
+    /// The options contradict each other, or the agent cannot be used.
     #[error("{0}")]
     Usage(String),
     /// An operation of the system failed.
     #[error("{context}: {source}")]
     Io {
-        /// File or operation.
+        /// The file or the operation that failed.
         context: String,
         /// Error of the system.
         source: std::io::Error,

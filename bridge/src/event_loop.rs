@@ -1,5 +1,5 @@
-//! Events of the agent on their way to the engine: neutral events become remote events, in order, and the ends
-//! of runs are detected.
+//! Event loop: converts neutral events of the agent to remote events for the engine, in order, and detects the ends of
+//! runs.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -22,10 +22,10 @@ use super::session_switch::{SessionSwitchTracker, SwitchStage};
 use super::tool_call_buffer::{ToolCallBuffer, may_call};
 use super::translator::{RemoteEventTranslator, Step};
 
-/// Input for which the agent has no queue, in order, with its intended queue.
+/// Input that the agent cannot queue, in order. Each has the queue for which it was sent.
 pub(super) type HeldInput = Arc<Mutex<VecDeque<(InputQueue, UserInput)>>>;
 
-/// The state of held input that continues the ended run.
+/// The progress of held input that continues a run whose end was not reported.
 #[derive(Default)]
 pub(super) enum MergeState {
     #[default]
@@ -42,27 +42,28 @@ pub(super) struct EventLoop {
     pub ui: ClientUi,
     pub translator: RemoteEventTranslator,
     pub tool_calls: ToolCallBuffer,
-    /// `true` if calls were released for a question of the agent, which waits for them.
+    /// `true` if tool calls were released for a question of the agent; the question waits for their delivery.
     pub question_waits: bool,
     pub remote_events: event_queue::Sender,
-    /// `true` after the unreported end of a run: the response to its prompt is missing, or held input continues it.
+    /// `true` if a run has ended and its end was not reported: the response to its prompt is missing, or held input
+    /// continues the run.
     pub unanswered: bool,
-    /// `true` if work has ended and the engine has not been notified that the agent rests.
+    /// `true` if a prompt was processed and the engine does not know yet that the agent is idle.
     pub idle_pending: bool,
-    /// The input that continues that run.
+    /// The held input that continues the run.
     pub merge: MergeState,
-    /// The input that was reported here, and that the agent may report as well.
+    /// The text of input that the bridge has already reported. If the agent reports it too, that report is dropped.
     pub reported_input: Option<String>,
-    /// The number of settings in progress.
+    /// The number of setting changes in progress.
     pub pending_settings: Arc<AtomicUsize>,
-    /// The session's name and the thinking level from the agent during these changes. They may be outdated,
-    /// so only the last ones apply.
+    /// The name of the session that the agent last reported during setting changes; below it, the thinking level. Only
+    /// the last values are passed on, because earlier ones may be outdated.
     pub pending_name: Option<RemoteEvent>,
     pub pending_thinking: Option<RemoteEvent>,
     pub open_prompts: Arc<AtomicUsize>,
     pub held_input: HeldInput,
     pub control: UnboundedSender<Control>,
-    /// `true` if the run was stopped.
+    /// `true` if the user has stopped the run.
     pub stopped: Arc<AtomicBool>,
     pub session_switch: SessionSwitchTracker,
     pub disconnect_reason: Arc<Mutex<Option<String>>>,
@@ -143,7 +144,7 @@ impl EventLoop {
         }
     }
 
-    /// Releases the held answer without waiting for further calls.
+    /// Releases the held answer without waiting for further tool calls.
     fn flush_tool_calls(&mut self) {
         let now = self.agent.conversation();
         for step in self.tool_calls.flush() {
@@ -248,8 +249,7 @@ impl EventLoop {
         self.close_prompt();
     }
 
-    /// Closes a prompt. After the last one, the agent rests if that has not been reported or if input is
-    /// held.
+    /// Closes a prompt. After the last one, handles the idle state if that is due or if held input is left.
     fn close_prompt(&mut self) {
         let open_prompts = self.open_prompts.fetch_sub(1, Ordering::AcqRel) - 1;
         let goes_on = self.has_held_input() && !self.stopped.load(Ordering::Acquire);
@@ -263,7 +263,8 @@ impl EventLoop {
         self.pending_settings.load(Ordering::Acquire) > 0
     }
 
-    /// Ends the change of a setting. After the last one, the agent's reported values apply.
+    /// Records that a setting change has finished. After the last one, passes on the values that the agent has
+    /// reported.
     fn setting_finished(&mut self) {
         if self.pending_settings.fetch_sub(1, Ordering::AcqRel) == 1 {
             let last = [self.pending_name.take(), self.pending_thinking.take()];
@@ -275,7 +276,7 @@ impl EventLoop {
         !self.held_input.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Sends held input when the agent has no work, or reports that the agent rests.
+    /// Handles an idle agent: sends it the next held input. Without held input, reports that the agent is idle.
     fn on_idle(&mut self) {
         let held_input = match self.stopped.swap(false, Ordering::AcqRel) {
             // Held input waits for the next prompt.
@@ -315,18 +316,18 @@ impl EventLoop {
     }
 }
 
-/// Returns `true` if a notice is about a rejected command: the sender of the command has the rejection.
+/// Returns `true` if a notice repeats the rejection of a command, which the sender of the command has received.
 pub(super) fn is_refusal(agent: &Agent, source: &str) -> bool {
     let spec = agent.spec();
     spec.command(source).is_some() || spec.edges.parse_command == source
 }
 
-/// Marks the messages so far as reported in another way.
+/// Marks the current messages as passed to the engine in a history, so that their events are not reported.
 pub(super) async fn mark_reported(control: &UnboundedSender<Control>) {
     send_and_wait(control, Control::MarkReported).await;
 }
 
-/// Works like [`mark_reported`], at the end of a switch to another conversation.
+/// Does the same as [`mark_reported`], and ends a switch between conversations.
 pub(super) async fn end_switch(control: &UnboundedSender<Control>) {
     send_and_wait(control, Control::SwitchEnded).await;
 }
@@ -338,7 +339,7 @@ async fn send_and_wait(control: &UnboundedSender<Control>, message: fn(oneshot::
     }
 }
 
-/// Returns the number of messages after the summary of a compaction.
+/// Returns the number of messages that follow the summary of a compaction.
 pub(super) async fn kept_message_count(agent: &Agent) -> usize {
     if !agent.supports(Intent::Messages) {
         return 0;
@@ -348,7 +349,8 @@ pub(super) async fn kept_message_count(agent: &Agent) -> usize {
     if behind == messages.len() { 0 } else { behind }
 }
 
-/// Sends a prompt. At the end of its work, sends a message to `over`, unless the prompt fails.
+/// Sends a prompt, and returns once its run has started. When the run has ended, sends a message to `over`. Fails
+/// without that message if the prompt is rejected.
 pub(super) async fn start_prompt(
     agent: &Agent,
     input: UserInput,
@@ -376,8 +378,8 @@ pub(super) async fn start_prompt(
     Ok(())
 }
 
-/// Waits for the start of work whose command gets its response at the end. Returns `None` if the work has
-/// ended at once. Fails if the command is rejected before the start.
+/// Waits for the start of a run, for agents that respond to a prompt only at the end. Returns `None` if the run has
+/// already ended. Fails if the agent rejects the prompt before the start.
 async fn wait_for_start(mut run: Run) -> Result<Option<Run>, Error> {
     use agentese::any::Event;
     while let Some(Ok(event)) = run.next().await {
@@ -388,7 +390,7 @@ async fn wait_for_start(mut run: Run) -> Result<Option<Run>, Error> {
     run.result().await.map(|_| None)
 }
 
-/// Returns the reason of an error for people.
+/// Returns an error message for the user.
 pub(super) fn reason(error: &Error) -> String {
     match error {
         Error::Refused(refused) => refused.message.clone(),

@@ -1,5 +1,5 @@
-//! Remote events on their way to the engine. Senders never wait. Waiting events are merged, so the queue of a
-//! slow client grows no longer than the conversation itself.
+//! Queue of remote events for the engine. Senders never wait. Waiting events are merged, so with a slow client the
+//! queue grows no longer than the conversation.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,12 +10,12 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::{Notify, oneshot};
 
-/// A waiting item.
+/// An item that waits in the queue.
 enum Item {
     Event(Box<RemoteEvent>),
-    /// An event that needs a query.
+    /// An event that is complete only after a query.
     Deferred(BoxFuture<'static, RemoteEvent>),
-    /// A mark, notified when all earlier events have been processed.
+    /// A mark in the queue. Its sender is notified when all earlier events have been processed.
     Mark(oneshot::Sender<()>),
 }
 
@@ -35,7 +35,7 @@ impl QueueInner {
 #[derive(Clone)]
 pub(super) struct Sender(Arc<QueueInner>);
 
-/// The receiving end of the queue, in order.
+/// The receiving end of the queue. It returns the events in order.
 pub(super) struct Receiver {
     inner: Arc<QueueInner>,
     deferred: Option<BoxFuture<'static, RemoteEvent>>,
@@ -58,7 +58,7 @@ impl Sender {
         self.0.notify.notify_one();
     }
 
-    /// Appends an event that becomes known later; later events wait for it.
+    /// Appends an event that is not known yet. Later events wait for it.
     pub fn send_deferred(&self, event: impl Future<Output = RemoteEvent> + Send + 'static) {
         self.0.items().push_back(Item::Deferred(event.boxed()));
         self.0.notify.notify_one();
@@ -72,7 +72,7 @@ impl Sender {
 }
 
 impl Receiver {
-    /// Returns the next event. Dropping the future loses nothing.
+    /// Returns the next event. If the future is dropped, no event is lost.
     pub async fn next(&mut self) -> RemoteEvent {
         loop {
             if let Some(asked) = &mut self.deferred {
@@ -91,7 +91,7 @@ impl Receiver {
     }
 }
 
-/// Merges an event into a waiting one if it only continues that event. Otherwise returns the event.
+/// Merges an event into the last waiting event if it continues that event. Otherwise returns the event.
 fn merged(items: &mut VecDeque<Item>, mut event: RemoteEvent) -> Option<RemoteEvent> {
     if let Some((kind, more)) = piece(&mut event) {
         if let Some(Item::Event(last)) = items.back_mut()
@@ -116,7 +116,8 @@ fn merged(items: &mut VecDeque<Item>, mut event: RemoteEvent) -> Option<RemoteEv
     Some(RemoteEvent::ToolUpdated(id, update))
 }
 
-/// Returns the addition to a growing answer, with a number for its kind.
+/// Returns the text that an event adds to a growing answer, and a number for the kind of text. Returns `None` for other
+/// events.
 fn piece(event: &mut RemoteEvent) -> Option<(u8, &mut String)> {
     match event {
         RemoteEvent::AnswerUpdated(StreamEvent::TextDelta(text)) => Some((0, text)),

@@ -10,7 +10,7 @@ use crate::error::BridgeError;
 use crate::fidelity_report;
 use crate::launch::is_acp;
 
-/// Fidelity of each row of a client's dialect, with an agent of another one.
+/// Fidelity of each row of the client's dialect if the agent speaks another dialect.
 #[derive(Debug)]
 pub struct Explanation {
     front: &'static Spec,
@@ -33,12 +33,12 @@ pub fn explain(front: &str, agent: &str) -> Result<Explanation, BridgeError> {
 }
 
 impl Explanation {
-    /// Returns text for people, with line ends.
+    /// Returns the explanation as readable text that ends in a line feed.
     pub fn text(&self) -> String {
         fidelity_report::text(self.front, self.agent, &self.rows)
     }
 
-    /// Returns a JSON object with a line end.
+    /// Returns the explanation as a JSON object that ends in a line feed.
     pub fn json(&self) -> String {
         let Self { front, agent, rows } = self;
         let value = serde_json::json!({"front": front.id(), "agent": agent.id(), "rows": rows});

@@ -1,4 +1,4 @@
-//! A simulated agent for tests, played line by line.
+//! A simulated agent: tests read and write its frames line by line.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use agentese::transport::{BoxReader, BoxWriter, Transport};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 
-/// The time after which a test counts as hanging.
+/// The time after which a test is considered to hang.
 const LONG: Duration = Duration::from_secs(200);
 
 /// Waits for a future. Fails if it takes longer than [`LONG`].
@@ -24,14 +24,13 @@ pub(super) struct FakeAgent {
 }
 
 impl FakeAgent {
-    /// Creates the agent at that end of a transport.
+    /// Creates an agent at one end of a transport.
     pub fn of(end: Transport) -> Self {
         let (reader, writer, _) = end.into_parts();
         Self { lines: BufReader::new(reader).lines(), writer }
     }
 
-    /// Returns the next frame of the other side. Fails if the frame is of another kind; a response has an
-    /// empty kind.
+    /// Returns the next frame of the bridge. Fails if its kind is not `kind`; a response has an empty kind.
     pub async fn receive(&mut self, kind: &str) -> Value {
         let line = soon(kind, self.lines.next_line()).await.unwrap().expect("the connection is over");
         let frame: Value = serde_json::from_str(&line).unwrap();

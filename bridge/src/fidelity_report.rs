@@ -1,4 +1,4 @@
-//! The fidelity of the rows between two dialects: as declared, and with the counts of one run.
+//! Report on a bridge between two dialects: the declared fidelity of each row, with the counts of one run.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,15 +15,15 @@ use serde::Serialize;
 
 use crate::error::BridgeError;
 
-/// The fidelity of the rows of two dialects, with counts.
+/// The declared fidelity of the rows of two dialects, and the counters of a run.
 pub(super) struct FidelityReport {
     front: &'static Spec,
     agent: &'static Spec,
-    /// The rows of the client's dialect, with this agent.
+    /// The fidelity of the client's rows with this agent.
     rows: Vec<RowFidelity>,
-    /// The number of sent commands, by wire name.
+    /// The number of commands that the client sent, by wire name.
     sent: Mutex<BTreeMap<&'static str, u64>>,
-    /// The number of events and dialogs from the agent, by kind and name.
+    /// The number of events and dialogs that the agent sent, by kind and name.
     received: Arc<FrameCounts>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct FidelityReport {
 #[derive(Default)]
 pub(super) struct FrameCounts(Mutex<BTreeMap<String, u64>>);
 
-/// A row of a report.
+/// A row with its count.
 #[derive(Serialize)]
 struct CountedRow<'a> {
     #[serde(flatten)]
@@ -47,9 +47,9 @@ struct Report<'a> {
     front: String,
     /// The agent's dialect.
     agent: String,
-    /// The rows of the client's dialect; commands have the number of uses by the client.
+    /// The rows of the client's dialect. The count of a command is the number of times that the client sent it.
     rows: Vec<CountedRow<'a>>,
-    /// The events and dialogs of the agent's dialect, with their number and their fidelity for the client.
+    /// The events and dialogs that the agent sent, each with its count and its fidelity for the client.
     #[serde(rename = "told")]
     received: Vec<CountedRow<'a>>,
 }
@@ -82,7 +82,7 @@ impl FidelityReport {
         })
     }
 
-    /// Returns a gate that only counts commands, for servers that reject commands themselves.
+    /// Returns a gate that only counts commands, for servers that reject lost commands themselves.
     pub fn counter(self: &Arc<Self>) -> Gate {
         let report = self.clone();
         Gate::new(move |command| {
@@ -91,7 +91,7 @@ impl FidelityReport {
         })
     }
 
-    /// Counts the command in a line of the client, if there is one.
+    /// Counts the command in a line of the client. A line without a command is not counted.
     pub fn count_sent(&self, line: &str) {
         let member = match self.front.framing {
             Framing::JsonRpc { .. } => METHOD,
@@ -139,11 +139,11 @@ impl FidelityReport {
     }
 }
 
-/// The indices of command names in `NAMES`.
+/// The index of the first member in `NAMES` that contains a command name.
 const METHOD: usize = 2;
 const TYPE: usize = 3;
 
-/// The members that may contain the name of a frame. Members of another shape are ignored.
+/// The members that can contain the name of a frame. A member with another type of value is ignored.
 static NAMES: MemberSet<4> =
     MemberSet::new([inner("event", "type"), inner("params", "type"), member("method"), member("type")]);
 

@@ -1,22 +1,22 @@
-//! The fork point at another agent: its conversation has to end before a user message. Without I/O.
+//! The fork point at a remote agent: the entry with which the conversation must end before a user message. Without I/O.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentese::view::{Conversation, ForkPoint, Role};
 use agentese_server_engine::engine::RemoteError;
 
-/// The error if no message matches, or if several match.
+/// The error if no user message matches, or if several match.
 const NO_SUCH_MESSAGE: &str = "the agent has no such user message to fork from";
 
-/// The error if the agent does not name the preceding message.
+/// The error if the agent reports no id for the message before the fork.
 const UNKNOWN_ENTRY: &str = "the agent does not report the entry before that user message";
 
-/// The conversation before a fork, for agents that do not repeat it. Their view starts empty after the fork.
+/// The messages before a fork, for agents that do not send them again after the fork.
 #[derive(Default)]
 pub(super) struct ForkHistory(Mutex<Option<Conversation>>);
 
 impl ForkHistory {
-    /// Returns the known conversation, including the messages before the fork.
+    /// Returns the current conversation with the recorded messages before the fork.
     pub fn full_conversation(&self, now: &Conversation) -> Conversation {
         let mut all = now.clone();
         if let Some(before) = self.earlier().as_ref().filter(|_| !now.complete) {
@@ -26,7 +26,7 @@ impl ForkHistory {
         all
     }
 
-    /// Records the return of the agent to that entry of the known conversation.
+    /// Records a fork after `entry`, with the messages of the `known` conversation up to that entry.
     pub fn record(&self, mut known: Conversation, entry: &str) {
         let last = known.messages.iter().rposition(|message| message.id.as_deref() == Some(entry));
         known.messages.truncate(last.map_or(0, |last| last + 1));
@@ -34,7 +34,7 @@ impl ForkHistory {
         *self.earlier() = Some(known);
     }
 
-    /// Clears the record if another conversation has replaced this one.
+    /// Clears the record if `replaced` is `true`: another conversation has replaced this one.
     pub fn clear_if(&self, replaced: bool) {
         self.earlier().take_if(|_| replaced);
     }
@@ -44,14 +44,16 @@ impl ForkHistory {
     }
 }
 
-/// Returns the fork point of the user message with that index and text, from the agent's list.
+/// Returns the id of the fork point with that index and text from the list of the agent. Fails if none or several
+/// match.
 pub(super) fn listed_point(points: &[ForkPoint], number: usize, text: &str) -> Result<String, RemoteError> {
     let at = matching_index(points.iter().map(|point| point.text == text), number)?;
     Ok(points[at].id.clone())
 }
 
-/// Returns the entry before a user message, for agents that have no such list and can go back to any entry.
-/// Returns `None` for the start of the conversation, if the conversation is known to be complete.
+/// Returns the id of the message before a user message, for agents that have no list of fork points. Returns `None` if
+/// the user message is the first of a complete conversation. Fails if the message does not match or the preceding id is
+/// unknown.
 pub(super) fn entry_before(
     now: &Conversation,
     number: usize,
@@ -68,8 +70,8 @@ pub(super) fn entry_before(
     }
 }
 
-/// Selects the message: the one with that index if its text matches, else the only one with a matching text.
-/// The indices differ if the agent has compacted its conversation.
+/// Returns the index of the matching message: `number` if the message there matches, else the only match. The indices
+/// differ if the agent has compacted its conversation. Fails if no message or several match.
 fn matching_index(same: impl Iterator<Item = bool>, number: usize) -> Result<usize, RemoteError> {
     let places: Vec<usize> = same.enumerate().filter_map(|(at, same)| same.then_some(at)).collect();
     match places[..] {

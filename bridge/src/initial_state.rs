@@ -1,4 +1,4 @@
-//! The initial state of an agent, and the server with that state.
+//! The initial state of an agent, and the engine's server that starts with that state.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,17 +21,17 @@ use super::convert;
 
 /// The initial state of an agent.
 pub(super) struct InitialState {
-    /// All its models.
+    /// All models that the agent offers.
     pub models: Vec<Model>,
     /// Its current model.
     pub model: Option<Model>,
     /// Its thinking level.
     pub thinking: Option<ThinkingLevel>,
-    /// Its settings, as far as the agent reports them.
+    /// The settings that the agent reports; others have default values.
     pub settings: Settings,
     /// The messages of its session.
     pub messages: Vec<agentese::types::AgentMessage>,
-    /// Its session, as far as the agent reports it.
+    /// The session, with the data that the agent reports.
     pub session: agentese::view::Session,
 }
 
@@ -80,8 +80,8 @@ impl InitialState {
         })
     }
 
-    /// Creates a server of the dialect whose remote agent is `remote`; changes of settings go to `persist`. The session
-    /// has the given directory and id. Settings, models and programs of this machine have no effect.
+    /// Creates a server of the client's dialect on top of the agent `remote`. Changes of settings go to `persist`. The
+    /// session has the given directory and id. Settings, models and programs of this machine have no effect.
     pub fn server(
         self,
         frontend: &'static DialectEntry,
@@ -124,8 +124,8 @@ impl InitialState {
     }
 }
 
-/// Returns `true` if the agent certainly has the command. If its revision is unknown, all revisions must have
-/// the command.
+/// Returns `true` if the agent certainly has the command for `intent`. If its revision is unknown, all revisions must
+/// have the command.
 fn has(agent: &Agent, intent: Intent) -> bool {
     let spec = agent.spec();
     match spec.revisions {
@@ -134,8 +134,8 @@ fn has(agent: &Agent, intent: Intent) -> bool {
     }
 }
 
-/// Returns the response of the agent. Returns a default value if the agent may lack the command: the client
-/// must not see the rejection of a command that it did not send.
+/// Sends a query if the agent certainly has the command. Otherwise returns a default value, because the client must not
+/// receive the rejection of a command that it did not send.
 async fn query_if_supported<T: Default>(
     agent: &Agent,
     intent: Intent,
@@ -168,7 +168,7 @@ impl Provider for RemoteProvider {
     }
 }
 
-/// Groups models by provider, in order.
+/// Groups models by provider. Providers and models keep their order.
 fn providers(models: Vec<Model>) -> Vec<Arc<dyn Provider>> {
     let mut grouped: Vec<RemoteProvider> = Vec::new();
     for model in models {

@@ -1,4 +1,4 @@
-//! The program of the agent, and the dialect that it speaks.
+//! Start of the agent's program, and detection of its dialect.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,12 +13,11 @@ use agentese_server_dialects::dialects::ACP;
 use crate::error::BridgeError;
 use crate::options::BridgeOptions;
 
-/// The maximum number of the client's commands, mainly prompts, that wait for the agent. Further ones are
-/// rejected.
+/// The maximum number of the client's commands that wait for the agent, mainly prompts. Further commands are rejected.
 pub(crate) const MAX_COMMANDS: usize = 1024;
 
-/// Returns the dialect of the agents of that command line. If it is not named, starts an agent to detect it,
-/// and ends that agent.
+/// Returns the dialect of the agents started with a command line. If the options do not name a dialect, starts an
+/// agent, detects its dialect and ends it. Fails if the dialect is not detected.
 pub(crate) async fn agent_dialect(
     options: &BridgeOptions,
     stderr: &Stderr,
@@ -40,7 +39,7 @@ pub(crate) fn current_dir() -> PathBuf {
     std::env::current_dir().unwrap_or_else(|_| Path::new("/").to_owned())
 }
 
-/// Returns the program of the agent. Its stderr output goes to stderr.
+/// Returns the agent's program with its arguments. The program's stderr is forwarded to `stderr`.
 pub(crate) fn child(options: &BridgeOptions, stderr: &Stderr) -> Result<ChildOptions, BridgeError> {
     let (program, words) = options
         .command
@@ -52,7 +51,7 @@ pub(crate) fn child(options: &BridgeOptions, stderr: &Stderr) -> Result<ChildOpt
     Ok(child)
 }
 
-/// Returns `true` if the name means ACP, which is not a dialect.
+/// Returns `true` if the name is a name of ACP, which is a protocol but not a dialect.
 pub(crate) fn is_acp(name: &str) -> bool {
     name == ACP.spec().name || name == ACP.spec().id()
 }

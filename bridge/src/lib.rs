@@ -76,31 +76,31 @@ pub use error::BridgeError;
 pub use explain::{Explanation, explain};
 pub use options::BridgeOptions;
 
-/// The time limit for responses of an agent during the detection of its dialect.
+/// The time limit for each response of an agent while its dialect is being detected.
 const DETECT_LIMIT: Duration = Duration::from_secs(20);
 
-/// Bridge whose options go together.
+/// A bridge with valid options.
 #[derive(Debug)]
 pub struct Bridge {
     options: BridgeOptions,
     sides: Sides,
 }
 
-/// Protocols of a bridge.
+/// The protocols on both sides of a bridge.
 #[derive(Debug)]
 enum Sides {
-    /// Client and agent of dialects.
+    /// The client and the agent each speak a dialect.
     Dialects(&'static DialectEntry),
-    /// Client of a dialect, agent of ACP.
+    /// The client speaks a dialect, and the agent speaks ACP.
     AcpAgent(&'static DialectEntry),
-    /// Client of ACP, agents of a dialect.
+    /// The client speaks ACP, and the agents speak a dialect.
     AcpClient,
-    /// Clients of AG-UI, agents of a dialect.
+    /// The clients speak AG-UI, and the agents speak a dialect.
     AgUi,
 }
 
 impl Bridge {
-    /// Checks the options. Fails if they do not go together or a dialect is unknown.
+    /// Checks the options. Fails if they contradict each other or name an unknown dialect.
     pub fn new(options: BridgeOptions) -> Result<Self, BridgeError> {
         let to = options.to.as_str();
         let (to_acp, from_acp) = (is_acp(to), options.from.as_deref().is_some_and(is_acp));
@@ -130,9 +130,8 @@ impl Bridge {
         Ok(Self { options, sides })
     }
 
-    /// Serves a client until it disconnects, with the agent behind it; runs on a Tokio runtime with all drivers.
-    /// Fails if the agent cannot be started or its dialect is not detected. Returns exit code 1 if the agent
-    /// disconnects before the client.
+    /// Serves a client until it disconnects. Requires a Tokio runtime with all drivers. Returns exit code 1 if the
+    /// agent disconnects before the client. Fails if the agent cannot be started or its dialect is not detected.
     pub async fn serve(self, stderr: &Stderr) -> Result<ExitCode, BridgeError> {
         let Self { options, sides } = self;
         match sides {

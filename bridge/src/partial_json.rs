@@ -1,4 +1,4 @@
-//! The JSON text of growing arguments, for agents that send their readable part.
+//! JSON text of growing arguments, for agents that send parsed values instead of text.
 
 use agentese::view::ToolBlock;
 use agentese_server_models::StreamEvent;
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::convert;
 
-/// Returns the arguments of a complete call.
+/// Returns the arguments of a complete tool call as JSON text.
 pub(super) fn complete_text(tool: &ToolBlock) -> String {
     Value::Object(convert::arguments(tool)).to_string()
 }
 
-/// Returns the number of text bytes of a piece. Returns `None` for other events.
+/// Returns the length in bytes of the text that an event adds. Returns `None` for events without text.
 pub(super) fn text_length(event: &StreamEvent) -> Option<usize> {
     match event {
         StreamEvent::TextDelta(text)
@@ -21,8 +21,8 @@ pub(super) fn text_length(event: &StreamEvent) -> Option<usize> {
     }
 }
 
-/// Returns the text of a value whose last part may still grow, without the end of that part. If only the last
-/// part grows, each text is a prefix of the next text, and of the text of the complete value.
+/// Returns the JSON text of a growing value without the end of its last part. The text is a prefix of each later text
+/// if only the last part grows.
 pub(super) fn partial_text(value: &Value) -> String {
     let mut text = String::new();
     write_partial(value, &mut text);

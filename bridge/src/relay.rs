@@ -24,11 +24,11 @@ use agentese_process::stdout::StdoutWatcher;
 /// The block size in bytes, equal to the capacity of a pipe.
 const BLOCK: usize = 64 * 1024;
 
-/// The time limit for a client to read the last output of an ended agent.
+/// The time limit for a client to read the last output of an agent that has ended.
 const LAST_OUTPUT_LIMIT: Duration = Duration::from_secs(8);
 
-/// Returns `true` if the agent speaks the client's dialect and revision. If the agent's revision is unknown, the
-/// dialect must have only one: a server without a revision speaks the first one, and its agent may speak any.
+/// Returns `true` if the agent speaks the client's dialect and revision. An unknown revision of the agent matches only
+/// if the dialect has a single revision.
 pub(super) fn is_same(front: &Spec, (dialect, revision): (&Spec, Option<&Spec>)) -> bool {
     match revision {
         Some(revision) => revision.id() == front.id(),
@@ -36,8 +36,8 @@ pub(super) fn is_same(front: &Spec, (dialect, revision): (&Spec, Option<&Spec>))
     }
 }
 
-/// Passes bytes in both directions until the client disconnects, then ends the agent. Returns exit code 1 if
-/// the agent disconnects before the client. With a file, counts frames and writes the report to that file.
+/// Passes bytes in both directions until the client disconnects, then ends the agent. Counts the frames and writes a
+/// report if a file is given. Returns exit code 1 if the agent disconnects before the client.
 pub(super) async fn serve(
     agent: Transport,
     front: &'static Spec,
@@ -69,7 +69,8 @@ impl RelayCounters<'_> {
     }
 }
 
-/// Returns a function that counts the frames in the bytes of one direction, if there are counters.
+/// Returns a function that receives the bytes of one direction and counts their frames. Without counters it does
+/// nothing.
 fn counter(counts: Option<RelayCounters<'_>>, direction: Direction) -> impl FnMut(&[u8]) {
     let mut framer = Framer::new(FramerOptions::default());
     move |bytes| {
@@ -150,16 +151,16 @@ async fn relay(
     Ok(ExitCode::FAILURE)
 }
 
-/// The end of one direction.
+/// The reason for which a direction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RelayEnd {
     /// The input has ended, and everything was passed on.
     EndOfInput,
-    /// The receiver accepts no more bytes.
+    /// The receiver accepts no more input.
     ReceiverClosed,
 }
 
-/// Passes on all bytes as they arrive, and shows them to `seen`.
+/// Copies all bytes as they arrive, and passes them to `seen`.
 async fn copy(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,

@@ -44,20 +44,20 @@ pub(super) struct DialectRemoteAgent {
     pub(super) agent: Agent,
     ui: ClientUi,
     events: tokio::sync::Mutex<event_queue::Receiver>,
-    /// The settings on their way to the agent, one after the other.
+    /// Changes of settings for the agent, which are made one after the other.
     jobs: UnboundedSender<Job>,
-    /// The number of these settings.
+    /// The number of changes of settings in progress.
     pending_settings: Arc<AtomicUsize>,
     control: UnboundedSender<Control>,
-    /// The number of prompts with unfinished work.
+    /// The number of prompts whose processing has not ended.
     open_prompts: Arc<AtomicUsize>,
-    /// The input for which the agent has no queue.
+    /// The input that the agent cannot queue.
     held_input: HeldInput,
-    /// `true` if the run was stopped: held input waits for the next prompt.
+    /// `true` if the user has stopped the run. Held input then waits for the next prompt.
     stopped: Arc<AtomicBool>,
-    /// The switch to another conversation.
+    /// The progress of a switch to another conversation.
     switch: SessionSwitch,
-    /// The conversation before a fork, if the agent did not repeat it.
+    /// The messages before a fork, if the agent did not send them again.
     fork_history: ForkHistory,
     /// Cancelled after the engine has reported the disconnect of the agent.
     disconnected: CancellationToken,
@@ -129,7 +129,7 @@ impl DialectRemoteAgent {
         }
     }
 
-    /// Returns the token that is cancelled after the disconnect of the agent was reported.
+    /// Returns a token that is cancelled once the engine has reported the disconnect of the agent.
     pub fn disconnected(&self) -> CancellationToken {
         self.disconnected.clone()
     }
@@ -139,7 +139,8 @@ impl DialectRemoteAgent {
         self.disconnect_reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Switches the agent to another conversation. Events about the new conversation are dropped.
+    /// Switches the agent to another conversation. The agent's events about the new conversation are dropped, because
+    /// its data is queried.
     async fn switch_conversation(
         &self,
         request: impl Future<Output = Result<bool, RemoteError>>,
@@ -155,8 +156,8 @@ impl DialectRemoteAgent {
         done
     }
 
-    /// Returns the entry after which the conversation continues, so that it ends before a user message.
-    /// Returns `None` for the start of the conversation. Fails if the agent does not have the message.
+    /// Returns the id of the entry with which the conversation ends before a user message. Returns `None` if the user
+    /// message is the first. Fails if the agent does not have the message.
     async fn entry_before(&self, number: usize, text: &str) -> Result<Option<String>, RemoteError> {
         if self.agent.supports(Intent::ForkPoints) {
             let points = self.agent.fork_points().await.map_err(|error| reason(&error))?;
@@ -173,7 +174,7 @@ impl DialectRemoteAgent {
     }
 }
 
-/// Returns the reason why the agent runs no command with output hidden from its model.
+/// Returns the error for a command whose output the agent cannot hide from its model.
 fn cannot_hide(agent: &Agent) -> RemoteError {
     let spec = agent.spec();
     let cannot = "the agent is not known to hide the output of a command from its model";

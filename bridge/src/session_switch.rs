@@ -1,4 +1,4 @@
-//! The switch of the agent to another conversation, and the filter of its events meanwhile.
+//! Progress of the agent's switch to another conversation, and the filter of its events during the switch.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -9,11 +9,11 @@ use agentese_server_engine::engine::RemoteEvent;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum SwitchStage {
-    /// There is no switch.
+    /// No switch is in progress.
     Idle,
-    /// The switch was requested. The agent may reject it, or end its run first.
+    /// The switch was requested. The agent may still reject it, and may end its run first.
     Requested,
-    /// The agent has switched. The data of the new conversation comes from queries.
+    /// The agent has switched. Its events are dropped, because queries return the data of the new conversation.
     Switched,
 }
 
@@ -30,8 +30,8 @@ impl SessionSwitch {
         self.0.load(Ordering::Acquire) == stage as u8
     }
 
-    /// Returns `true` if the event is to be reported. Before the decision of the agent, its run continues or
-    /// ends. The name and the settings of the new conversation are transferred separately.
+    /// Returns `true` if an event is to be reported. While the switch is only requested, all events are reported except
+    /// names and settings, which may belong to the new conversation.
     fn allows(&self, event: &RemoteEvent) -> bool {
         let is_of_session = matches!(
             event,
@@ -44,8 +44,8 @@ impl SessionSwitch {
 /// Filter of the agent's events during a switch.
 pub(super) struct SessionSwitchTracker {
     pub switch: SessionSwitch,
-    /// The last events about the name and the settings since the request. They are reported if the agent
-    /// stays.
+    /// The last name that the agent reported since the request; below it, the last model and thinking level. They are
+    /// reported if the agent does not switch.
     name: Option<RemoteEvent>,
     model: Option<RemoteEvent>,
     thinking: Option<RemoteEvent>,
@@ -56,7 +56,7 @@ impl SessionSwitchTracker {
         Self { switch, name: None, model: None, thinking: None }
     }
 
-    /// Returns the event if it is to be reported now.
+    /// Returns the event if it is to be reported now. Stores or drops any other event.
     pub fn filter(&mut self, event: RemoteEvent) -> Option<RemoteEvent> {
         if self.switch.allows(&event) {
             return Some(event);
@@ -71,7 +71,7 @@ impl SessionSwitchTracker {
         None
     }
 
-    /// Ends the switch. Returns the held events if the agent has stayed.
+    /// Ends the switch. Returns the stored events if the agent did not switch.
     pub fn finish(&mut self) -> Vec<RemoteEvent> {
         let stays = self.switch.is_at(SwitchStage::Requested);
         self.switch.enter(SwitchStage::Idle);

@@ -1,4 +1,4 @@
-//! Settings of a client on their way to the agent, after earlier input and before the next prompt.
+//! Changes of settings by a client, passed to the agent after earlier input and before the next prompt.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,26 +10,27 @@ use agentese_server_base::config::{SettingsChange, SettingsStore};
 
 use super::remote_agent::DialectRemoteAgent;
 
-/// The time limit for the restoration of a setting.
+/// The time limit for restoring a setting of the agent.
 const RESTORE_LIMIT: Duration = Duration::from_secs(3);
 
 /// Applies a client's settings to the agent.
 pub(super) struct SettingsForwarder {
     remote: Arc<DialectRemoteAgent>,
-    /// The agent's own follow-up mode, if the client cannot set it.
+    /// The follow-up mode of the agent, if the client's dialect has no command to set it.
     own_follow_up: Option<QueueMode>,
-    /// The agent's own follow-up mode, after the bridge has changed it for the time of the connection.
+    /// The agent's follow-up mode before the bridge changed it for this connection. `None` if the bridge has not
+    /// changed it.
     replaced_follow_up: Mutex<Option<QueueMode>>,
 }
 
 impl SettingsForwarder {
-    /// Creates the forwarder for an agent with that follow-up mode and a client of the dialect `front`.
+    /// Creates the forwarder for an agent with the follow-up mode `follow_up`, and a client of the dialect `front`.
     pub fn new(remote: Arc<DialectRemoteAgent>, front: &Spec, follow_up: QueueMode) -> Self {
         let own_follow_up = (!supports(front, Intent::SetFollowUpMode)).then_some(follow_up);
         Self { remote, own_follow_up, replaced_follow_up: Mutex::default() }
     }
 
-    /// Restores the mode from before the bridge's change, because agents store their settings.
+    /// Restores the agent's follow-up mode if the bridge has changed it, because agents store their settings.
     pub async fn restore(&self) {
         let lent = self.replaced_follow_up.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mode) = lent.filter(|_| self.remote.disconnect_reason().is_none()) else { return };

@@ -1,4 +1,4 @@
-//! The stored sessions of agents, and the names with which agents open them.
+//! The stored sessions of agents, and the names by which agents open them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use agentese_server_sessions::session::{Scope, Store};
 use agentese_process::environment::variable;
 use agentese_process::session_store::store;
 
-/// The directories of the session files of a dialect's agents.
+/// The directories in which the agents of a dialect store their sessions.
 pub(super) struct SessionDirectories {
     spec: &'static Spec,
-    /// Directories from responses of agents.
+    /// Directories that agents have reported.
     directories: Mutex<BTreeSet<PathBuf>>,
 }
 
@@ -26,7 +26,7 @@ impl SessionDirectories {
         Self { spec, directories: Mutex::default() }
     }
 
-    /// Returns the name with which an agent opens a session. Returns `None` if the agent has no such session.
+    /// Returns the name by which the agent opens a session. Returns `None` if the agent has no such session.
     pub async fn name_of(&self, agent: &Agent, cwd: &Path, session: &str) -> Result<Option<String>, Error> {
         if !agent.supports(Intent::OpenSession) {
             return Ok(None);
@@ -52,7 +52,7 @@ impl SessionDirectories {
         self.directories.lock().unwrap_or_else(PoisonError::into_inner).insert(directory.to_owned());
     }
 
-    /// Returns the stores of session files: from responses of agents, and in the default location of the
+    /// Returns the stores of session files: the directories that agents have reported, and the default directory of the
     /// dialect.
     pub fn stores(&self, cwd: &Path) -> Vec<Store> {
         let known = self.directories.lock().unwrap_or_else(PoisonError::into_inner).clone();

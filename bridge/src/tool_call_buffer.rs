@@ -1,4 +1,4 @@
-//! Buffer for tool calls that an agent announces after the answer that contains them, without I/O.
+//! Buffer for the tool calls of agents that announce them after the answer that contains them. Without I/O.
 
 use std::time::Duration;
 
@@ -13,24 +13,23 @@ use tokio::time::Instant;
 use super::convert;
 use super::translator::Step;
 
-/// The time to wait for another call of an answer after its first call. Agents announce these calls in quick
-/// succession. Silence means that a tool works, and then the client must see its call. A later call belongs
-/// to the next answer.
+/// The time to wait for a further call of an answer after its first call. Agents announce the calls of one answer in
+/// quick succession. When it has passed, the client receives the answer, and a later call gets an answer of its own.
 const CALL_WINDOW: Duration = Duration::from_millis(300);
 
-/// Holds an answer while calls may follow. Three events release the answer: any step of the agent except the
-/// start of a call, a question after the start of a call, or the end of [`CALL_WINDOW`] after that start.
+/// Holds an answer while further calls may follow it. The answer is released by any step of the agent except the start
+/// of a call. After the start of a call, a question or the end of [`CALL_WINDOW`] also releases it.
 #[derive(Debug, Default)]
 pub(super) struct ToolCallBuffer {
     buffered: Option<BufferedAnswer>,
-    /// `true` while later calls may belong to the last answer. If that answer was released, they get an answer
-    /// of their own.
+    /// `true` while later calls may belong to the last answer. If that answer was already released, these calls get an
+    /// answer of their own.
     calls_may_follow: bool,
-    /// The unfinished calls of that answer. Another answer would end their turn.
+    /// The ids of unfinished calls of the last answer. A further answer must wait, because it would end their turn.
     running_calls: Vec<String>,
-    /// The steps of later calls, held until the open calls have ended.
+    /// The steps of later calls, which wait until the running calls have ended.
     waiting_steps: Vec<Step>,
-    /// The calls among these whose start was released early, because the agent sent a question.
+    /// The ids of waiting calls whose start was released early, because the agent sent a question.
     announced: Vec<String>,
 }
 
@@ -38,9 +37,9 @@ pub(super) struct ToolCallBuffer {
 struct BufferedAnswer {
     answer: Box<AssistantMessage>,
     calls: Vec<ToolCall>,
-    /// The end of the retry that produced the answer.
+    /// The end of the retry that produced the answer, to be released right after the answer.
     retry_end: Option<Step>,
-    /// The deadline for another call, or `None` before the first call.
+    /// The end of the time to wait for a further call. `None` before the first call.
     deadline: Option<Instant>,
 }
 
@@ -50,8 +49,8 @@ impl BufferedAnswer {
     }
 }
 
-/// Returns `true` if calls may follow the answer of an event. That is the case if the event has no stop reason,
-/// or if a user message is within the answer.
+/// Returns `true` if tool calls may follow this event: the end of an answer without a stop reason and without calls, or
+/// a user message.
 pub(super) fn may_call(event: &Event) -> bool {
     let Event::MessageEnded { message } = event else { return false };
     let is_answer = message.role == Role::Assistant
@@ -63,7 +62,7 @@ pub(super) fn may_call(event: &Event) -> bool {
 }
 
 impl ToolCallBuffer {
-    /// Returns the steps to pass on. Holds an answer if calls `may_follow`.
+    /// Holds an answer if `may_follow` is `true`. Returns the steps that need not wait.
     pub fn push(&mut self, steps: Vec<Step>, may_follow: bool) -> Vec<Step> {
         let mut passed = Vec::new();
         for step in steps {
@@ -132,7 +131,7 @@ impl ToolCallBuffer {
         buffered.deadline.get_or_insert_with(|| Instant::now() + CALL_WINDOW);
     }
 
-    /// Returns `true` if a step belongs to a later call while earlier calls are unfinished.
+    /// Returns `true` if a step belongs to a later call and earlier calls have not ended.
     fn must_wait(&self, step: &Step) -> bool {
         let is_behind = |id: &String| {
             let began =
@@ -160,14 +159,14 @@ impl ToolCallBuffer {
         rest
     }
 
-    /// Returns the steps that waited for the end of earlier calls.
+    /// Processes the waiting steps of later calls. Returns the steps that need not wait any more.
     fn release_waiting(&mut self) -> Vec<Step> {
         let waiting = std::mem::take(&mut self.waiting_steps);
         self.announced.clear();
         self.push(waiting, false)
     }
 
-    /// Returns the held answer and its started calls.
+    /// Returns the held answer with the starts of its calls.
     fn release_answer(&mut self) -> Vec<Step> {
         let Some(BufferedAnswer { answer, calls, retry_end: retried, .. }) = self.buffered.take() else {
             return Vec::new();
@@ -177,8 +176,8 @@ impl ToolCallBuffer {
         answered.chain(calls.into_iter().map(|call| Step::Event(RemoteEvent::ToolStarted(call)))).collect()
     }
 
-    /// Returns the started calls before a question of the agent, because one of them may have caused the
-    /// question. For calls that wait for others, returns only the start, ahead of their answer.
+    /// Returns the starts of all calls before a question of the agent, because one of these calls may have caused it.
+    /// If a call waits for earlier calls, its start is returned before the answer that contains it.
     pub fn release_for_question(&mut self) -> Vec<Step> {
         let mut started = self.release_started();
         for step in &self.waiting_steps {
@@ -192,7 +191,7 @@ impl ToolCallBuffer {
         started
     }
 
-    /// Returns the held answer if a call has started. Without a call, the answer is held further.
+    /// Returns the held answer with its calls. Returns nothing if no call has started; the answer is then still held.
     pub fn release_started(&mut self) -> Vec<Step> {
         match self.buffered.as_ref().is_some_and(|held| held.deadline.is_some()) {
             true => self.release_answer(),
@@ -200,7 +199,7 @@ impl ToolCallBuffer {
         }
     }
 
-    /// Completes at the deadline for another call. Never completes before the first call.
+    /// Completes when the time to wait for a further call has passed. Never completes before the first call.
     pub async fn wait_for_deadline(&self) {
         match self.buffered.as_ref().and_then(|held| held.deadline) {
             Some(until) => tokio::time::sleep_until(until).await,
@@ -231,7 +230,7 @@ mod tests {
         Step::Event(RemoteEvent::ToolStarted(ToolCall::new(id, "shell", Map::new())))
     }
 
-    /// Returns the kinds of steps, with the number of calls of an answer.
+    /// Returns the kind of each step. The kind of an answer includes the number of its calls.
     fn kinds(steps: &[Step]) -> Vec<String> {
         let kind = |step: &Step| match step {
             Step::Event(RemoteEvent::AnswerEnded(answer)) => format!("answer of {}", answer.content.len()),

@@ -15,17 +15,17 @@ use super::partial_json;
 
 mod blocks;
 
-/// A consequence of an event.
+/// A step that follows from an event.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "few exist at a time, and only briefly")]
 pub(super) enum Step {
     /// A remote event.
     Event(RemoteEvent),
-    /// The end of a compaction. The number of remaining messages needs a query.
+    /// A compaction has ended. The number of messages that it kept must be queried.
     CompactionEnded {
-        /// The summary, and the number of tokens before.
+        /// The summary, and the number of tokens before the compaction.
         summary: Option<(String, u64)>,
-        /// The error.
+        /// The error of a failed compaction.
         error: Option<String>,
         /// `true` if the compaction was aborted.
         aborted: bool,
@@ -47,33 +47,32 @@ enum BlockKind {
 /// Converts neutral events to remote events.
 #[derive(Debug, Default)]
 pub(super) struct RemoteEventTranslator {
-    /// The keys of messages that were reported in another way, as part of a requested history.
+    /// The keys of messages that the engine has received in a requested history. Their events are not reported.
     reported: HashSet<String>,
     /// The key of the growing answer.
     growing: Option<String>,
-    /// Its open block: the index, the kind, and the number of reported bytes.
+    /// The open block of the growing answer: its index, its kind, and the number of its bytes that were reported.
     open_block: Option<(usize, BlockKind, usize)>,
-    /// The reported text of the open block, or of the last one.
+    /// The text that was reported in the open block, or in the last block if none is open.
     reported_text: String,
-    /// The block whose text was reported in the preceding block, and the number of those bytes.
+    /// Text that was reported in the preceding block too early: the index of the block to which it belongs, and its
+    /// length in bytes.
     overlap: (usize, usize),
-    /// The JSON text of the open call's arguments, written here from their readable part.
+    /// The JSON text that was reported for the open call's arguments, if the agent sends parsed values instead of text.
     written_arguments: String,
-    /// The last reported value of these arguments. The conversation may already have the final arguments of
-    /// the running tool.
+    /// The last reported value of the open call's arguments. The conversation may already contain a later value.
     arguments: Option<Value>,
-    /// The number of opened blocks of the answer.
+    /// The number of blocks that were opened in the growing answer.
     opened_blocks: usize,
-    /// The reported part of an answer that a user message has divided. The answer may continue after that
-    /// message.
+    /// The reported part of an answer that a user message interrupted. The answer may continue after that message.
     split_answer: Option<Message>,
     working: bool,
     aborting: bool,
-    /// The end of the run's last answer: true if it failed or was aborted, and the reason.
+    /// The outcome of the run's last answer: `true` if it failed or was aborted, and the reason.
     outcome: Option<(bool, Option<String>)>,
-    /// The reason of the failure or abort, until a notice after the end of the run repeats it.
+    /// The reason for a failed or aborted run. Kept until a notice after the end of the run repeats it.
     failure_reason: Option<String>,
-    /// The number of the last retry.
+    /// The number of the last retry attempt.
     attempt: u64,
     retrying: bool,
     compacting: bool,
@@ -87,13 +86,13 @@ impl RemoteEventTranslator {
         self.working
     }
 
-    /// Marks the complete messages as reported in another way.
+    /// Marks the complete messages as received in a history, so that their events are not reported.
     pub fn mark_reported(&mut self, now: &Conversation) {
         let whole = now.messages.iter().filter(|message| !message.is_growing());
         self.reported.extend(whole.map(|message| message.key.clone()));
     }
 
-    /// Reports a run that failed before its first event.
+    /// Returns the steps that report a run which failed before its first event.
     pub fn report_failure(&mut self, error: String) -> Vec<Step> {
         let mut steps = Vec::new();
         if !self.working {
@@ -105,7 +104,7 @@ impl RemoteEventTranslator {
         steps
     }
 
-    /// Converts an event. The conversation may be ahead of the event.
+    /// Converts an event. The conversation `now` may already contain later events.
     pub fn translate(&mut self, event: Event, now: &Conversation) -> Vec<Step> {
         let mut steps = Vec::new();
         self.resume_split(&event, &mut steps);
@@ -259,8 +258,8 @@ impl RemoteEventTranslator {
         self.outcome = Some((failed, why));
     }
 
-    /// Returns `true` if a notice only repeats the reason of a failed run. During the run, its end reports the
-    /// reason. After the end, this applies to one notice.
+    /// Returns `true` if a notice only repeats the reason of a failed run. During the run, any such notice is a
+    /// repetition. After its end, only the first one is.
     fn repeats_failure(&mut self, notice: &Notice, now: &Conversation) -> bool {
         if notice.level != "error" {
             return false;
@@ -329,7 +328,7 @@ fn push(steps: &mut Vec<Step>, event: RemoteEvent) {
     steps.push(Step::Event(event));
 }
 
-/// Returns the growing answer with that key in its current state.
+/// Returns the growing answer with this key as it is in the conversation.
 fn growing<'a>(now: &'a Conversation, key: &str) -> Option<&'a Message> {
     let message = now.messages.iter().rev().find(|message| message.key == key)?;
     Some(&**message)

@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use program::{agentese, script, soon};
 use serde_json::{Value, json};
 
-/// Directory of the reference agent in ACP, with approval for commands.
+/// Directory for the reference agent as an ACP agent, with settings that require approval of commands.
 struct AcpFixture(tempfile::TempDir);
 
 impl AcpFixture {
@@ -52,7 +52,7 @@ impl AcpFixture {
     }
 }
 
-/// Handler that answers questions with the option at an index, and records them.
+/// Handler that answers each question with the option at one index, and records the questions.
 #[derive(Clone, Default)]
 struct Chooser {
     option_index: usize,
@@ -77,7 +77,7 @@ async fn run_prompt(agent: &Agent, text: &str) -> (String, Vec<Event>) {
     (soon("the end", run.result()).await.unwrap().text(), events)
 }
 
-/// Returns the pieces of the answers among events.
+/// Returns the text deltas of the answers in a list of events.
 fn text_deltas(events: &[Event]) -> Vec<&str> {
     let text = |event: &'_ Event| matches!(event, Event::TextGrew { .. });
     events

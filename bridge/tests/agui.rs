@@ -11,17 +11,17 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader as Lines};
 use tokio::net::TcpStream;
 
-/// Picture of one pixel.
+/// Image of one pixel.
 const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// Validator of the declared events.
+/// Validator for events, with the declared schema.
 static EVENT_SCHEMA: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
     let text = agentese::schema::protocol("agui", agentese::schema::Side::Server).unwrap();
     jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
 });
 
-/// Bridge with agents of a dialect behind it; killed on drop.
+/// A running bridge with agents of one dialect; killed on drop.
 struct Bridge {
     child: Child,
     place: tempfile::TempDir,
@@ -30,7 +30,7 @@ struct Bridge {
 }
 
 impl Bridge {
-    /// Starts a bridge. `settings` are those of the agent.
+    /// Starts a bridge whose agent has `settings`.
     fn start(dialect: &str, settings: &Value, more: &[&str]) -> Self {
         let place = tempfile::tempdir().unwrap();
         let agent = place.path().join("home/.pi/agent");
@@ -64,7 +64,7 @@ impl Bridge {
         Self { child, place, port: port.parse().unwrap(), path: format!("/{path}") }
     }
 
-    /// Sends a request with these headers; returns the status, the head and the stream of the body.
+    /// Sends a request with these headers. Returns the status, the response head and the stream of the body.
     async fn request(
         &self,
         method: &str,
@@ -163,7 +163,7 @@ impl Run {
     }
 }
 
-/// Checks that every started part ends, and that no event precedes the start or follows the end of the run.
+/// Checks that every started part ends, and that the events of the run begin with its start and finish with its end.
 fn check(events: &[Value]) {
     let (mut open, last) = (Vec::new(), events.len() - 1);
     for (place, event) in events.iter().enumerate() {
@@ -370,7 +370,7 @@ async fn requests_without_token_or_from_other_origins_are_rejected() {
     assert_eq!(bridge.children(), Vec::<String>::new());
 }
 
-/// Readers differ in which of two members with one name applies.
+/// JSON parsers differ in the member that they choose if two have the same name.
 #[tokio::test]
 async fn a_request_with_a_duplicate_member_is_rejected() {
     let bridge = Bridge::start("pi", &json!({}), &[]);

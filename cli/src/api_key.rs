@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-/// Key. `Debug` output of the options, and of values made from them, does not reveal it.
+/// API key. The `Debug` output of this value, and of values that contain it, does not reveal the key.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct ApiKey(String);
 

@@ -10,7 +10,8 @@ use crate::command_line;
 use crate::error::CliError;
 use crate::rpc;
 
-/// Serves a client until it disconnects, with the agent behind it, or explains a pair of dialects.
+/// Serves a client until it disconnects, with an agent of another dialect, or prints the translation between
+/// two dialects.
 pub(super) fn run(options: command_line::Bridge, stderr: &Stderr) -> Result<ExitCode, CliError> {
     if let Some(pair) = &options.explain {
         return explain(pair, options.json);
@@ -32,7 +33,7 @@ pub(super) fn run(options: command_line::Bridge, stderr: &Stderr) -> Result<Exit
     Ok(code?)
 }
 
-/// Prints the fidelity of each row of a pair.
+/// Prints how faithfully each row is translated between two dialects.
 fn explain(pair: &[String], json: bool) -> Result<ExitCode, CliError> {
     let [front, agent] = pair else {
         return Err(CliError::Usage("--explain needs two dialects".to_owned()));

@@ -30,8 +30,8 @@ use agentese_process::stderr::Stderr;
 const USAGE: u8 = 2;
 
 /// Runs a call with the arguments after `agentese call`. Returns 0 if the agent responded and the run
-/// succeeded. Returns 1 if the agent rejected the command, failed in its run or disconnected, and 2 for an
-/// invalid command line.
+/// succeeded. Returns 1 if the agent rejected the command, failed in its run or disconnected. Returns 2 if the
+/// command line is invalid.
 pub(super) fn main(arguments: &[OsString], stderr: &Stderr) -> ExitCode {
     let parsed = match command_line::parse(arguments) {
         Ok(parsed) => parsed,

@@ -415,7 +415,7 @@ pub(super) struct Resources {
     pub no_themes: bool,
 }
 
-/// Minimum limit under which a client can still send a command.
+/// Smallest limit of the line length with which a client can still send a command.
 const SHORTEST_LIMIT: usize = 64;
 
 fn at_least_a_frame(text: &str) -> Result<usize, String> {

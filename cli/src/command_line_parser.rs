@@ -1,4 +1,4 @@
-//! Parser of the command line, with the tolerance of pi.
+//! Parser of the command line, which tolerates unknown options as pi does.
 
 use std::ffi::OsString;
 
@@ -8,17 +8,17 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use super::command_line::Arguments;
 use agentese_server::extensions::CommandLineFlag;
 
-/// Parsed command line, with the ignored options.
+/// Parsed command line, and the unknown options.
 #[derive(Debug)]
 pub(super) struct ParsedArguments {
     pub arguments: Arguments,
-    /// Unknown long options in order, which may be flags of extensions.
+    /// Unknown long options in the order of the command line. They may be flags of extensions.
     pub flags: Vec<CommandLineFlag>,
     pub warnings: Vec<String>,
 }
 
-/// Parses the arguments, starting with the program name. Unknown long options are separated, each with the
-/// following argument, because they may be flags of extensions with values. Unknown short options become
+/// Parses the arguments, starting with the program name. Unknown long options, each with the argument after it,
+/// are collected separately: they may be flags of extensions with values. Unknown short options become
 /// warnings. Any other error of clap is returned.
 pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<ParsedArguments, clap::Error> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
@@ -59,7 +59,8 @@ fn is_word(argument: &OsString) -> bool {
     !argument.to_string_lossy().starts_with(['-', '@'])
 }
 
-/// Returns `true` if an argument is the option: `--name`, `--name=value`, or `-xyz` with its letter.
+/// Returns `true` if an argument is the option: `--name`, `--name=value`, or short options such as `-xyz` that
+/// include its letter.
 fn is_option(argument: &OsString, option: &str) -> bool {
     let argument = argument.to_string_lossy();
     match argument.strip_prefix(option) {

@@ -23,10 +23,10 @@ use agentese_server::session::{Session, SessionOptions, Store};
 use agentese_server::subagents::{self, SharedPolicy, select_tools};
 use agentese_server::tools::{LocalSpawner, ShellSettings, ToolSet};
 
-/// Pause before each piece of the built-in script: fast, but still a visible stream.
+/// Pause before each text piece of the built-in script: short, but long enough for a visible stream.
 const PIECE_PAUSE: Duration = Duration::from_millis(2);
 
-/// Returns the options of the discovered extensions.
+/// Returns the start options of the discovered extensions.
 pub(super) fn extensions(
     plan: &Plan,
     found: Vec<extensions::DiscoveredExtension>,
@@ -41,7 +41,7 @@ pub(super) fn extensions(
     }
 }
 
-/// Returns the options of the configured MCP servers.
+/// Returns the start options of the configured MCP servers.
 pub(super) fn mcp_servers(plan: &Plan) -> mcp::McpOptions {
     mcp::McpOptions {
         definitions: plan.servers.clone(),
@@ -53,7 +53,7 @@ pub(super) fn mcp_servers(plan: &Plan) -> mcp::McpOptions {
     }
 }
 
-/// Returns the discovered extensions, including unusable ones, and warns about the latter.
+/// Returns the discovered extensions. Unusable ones are included, and each causes a warning.
 pub(super) fn discover(
     wanted: &extensions::ExtensionPaths,
     stderr: &Stderr,
@@ -91,7 +91,7 @@ pub(super) fn catalog(plan: &Plan, stderr: &Stderr) -> Result<Catalog, CliError>
     Ok(catalog)
 }
 
-/// Returns the settings of requests, with warnings about invalid ones.
+/// Returns the network settings for requests to models, and warnings about invalid values.
 fn network(plan: &Plan) -> (providers::Settings, Vec<providers::ConfigWarning>) {
     providers::Settings::default().with_network(&plan.settings.network, &variable)
 }
@@ -149,7 +149,7 @@ pub(super) fn session(plan: &Plan, stderr: &Stderr) -> Result<(Option<Store>, Op
     Ok((store, session))
 }
 
-/// Returns the embedded model, with the given script if any.
+/// Returns the embedded model, which plays the script if one is given.
 fn scripted_model(script: Option<&Path>) -> Result<ScriptedProvider, CliError> {
     let Some(path) = script else { return Ok(ScriptedProvider::built_in().with_pace(PIECE_PAUSE)) };
     let context = || path.display().to_string();
@@ -163,8 +163,8 @@ fn scripted_model(script: Option<&Path>) -> Result<ScriptedProvider, CliError> {
     Ok(ScriptedProvider::from_script(script))
 }
 
-/// Returns the built-in tools with those names. With `others`, there may be further tools, and their owner
-/// reports unknown names.
+/// Returns the built-in tools with those names. An unknown name causes a warning, unless `others` is set: then
+/// it may belong to a tool from elsewhere.
 pub(super) fn tools(names: Vec<String>, others: bool, policies: &SharedPolicy, stderr: &Stderr) -> ToolSet {
     let selection = select_tools(names, policies);
     for name in selection.unknown.into_iter().filter(|_| !others) {
@@ -175,7 +175,7 @@ pub(super) fn tools(names: Vec<String>, others: bool, policies: &SharedPolicy, s
     selection.tools
 }
 
-/// Returns the settings of subagents. A background thread removes the leftovers of killed programs.
+/// Returns the settings of subagents, and starts a background thread that deletes worktrees of killed programs.
 pub(super) fn policies(plan: &Plan) -> SharedPolicy {
     let policy = plan.workspace.subagents(&plan.settings, plan.trust == Trust::Granted);
     let worktrees = policy.worktrees.clone();
@@ -197,7 +197,7 @@ pub(super) fn shell(agent_dir: Option<&Path>, settings: &Settings) -> ShellSetti
     }
 }
 
-/// Returns the storage for settings of a client; by default they are not stored.
+/// Returns the storage for settings that a client changes. By default, these settings are not stored.
 pub(super) fn persist(plan: &Plan, stderr: &Stderr) -> Arc<dyn SettingsStore> {
     let file = plan.agent_dir().filter(|_| plan.settings.persist_defaults);
     let file = file.map(|directory| directory.join(plan.workspace.files.settings));

@@ -10,7 +10,7 @@ pub(super) enum CliError {
     Io { context: String, source: std::io::Error },
     #[error("{path}: {reason}")]
     Script { path: String, reason: String },
-    /// The text is pi's own, without a prefix.
+    /// Error whose text pi itself prints, so it has no prefix.
     #[error(transparent)]
     NoSuchModel(#[from] agentese_server::providers::SelectError),
     #[error("no model is available: {0}")]

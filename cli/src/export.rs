@@ -10,8 +10,8 @@ use agentese_server::engine::BehaviorProfile;
 use agentese_server::export::{ExportInput, default_name, from_file, write};
 use agentese_server::providers::{Catalog, ExposeSecret};
 
-/// Writes a session file as one HTML page, without the keys of the catalogue, and prints the path of the
-/// page. Fails if the file is not a session, or if the page cannot be written.
+/// Writes a session file as one HTML page, and prints the path of the page. Keys of the catalogue do not appear
+/// on the page. Fails if the file is not a session, or if the page cannot be written.
 pub(super) fn write_page(
     cwd: &Path,
     session: &Path,

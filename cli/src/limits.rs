@@ -23,7 +23,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Replaces limits of the settings with the given ones.
+    /// Replaces those limits that the command line sets.
     pub fn replace(self, limits: &mut RunLimits) {
         let time = self.max_time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let time = time.map(|time| u64::try_from(time.as_micros().div_ceil(1000)).unwrap_or(u64::MAX));

@@ -28,7 +28,7 @@ pub(super) fn print<'a>(
     Ok(output::print(&text(&models))?)
 }
 
-/// Returns `true` if the names of a model contain every part of a search.
+/// Returns `true` if the names of a model contain every word of the search.
 fn is_found(model: &Model, search: &str) -> bool {
     let names = format!("{}/{} {}", model.provider, model.id, model.name).to_lowercase();
     search.to_lowercase().split_whitespace().all(|word| names.contains(word))

@@ -48,16 +48,16 @@ use agentese_process::environment;
 use agentese_process::stderr::{FLUSH_LIMIT, Stderr};
 use agentese_server::extensions::flag_warnings;
 
-/// Allocator of the program. Messages are allocated and freed by the thousand when a session is opened, and
-/// the system's allocator would return and request their pages each time.
+/// Allocator of the program. Opening a session allocates and frees thousands of messages. The system's
+/// allocator would return their memory and request it again each time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Time limit for reading further input of a client after a failed start.
 const DRAIN_LIMIT: Duration = Duration::from_millis(250);
 
-/// Reads the input of a client after a failed start. A client that writes its first command at once then
-/// finds the reason on stderr, and not a broken pipe.
+/// Reads a client's input after a failed start. A client that writes its first command at once then sees no
+/// broken pipe, and finds the reason on stderr.
 fn drain_stdin() {
     let is_for_a_client = std::env::args_os().any(|argument| argument == "--mode");
     if !is_for_a_client || std::io::stdin().is_terminal() {

@@ -17,29 +17,29 @@ use agentese_server::prompt::SystemPrompt;
 use agentese_server::resources::Resources;
 use agentese_server::session::one_line;
 
-/// Plan of a run of the agent: all inputs are read and validated, and no component is built.
+/// Plan of a run of the agent. All inputs are read and validated, but no component exists yet.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub task: Task,
     pub workspace: Workspace,
     /// Trust in the content of the working directory.
     pub trust: Trust,
-    /// Files that would apply if the directory were trusted.
+    /// Files that would be used if the directory were trusted.
     pub untrusted_files: Vec<PathBuf>,
     /// Settings of the user, and those of a trusted working directory.
     pub settings: Settings,
     pub model: ModelChoice,
     pub system_prompt: SystemPrompt,
     pub resources: Resources,
-    /// Names of the tools; `None` for the default ones.
+    /// Names of the enabled tools; `None` for the default tools.
     pub tools: Option<Vec<String>>,
     pub session: SessionChoice,
     /// Name of the session.
     pub session_name: Option<String>,
-    /// Location of the sessions outside of the agent directory.
+    /// Directory of the sessions, if it is not in the agent directory.
     pub session_dir: Option<PathBuf>,
     pub dialect: &'static DialectEntry,
-    /// Options for sessions in other directories, for protocols with such sessions.
+    /// Command-line options for further sessions, in protocols whose sessions may have other directories.
     pub session_options: Option<Box<Run>>,
     pub updates: UpdateContent,
     pub max_line: usize,
@@ -49,7 +49,7 @@ pub(super) struct Plan {
     pub extensions: extensions::ExtensionPaths,
     /// MCP servers from configuration files.
     pub servers: Vec<mcp::ServerDefinition>,
-    /// Options that may be flags of extensions.
+    /// Command-line options that may be flags of extensions.
     pub flags: Vec<extensions::CommandLineFlag>,
 }
 
@@ -61,7 +61,7 @@ const ACP: &str = "acp";
 pub(super) enum Task {
     /// Serve stdin and stdout.
     Serve,
-    /// Print the models, or those that match.
+    /// Print the models: all, or those that match the text.
     ListModels(Option<String>),
     /// Write a session file as HTML.
     Export { session: PathBuf, page: Option<PathBuf> },
@@ -70,7 +70,7 @@ pub(super) enum Task {
 /// Choice of the model.
 #[derive(Debug, Default)]
 pub(super) struct ModelChoice {
-    /// Model that the command line requires.
+    /// Provider that the command line names.
     pub provider: Option<String>,
     pub model: Option<String>,
     pub thinking: Option<ThinkingLevel>,
@@ -95,15 +95,15 @@ pub(super) enum SessionChoice {
     Id(String),
 }
 
-/// Returns the provider of a script, unless the model's name contains a provider.
+/// Returns the provider that plays a script, unless the model's name contains another provider.
 fn script_provider(has_script: bool, model: Option<&str>) -> Option<String> {
     let is_named = model.is_some_and(|model| model.contains('/'));
     (has_script && !is_named).then(|| agentese_server::providers::scripted::NAME.to_owned())
 }
 
 impl Plan {
-    /// Reads settings, prompts, skills and context files. Fails for options that contradict each other or
-    /// have no effect.
+    /// Reads settings, prompts, skills and context files. Fails if options contradict each other or have no
+    /// effect.
     pub fn read(run: Run, environment: &dyn Environment, cwd: PathBuf) -> Result<Self, CliError> {
         let task = task(&run)?;
         check(&run, &task)?;
@@ -189,7 +189,7 @@ fn task(run: &Run) -> Result<Task, CliError> {
     }
 }
 
-/// Returns the error for a command line without a mode.
+/// Returns the error for a command line that does not select a mode.
 fn no_mode(run: &Run) -> String {
     match run.messages.first() {
         Some(word) => {
@@ -229,7 +229,7 @@ fn check(run: &Run, task: &Task) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Rejects options without effect for a client that opens sessions itself.
+/// Rejects options that have no effect in ACP, because the client opens the sessions itself.
 fn check_acp(run: &Run) -> Result<(), CliError> {
     if run.dialect != DIALECTS[0].spec().name {
         return usage_error("--dialect cannot be combined with --mode acp, which is a protocol of its own");
@@ -245,14 +245,14 @@ fn check_acp(run: &Run) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Returns the named tools; `--tools ""` names no tool.
+/// Returns the tools that the command line names; none with `--tools ""`. Returns `None` for the default tools.
 fn tools(named: Option<Vec<String>>, none: bool) -> Option<Vec<String>> {
     let trimmed = |names: Vec<String>| names.iter().map(|name| name.trim().to_owned()).collect::<Vec<_>>();
     let named = named.map(|names| trimmed(names).into_iter().filter(|name| !name.is_empty()).collect());
     named.or(none.then(Vec::new))
 }
 
-/// Returns the name of the session, on one line.
+/// Returns the name of the session as one line.
 fn session_name(name: Option<&str>) -> Result<Option<String>, CliError> {
     let name = name.map(|name| one_line(name).trim().to_owned());
     match name.as_deref() {
@@ -287,7 +287,7 @@ fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, 
     }
 }
 
-/// Returns one sentence about all files that would apply if the working directory were trusted.
+/// Returns one warning about all files that would be used if the working directory were trusted.
 fn untrusted_warning(cwd: &Path, files: &[PathBuf]) -> Option<String> {
     let (verb, them) = if files.len() == 1 { ("is", "it") } else { ("are", "them") };
     let names = file_names(cwd, files);

@@ -42,7 +42,7 @@ pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
         .try_init();
 }
 
-/// Serves stdin and stdout. Fails before the first input if the plan cannot be met.
+/// Serves stdin and stdout. Fails before it reads any input if a component of the plan is unavailable.
 pub(super) fn run(mut plan: Plan, stderr: &Stderr) -> Result<ExitCode, CliError> {
     agentese_server::tools::open_files::raise_limit();
     let max_line = plan.max_line;
@@ -150,11 +150,11 @@ fn builder(plan: Plan, catalog: Catalog, stderr: &Stderr) -> Result<Builder, Cli
     Ok(builder)
 }
 
-/// Factory of agents for sessions in other directories, with the same options.
+/// Factory of agents for sessions in other directories. They have the same options as this process.
 struct CliComponentsFactory {
     run: Run,
     flags: Vec<extensions::CommandLineFlag>,
-    /// Models and keys are those of the process.
+    /// Models and keys of this process, which all agents share.
     catalog: Catalog,
     persist: Arc<dyn SettingsStore>,
     stderr: Stderr,

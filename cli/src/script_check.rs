@@ -4,7 +4,7 @@
 use agentese::types::{ModelScript, ScriptBlock, ScriptResponse};
 use agentese::wire::ExtraMembers;
 
-/// Returns the path of an undeclared member; `None` if the script is valid.
+/// Returns the path of the first undeclared member, or `None` if the script is valid.
 pub(super) fn undeclared(script: &ModelScript) -> Option<String> {
     let responses =
         script.responses.iter().enumerate().map(|(at, response)| (format!("responses[{at}]."), response));

@@ -57,7 +57,7 @@ fn as_json(listed: &[SessionSummary]) -> String {
     if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) }
 }
 
-/// Formats one session per line; the directory only for several directories.
+/// Formats one session per line. With `all`, each line names the directory.
 fn as_table(listed: &[SessionSummary], all: bool) -> String {
     let minute = |time: &str| match time.get(..16) {
         Some(start) => start.replace('T', " "),

@@ -4,8 +4,8 @@ use unicode_width::UnicodeWidthStr;
 
 use agentese_process::sanitize::sanitize_line;
 
-/// Returns lines with a heading and columns two spaces apart. Control characters are escaped. The last column
-/// has no width limit.
+/// Formats rows as lines under a heading, with two spaces between columns. Control characters are escaped. The
+/// last column has no width limit.
 pub(super) fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String {
     let rows: Vec<[String; N]> = std::iter::once(heading.map(str::to_owned))
         .chain(rows.iter().map(|row| std::array::from_fn(|at| sanitize_line(&row[at]).into_owned())))

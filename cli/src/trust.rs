@@ -1,4 +1,4 @@
-//! Content of the working directory after the user trusts it.
+//! Configuration in the working directory, loaded when the user trusts it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use agentese_server::engine::TrustedConfig;
 use agentese_server::extensions::DiscoveredExtension;
 use agentese_server::subagents::SharedPolicy;
 
-/// Returns the pending decision about a working directory. Returns `None` if the directory has no relevant
-/// content, or if the decision is known. `loaded` are the extensions that apply in any case.
+/// Returns the question about trust in a working directory. Returns `None` if the directory contains nothing
+/// that requires trust, or if the decision is known. `loaded` are the extensions that apply regardless of it.
 pub(super) fn pending_trust(
     plan: &Plan,
     loaded: &[DiscoveredExtension],
@@ -59,7 +59,7 @@ fn title(cwd: &Path, names: &str) -> String {
     sanitize_line(&text).into_owned()
 }
 
-/// Reads all files again, and emits the new warnings.
+/// Reads all configuration files again, and prints warnings that are new.
 fn load_trusted(
     workspace: &Workspace,
     shown_warnings: &[String],

@@ -90,7 +90,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
         .map_err(|source| CliError::Io { context: "cannot start the runtime".to_owned(), source })
 }
 
-/// Serves the page until a signal. `fragment` is the end of the address.
+/// Serves the page until a signal. `fragment` is the part of the address after `#`.
 async fn serve(
     port: u16,
     opens: bool,

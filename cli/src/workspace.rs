@@ -1,5 +1,5 @@
 //! Configuration from files: settings, system prompt, skills, templates, and locations of extensions. It is
-//! read before the agent serves, and again after its directory becomes trusted.
+//! read before the agent serves, and again when the user trusts the working directory.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -25,9 +25,9 @@ const MAX_WARNINGS: usize = 20;
 pub(super) struct Workspace {
     pub cwd: PathBuf,
     pub home: Option<PathBuf>,
-    /// Names of the files for settings and models.
+    /// Names of the files with settings and models.
     pub files: AgentPaths,
-    /// `None` without a home directory.
+    /// Directory with the user's settings; `None` without a home directory.
     pub agent_dir: Option<PathBuf>,
     prompt: prompt::BaseOptions,
     skills: resources::ResourceSelection,
@@ -36,7 +36,7 @@ pub(super) struct Workspace {
     limits: Limits,
 }
 
-/// Content of these files.
+/// Content of the configuration files.
 #[derive(Debug)]
 pub(super) struct WorkspaceConfig {
     pub trust: Trust,
@@ -48,7 +48,7 @@ pub(super) struct WorkspaceConfig {
     pub extensions: extensions::ExtensionPaths,
     /// MCP servers from configuration files.
     pub servers: Vec<mcp::ServerDefinition>,
-    /// Files that would apply if the working directory were trusted.
+    /// Files that would be used if the working directory were trusted.
     pub untrusted_files: Vec<PathBuf>,
     pub warnings: Vec<String>,
 }
@@ -88,7 +88,8 @@ impl Workspace {
         }
     }
 
-    /// Returns the settings of subagents. The project's agents apply if it is trusted.
+    /// Returns the settings of subagents. Agent definitions of the project apply only if the project is
+    /// trusted.
     pub fn subagents(&self, settings: &Settings, trusted: bool) -> SubagentPolicy {
         let own = |name: &str| self.agent_dir.as_ref().map(|directory| directory.join(name));
         let worktrees = own("worktrees").unwrap_or_else(|| std::env::temp_dir().join("agentese-worktrees"));
@@ -99,7 +100,7 @@ impl Workspace {
         policy
     }
 
-    /// Returns the folder of the project's agents.
+    /// Returns the folder with the project's agent definitions.
     fn project_agents(&self) -> PathBuf {
         self.files.project_folder(&self.cwd).join("agents")
     }
@@ -109,8 +110,8 @@ impl Workspace {
         self.files.project_folder(&self.cwd).join("extensions")
     }
 
-    /// Reads all files. `trust` is an earlier decision. Fails if a file from the command line does not exist,
-    /// or if instructions are unreadable.
+    /// Reads all files. `trust` is an earlier decision of the user. Fails if a file from the command line does
+    /// not exist, or if instructions are unreadable.
     pub fn read(&self, trust: Option<bool>) -> Result<WorkspaceConfig, CliError> {
         let Self { cwd, home, agent_dir, .. } = self;
         let (home, agent_dir) = (home.as_deref(), agent_dir.as_deref());
@@ -176,7 +177,7 @@ impl Workspace {
     }
 }
 
-/// Returns the first warnings, and the number of the others.
+/// Returns the first warnings, and one more with the number of omitted ones.
 fn limit_warnings(complaints: impl Iterator<Item = impl Display>) -> Vec<String> {
     let mut shown: Vec<String> = complaints.map(|complaint| complaint.to_string()).collect();
     if shown.len() > MAX_WARNINGS {

@@ -26,9 +26,9 @@ pub struct Changes {
     comment: String,
     /// The older revision, as in `pi@0.55`.
     pub from: String,
-    /// The later one.
+    /// The later revision, as in `pi@1.5`.
     pub to: String,
-    /// `true` if a client of the older revision is compatible with all of them.
+    /// `true` if a client of the older revision is compatible with all changes.
     pub survives: bool,
     /// The changes.
     pub changes: Vec<Change>,
@@ -60,17 +60,17 @@ pub struct Change {
     /// The kind of the item: `command`, `parameter`, `result`, `event`, `dialog`, `member`, `value`,
     /// `variant`, `failure`, `edge`, `run`, `behavior`.
     pub what: &'static str,
-    /// Its name. The name of a member, value or variant includes its owner, as in `prompt.images`.
+    /// The name of the item. For a member, value or variant, it includes the owner, as in `prompt.images`.
     pub name: String,
-    /// The old name or value, if there is one to show.
+    /// The old name or value, if the change has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// The new value, if there is one to show.
+    /// The new name or value, if the change has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// `true` if a client of the older revision is compatible with the change.
+    /// `true` if clients of the older revision keep working in spite of the change.
     pub survives: bool,
-    /// The effect on such a client.
+    /// The effect of the change on a client of the older revision.
     pub because: &'static str,
 }
 
@@ -323,8 +323,8 @@ fn behavior(changes: &mut Vec<Change>, old: &Behavior, new: &Behavior) {
     }
 }
 
-/// Merges a removal and an addition of the same kind into a renaming. One name must end with the words of the
-/// other, and exactly one addition must match.
+/// Replaces a removal and an addition of the same kind by a renaming. One of the two names must end with the
+/// words of the other, and no second addition may match.
 fn renames(changes: &mut Vec<Change>) {
     let removed: Vec<Change> =
         changes.iter().filter(|change| change.change == ChangeKind::Removed).cloned().collect();
@@ -348,7 +348,7 @@ fn renames(changes: &mut Vec<Change>) {
     }
 }
 
-/// Returns the owner of a member, value or variant, and its own name.
+/// Splits the name of a member, value or variant into its owner and its own name.
 fn owner(name: &str) -> (&str, &str) {
     name.rsplit_once('.').unwrap_or(("", name))
 }

@@ -1,4 +1,4 @@
-//! Lists and lookups that the generators of several languages share.
+//! Lists and look-ups that the generators of several languages share.
 
 use agentese_protocol::Index;
 use agentese_protocol::index::named;
@@ -69,8 +69,8 @@ pub fn opens_session(index: &Index) -> Option<&'static str> {
     commands.find(|command| opens(command)).map(|command| command.wire)
 }
 
-/// Returns the members of a dialog's answer: name, JSON type (`any` if several are possible), and a flag for
-/// required members.
+/// Returns the members of a dialog's answer. Each has a name, a JSON type (`any` if several are possible), and
+/// a flag that is `true` if the member is required.
 pub fn answer_members(index: &Index, dialog: &Dialog) -> Vec<(&'static str, &'static str, bool)> {
     let fields: &[Field] = match dialog.answer.as_ref().and_then(named).and_then(|name| index.type_def(name))
     {

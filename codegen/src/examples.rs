@@ -13,7 +13,7 @@ pub struct ExampleFrame {
     pub row: String,
     /// The frame.
     pub frame: Value,
-    /// The method of the command, for a response without it (JSON-RPC).
+    /// The method of the command, for a JSON-RPC response, which does not contain it.
     pub answers: Option<&'static str>,
 }
 
@@ -21,7 +21,8 @@ fn parse(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or(Value::Null)
 }
 
-/// Reduces an example to the view of the index: examples have the members of all revisions.
+/// Adapts an example to the revisions of the index. Examples contain the members of all revisions, so members
+/// of other revisions are removed.
 fn seen(index: &Index, ty: &Ty, value: Value) -> Value {
     match (ty, value) {
         (Ty::List(item), Value::Array(items)) => {

@@ -52,8 +52,9 @@ pub fn name(intent: Intent) -> &'static str {
     intent_spec(intent).map_or("", |row| row.name)
 }
 
-/// Returns the table of a dialect with further data that not every client needs. These are parameters only
-/// for agents of the dialect, dialogs only of their tools, and differences between commands and intents.
+/// Returns the table of a dialect, with additional data that not every client needs. These are parameters that
+/// only the dialect's agents support, dialogs that only their tools send, and differences between commands and
+/// intents.
 pub fn accounted(index: &Index) -> Value {
     let mut beside: Map<String, Value> = Map::new();
     for row in resolve(index).companions.iter().filter(|row| row.unsupported) {
@@ -94,8 +95,7 @@ fn differs(told: &Divergence) -> Value {
 }
 
 /// Returns the parameters of a mapping that some revisions of its command lack, each with the revisions that
-/// have it. The list of revisions is empty for a parameter that the dialect inherits with the mapping but
-/// does not declare.
+/// have it. The list is empty for a parameter that the dialect inherits with the mapping but does not declare.
 fn of_some_revisions(index: &Index, mapping: &Value) -> Map<String, Value> {
     let revisions = index.dialect.revisions.iter().map(|revision| Index::exact(index.dialect, revision));
     let command = mapping["command"].as_str().unwrap_or_default();
@@ -194,7 +194,7 @@ fn mapping(index: &Index, mapping: &CommandMapping) -> Value {
     value
 }
 
-/// Returns the parameter that names the session, if a command requires one.
+/// Returns the parameter for the session, if the command requires one.
 fn needed_session(index: &Index, command: &str) -> Option<&'static str> {
     let session = index.dialect.event_members.first()?.name;
     let row = index.commands.iter().find(|row| row.wire == command)?;

@@ -1,5 +1,5 @@
-//! JSON Schema 2020-12: one document for each dialect and side, whose root accepts any frame that the side
-//! may send. A draft-07 view of each dialect is for generators that support only draft-07.
+//! JSON Schema 2020-12: one document for each dialect and side. Its root accepts any frame that the side may
+//! send. A second version in draft-07 exists for generators that support only draft-07.
 
 mod frames;
 
@@ -19,7 +19,8 @@ use frames::Frames;
 /// The draft of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Draft {
-    /// 2020-12, with `const`, `$defs` and exact open sets.
+    /// 2020-12, with `const` and `$defs`. For open unions, it excludes the declared tags from the branch for
+    /// unknown ones.
     Modern,
     /// Draft-07 in the subset of generators such as typify: single-value enums for constants, no `not`,
     /// definitions under `definitions`.
@@ -172,7 +173,7 @@ fn reachable(defs: &BTreeMap<String, Value>, roots: &[String], root: &Map<String
     used
 }
 
-/// Returns the schema of a declared type, with members before its own.
+/// Returns the schema of a declared type. The members of `before` precede the type's own.
 pub fn type_schema(def: &TypeDef, before: &[Field], draft: Draft) -> Value {
     let mut schema = match def.shape {
         Shape::Record { constants, fields } => {
@@ -272,7 +273,8 @@ fn nullable(schema: Value) -> Value {
     }
 }
 
-/// Adds a description. Draft-07 readers mishandle siblings of `$ref`, so the reference moves into an `allOf`.
+/// Adds a description to a schema. Draft-07 readers mishandle siblings of `$ref`, so in that draft a reference
+/// moves into an `allOf`.
 fn describe(schema: Value, doc: &str, draft: Draft) -> Value {
     let Value::Object(mut members) = schema else { return schema };
     if members.contains_key("$ref") && draft == Draft::Seven {

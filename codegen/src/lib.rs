@@ -1,8 +1,8 @@
 //! Generators from the declaration of `agentese-protocol`: JSON Schema, OpenRPC, Rust, TypeScript, Python
 //! and the declaration itself as JSON.
 //!
-//! Each target is a module with a function from the [`Index`](agentese_protocol::Index) of the
-//! dialects to files. [`artefacts`] lists all of them; [`output`] writes or compares them.
+//! The module of each target generates its files from the [`Index`](agentese_protocol::Index) of each dialect.
+//! [`artefacts`] lists all of them; [`output`] writes or compares them.
 
 pub mod changes;
 pub mod conformance;

@@ -59,7 +59,7 @@ pub fn file(index: &Index) -> String {
     text(&Value::Object(members)) + "\n"
 }
 
-/// Returns the table as text, with a line for each rule and each case.
+/// Returns the table as text, with one line for each rule and for each case of a reader.
 pub fn text(table: &Value) -> String {
     let mut out = String::new();
     write(&mut out, table, 0);

@@ -1,30 +1,30 @@
-//! The statements of events about the outcome of a run, in the form of the tables of typed clients.
+//! The rules by which events determine the outcome of a run, prepared for the tables of the typed clients.
 
 use agentese_protocol::Index;
 use agentese_protocol::meaning::{Condition, Constant, Reducer, Rule, RuleTarget, Source, resolve};
 
-/// The statement of an event about the outcome of a run.
+/// A rule by which an event determines the outcome of a run.
 #[derive(Debug)]
 pub struct OutcomeRule {
-    /// The list whose items contain the outcome.
+    /// The list whose items contain the outcome, if it is in a list.
     pub over: Option<&'static str>,
     /// The conditions, all of which have to hold.
     pub when: &'static [Condition],
-    /// The outcome, unless `value_outcomes` gives another: `failed`, `aborted`, `retried` or `fine`.
+    /// The outcome: `failed`, `aborted`, `retried` or `fine`. `value_outcomes` overrides it.
     pub outcome: &'static str,
-    /// A member, and the outcome for each of its values.
+    /// A member whose value determines the outcome, and the outcome for each value.
     pub value_outcomes: Option<(&'static str, Vec<(&'static str, &'static str)>)>,
-    /// The paths of the reason.
+    /// The paths of the members that may contain the reason of a failure.
     pub message: Vec<&'static str>,
     /// The reason, if the event does not contain one.
     pub text: &'static str,
-    /// The paths of the code.
+    /// The paths of the members that may contain the code of a failure.
     pub code: Vec<&'static str>,
     /// `true` if the same prompt may succeed.
     pub retryable: bool,
 }
 
-/// Returns the statements of an event, in order.
+/// Returns the rules of an event, in the order of the declaration.
 pub fn of_event(index: &Index, event: &str) -> Vec<OutcomeRule> {
     let rules = resolve(index).rules;
     let is_it = |rule: &&Rule| {
@@ -33,7 +33,7 @@ pub fn of_event(index: &Index, event: &str) -> Vec<OutcomeRule> {
     rules.iter().filter(is_it).map(outcome).collect()
 }
 
-/// Returns the names of a path.
+/// Splits a path into its names.
 pub fn parts(path: &str) -> Vec<&str> {
     path.split('.').filter(|name| !name.is_empty()).collect()
 }

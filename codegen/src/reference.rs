@@ -23,7 +23,7 @@ use crate::names::doc_lines;
 /// The folder of the pages.
 pub const FOLDER: &str = "docs/reference";
 
-/// The maximum length of a shown recorded line.
+/// The length to which a recorded line is shortened on a page.
 const SHOWN: usize = 400;
 
 /// Returns the pages.
@@ -63,7 +63,8 @@ fn formats_page() -> String {
     out
 }
 
-/// Returns the name of the dialect for its first revision, with the revision appended for the others.
+/// Returns the base name of a revision's page: the dialect for the first revision, with the revision appended
+/// for the others.
 fn page_name(index: &Index) -> String {
     match index.revision.name == index.dialect.pinned().name {
         true => index.dialect.name.to_owned(),
@@ -120,7 +121,7 @@ fn page(index: &Index) -> String {
     out
 }
 
-/// Returns `true` for a type without a section of its own above.
+/// Returns `true` if the type has no section of its own further up on the page.
 fn is_shared(index: &Index, def: &TypeDef) -> bool {
     let shown = index.commands.iter().filter_map(|command| command.params);
     let shown = shown.chain(index.events.iter().map(|event| event.payload.name));
@@ -283,7 +284,7 @@ struct Exchange {
     received: String,
 }
 
-/// Returns the shortest successful exchange of each command in the recordings of a dialect.
+/// Returns the shortest successful exchange for each command in the recordings of a dialect.
 fn recorded(dialect: &str) -> BTreeMap<String, Exchange> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/transcripts").join(dialect);
     let mut files: Vec<_> =

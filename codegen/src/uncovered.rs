@@ -1,4 +1,4 @@
-//! The rows of a revision without a case in the conformance suite.
+//! The commands, events and dialogs of a revision that no case of the conformance suite covers.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// get_tree`.
 ///
 /// # Errors
-/// If the revision does not exist, or if a case cannot be read; the text names it.
+/// Fails if the revision does not exist, or if a case cannot be read. The text names the revision or the case.
 pub fn uncovered(root: &Path, revision: &str) -> anyhow::Result<Vec<String>> {
     let index = Index::named(revision)
         .with_context(|| format!("unknown revision {revision}; name one as NAME@REVISION"))?;

@@ -1,4 +1,5 @@
-//! The report on a later revision names its changes, and their effects on old clients. The revisions are made up.
+//! Reports of the changes in a later revision, and of their effects on old clients. The later revisions are
+//! invented for the tests.
 
 use agentese_codegen::changes::{Change, ChangeKind, Changes, all, between};
 use agentese_protocol::Index;
@@ -8,7 +9,7 @@ fn pi() -> Index {
     Index::named("pi").unwrap()
 }
 
-/// Returns the only change between a revision and its form after `make`.
+/// Returns the change that `make` causes in a revision. Fails unless there is exactly one.
 #[track_caller]
 fn only(make: impl FnOnce(&mut Index)) -> Change {
     let mut later = pi();

@@ -1,4 +1,5 @@
-//! Generated files on disk are equal to the output of the generators, and the check names the command that mends them.
+//! The generated files on disk equal the output of the generators. The check for this names the command that
+//! updates them.
 
 use std::path::{Path, PathBuf};
 
@@ -59,8 +60,9 @@ fn every_generated_file_has_the_banner_and_is_in_a_generated_folder() {
     }
 }
 
-/// Each dialect has a feature for its generated Rust code, and an heir's feature needs its parent's. The features of
-/// protocols that are no dialects are off by default. Other optional parts need a dependency.
+/// Each dialect has a feature for its generated Rust code, and the feature of a dialect that inherits rows
+/// enables its parent's. Features of protocols other than dialects are off by default. Other optional parts
+/// need a dependency.
 #[test]
 fn the_features_of_the_rust_crate_are_the_dialects() {
     let manifest = std::fs::read_to_string(root().join("sdk-rust/Cargo.toml")).unwrap();

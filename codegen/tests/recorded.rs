@@ -31,7 +31,7 @@ fn frames_of_every_revision_fit_its_schemas_apart_from_those_with_a_reason() {
     assert!(refused > 0 && refused < 10, "{refused} frames are rejected with a reason");
 }
 
-/// Clients know every frame of an agent in these revisions.
+/// Clients know every recorded frame of agents in these revisions.
 #[test]
 fn every_event_and_dialog_of_these_frames_is_declared() {
     for line in FRAMES.lines() {

@@ -21,7 +21,10 @@ const PI = [process.execPath, CLI, "--mode", "rpc", "--offline", "--model", "loo
 /** Time limit of every wait in milliseconds. Ten concurrent agents start slowly. */
 const LIMIT = 120_000;
 
-/** Command line of a program by language, with the answers to questions: texts, or numbers of options. */
+/**
+ * By language: the command line of an example program, and the answers to its questions. An answer is a text, or the
+ * number of an option.
+ */
 const LANGUAGES = {
   rust: { start: (name) => [join(TARGET, "debug/examples", name)], answers: "green\nyes\nmine\n" },
   python: { start: (name) => [PYTHON, "-u", join(ROOT, "sdk-python/examples", `${name}.py`)], answers: "2\ny\nmine\n", words: ["/dialogs"] },
@@ -45,7 +48,7 @@ class Program {
     this.child.stdin.write(text);
   }
 
-  /** Waits for a text, and discards the output up to its end. */
+  /** Waits until a pattern matches the output. Discards the output up to the end of the match. */
   async until(pattern) {
     const deadline = Date.now() + LIMIT;
     for (;;) {
@@ -59,7 +62,7 @@ class Program {
     }
   }
 
-  /** Closes the input, waits for the end with that exit code, and returns the remaining output. */
+  /** Closes stdin, waits for exit with this code, and returns the remaining output. */
   async end(code = 0) {
     this.child.stdin.end();
     const late = setTimeout(() => this.kill(), LIMIT);

@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const TARGET = process.env.TARGET ?? join(ROOT, "target");
 const PI = "@mariozechner/pi-coding-agent";
 
-/** Command in a quick start, and its replacement according to the READMEs. */
+/** `COMMAND` matches the command of the agent in a quick start; `REAL` replaces it for pi, as the READMEs describe. */
 const COMMAND = /\["agentese", "--mode", "rpc", "--provider", "scripted"[^\]]*\]/;
 const REAL = '["pi", "--mode", "rpc"]';
 
@@ -41,8 +41,8 @@ async function example(readme, language) {
 }
 
 /**
- * Returns the Rust example. The one in sdk-rust equals the README and is already compiled; for pi it becomes
- * a crate.
+ * Returns the Rust example. The file in sdk-rust equals the README's example and is already compiled. For pi, the
+ * example becomes a crate of its own.
  */
 async function rust(scratch) {
   const code = await example("README.md", "rust,no_run");
@@ -69,7 +69,10 @@ tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
   return [join(TARGET, "interop/debug/agentese-interop-quick-start")];
 }
 
-/** Returns the lines of a TypeScript program; the package's own tests check its types. */
+/**
+ * Returns a function that compiles a README's TypeScript example, and returns its command line. Other tests check the
+ * example's types.
+ */
 const typescript = (readme) => async (scratch) => {
   const file = join(scratch, "quick-start.mjs");
   const source = join(scratch, "quick-start.ts");

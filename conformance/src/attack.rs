@@ -56,7 +56,7 @@ pub struct AttackOptions {
     pub attacks: Vec<Attack>,
 }
 
-/// An attack: one file of this folder and one row in the table.
+/// An attack. Each file of this folder defines one in its constant `ATTACK`.
 #[derive(Debug, Clone, Copy)]
 pub struct Attack {
     name: &'static str,
@@ -92,13 +92,13 @@ impl Attack {
         self.name
     }
 
-    /// Returns the actions of the attack and the required properties.
+    /// Returns a description: the actions of the attack, and the properties that the agent must keep.
     pub fn description(&self) -> &'static str {
         self.description
     }
 }
 
-/// Actions with their counts.
+/// Names of actions, each with the number of times that it was done.
 type Counts = Vec<(&'static str, u64)>;
 
 /// Context of an attack.
@@ -106,7 +106,7 @@ type Counts = Vec<(&'static str, u64)>;
 struct AttackContext {
     config: AgentConfig,
     rng: Rng,
-    /// No further action starts after this time. At least one action is always performed.
+    /// Time after which no further action starts. Each attack does at least one action.
     deadline: Instant,
     starts: usize,
 }
@@ -117,7 +117,7 @@ impl AttackContext {
     }
 }
 
-/// Reason for an early end of an attack.
+/// Reason why an attack ends early.
 #[derive(Debug)]
 enum AttackError {
     /// The agent violated a requirement.
@@ -134,12 +134,15 @@ impl AttackError {
     }
 }
 
-/// Findings of an attack that continues after its first finding.
+/// Findings so far, for an attack that continues after a finding.
 #[derive(Debug, Default)]
 struct AttackFindings(Vec<String>);
 
 impl AttackFindings {
-    /// Records a finding and returns `None`. Any other error ends the attack.
+    /// Returns the value of a success. For a finding, records it and returns `None`.
+    ///
+    /// # Errors
+    /// Any other error, which ends the attack.
     fn record<T>(&mut self, result: Result<T, AttackError>) -> Result<Option<T>, AttackError> {
         match result {
             Ok(value) => Ok(Some(value)),

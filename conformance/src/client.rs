@@ -102,7 +102,8 @@ struct AgentScript {
     /// `true` if the agent ends, or the connection closes, during a run.
     ends_mid_run: bool,
     encoder: LineEncoder,
-    /// `true` if calls do not wait for the client's reports.
+    /// `true` if the driver is instructed to make further calls before the reports on earlier ones have
+    /// arrived.
     rush: bool,
 }
 
@@ -199,7 +200,7 @@ async fn play(
     outcome
 }
 
-/// Returns the part of the transcript before the client closed the connection.
+/// Returns the transcript up to the record at which the client closed the connection.
 fn before_close(golden: &Transcript) -> Transcript {
     let closes =
         |record: &Record| matches!(record, Record::Control(control) if control.event == "stdin_closed");

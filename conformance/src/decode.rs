@@ -11,12 +11,12 @@ use agentese::wire::{EventUnion as _, NamedUnion as _};
 use agentese::{omp, opal, operator, pi, pisces};
 use serde_json::Value;
 
-/// Role of an agent's line. Undeclared names are kept.
+/// Role of an agent's line. Names that the dialect does not declare are kept as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LineRole {
     /// A command succeeded.
     Success { command: String },
-    /// A failed command, or an unreadable line.
+    /// A command failed, or the agent could not read a line.
     Failure,
     /// An event; `known` if it is declared.
     Event { name: String, known: bool },
@@ -24,11 +24,12 @@ pub(crate) enum LineRole {
     Dialog { name: String, known: bool },
 }
 
-/// Commands of the client by the JSON text of their ids: in some dialects, answers do not name the command.
+/// Commands that the client sent, by the JSON text of their ids. In some dialects, answers do not name the
+/// command.
 #[derive(Debug, Default)]
 pub(crate) struct SentCommands {
     commands: HashMap<String, String>,
-    /// The beginning of a line that the client sends in several writes.
+    /// Beginning of a line that the client has not finished yet.
     partial_line: String,
 }
 
@@ -39,7 +40,7 @@ impl SentCommands {
     }
 }
 
-/// Some writers put this mark before the first line.
+/// Byte order mark, which some programs write before the first line.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Decodes a line of an agent.
@@ -92,8 +93,8 @@ pub(crate) fn record_commands(written: &FrameText, commands: &mut SentCommands) 
     }
 }
 
-/// Returns the name of a client's frame: a command, or the frame of an answer. Returns `None` if the line has
-/// no name.
+/// Returns the name of a command. For an answer to a question, returns the type of its frame. Returns `None`
+/// if the line has no name.
 pub(crate) fn name(line: &FrameText) -> Option<String> {
     let frame: Value = serde_json::from_str(line.as_str()).ok()?;
     frame["method"].as_str().or_else(|| frame["type"].as_str()).map(str::to_owned)

@@ -31,8 +31,10 @@ pub struct DialectGuess {
     pub confidence: f64,
     /// Evidence for and against the dialect, the weightiest first.
     pub reasons: Vec<Reason>,
-    /// `true` if a frame belongs to the dialect: an event of its own, an answer with the required members, a
-    /// failure with its text. Framing alone proves little: other programs speak JSON-RPC too.
+    /// `true` if at least one frame can only come from this dialect: an event of its own, an answer with its
+    /// required members, or a failure with its text.
+    ///
+    /// Framing does not suffice, because other programs speak JSON-RPC too.
     pub is_confirmed: bool,
 }
 
@@ -65,7 +67,7 @@ pub fn detect(transcript: &Transcript) -> Result<Vec<DialectGuess>, NotAnAgentEr
     weigh(&lines)
 }
 
-/// Weighs lines: the ones to the agent (`true`) and the ones from the agent.
+/// Weighs the lines of a session. `true` marks a line to the agent.
 fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<DialectGuess>, NotAnAgentError> {
     not_an_agent::check_agent(lines)?;
     let mut guesses: Vec<DialectGuess> = REVISIONS
@@ -96,8 +98,8 @@ fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<DialectGuess>, NotAnAgentEr
     Ok(guesses)
 }
 
-/// Weighs lines for one revision. The guess has the score in place of the confidence. The second value is the
-/// weight of the fingerprints of this revision, which is not part of the score.
+/// Weighs lines for one revision. Returns the guess, with the score in place of the confidence. The second
+/// value is the weight of the revision's fingerprints, which the score does not include.
 fn guess(lines: &[(bool, &FrameText)], spec: &'static Spec) -> (DialectGuess, f64) {
     let mut evidence = Evidence::new(spec);
     for (is_sent, line) in lines {

@@ -93,8 +93,8 @@ fn walk(root: &Value, schema: &Value, value: &Value, path: &str) -> Option<Strin
     }
 }
 
-/// Returns `true` if a value may be meant for an arm of a choice: its kind fits, and all required members are
-/// present.
+/// Returns `true` if the author of a value may have meant this alternative of a choice: the type fits, and
+/// all required members are present.
 fn could_be(root: &Value, arm: &Value, value: &Value) -> bool {
     let arm = match arm["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
         Some(name) => &root["$defs"][name],

@@ -26,7 +26,7 @@ enum JsonPiece<'a> {
     Plain(&'a str),
 }
 
-/// Splits a line into plain and quoted pieces in turn, without the quotes.
+/// Splits a line into pieces that are alternately outside and inside of quotes, without the quotes.
 fn pieces(line: &str) -> Vec<JsonPiece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = line;
@@ -108,7 +108,7 @@ pub fn escaped(line: &str, rng: &mut fastrand::Rng) -> String {
     rewritten(line, str::to_owned, quoted)
 }
 
-/// Adds a zero behind each fraction.
+/// Appends a zero to the digits of each fraction.
 pub fn digits(line: &str) -> String {
     let plain = |piece: &str| {
         let mut text = String::with_capacity(piece.len() + 8);

@@ -28,23 +28,23 @@ pub use not_played::{could_not_play, not_applicable_case};
 pub struct Judgement {
     /// The case.
     pub case: Scenario,
-    /// The checks, in order.
+    /// Findings of the checks, in the order of the checks.
     pub findings: Vec<Finding>,
     /// Number of the agent's frames that were compared with the golden transcript.
     pub frames: usize,
-    /// Number of compared frames without a difference that counts.
+    /// Number of compared frames without a difference that can make the case fail.
     pub agreed: usize,
     /// Recorded lines; `None` if the case was not played.
     pub recording: Option<Recording>,
     /// Requests to the model.
     pub requests: Vec<ModelRequest>,
-    /// Verdict and reason, if the case was not judged.
+    /// Verdict and reason of a case without checks: it does not apply to the agent, or could not be played.
     pub early_verdict: Option<(Verdict, String)>,
 }
 
 impl Judgement {
-    /// Returns the verdict, with checks of at least this level. Checks of the level *info* never make a case
-    /// fail.
+    /// Returns the verdict from the checks that count. `least` is the lowest level that counts; checks of the
+    /// level *info* never make a case fail.
     pub fn verdict(&self, least: CheckLevel) -> Verdict {
         if let Some((verdict, _)) = &self.early_verdict {
             return *verdict;
@@ -143,7 +143,8 @@ pub fn judge(
     })
 }
 
-/// Returns `true` if the finding only repeats the finding of `scenario` that the scenario broke off.
+/// Returns `true` if the finding has the same reason as the check `scenario`, which already reports that the
+/// scenario broke off.
 fn repeats_scenario(finding: &Finding, played: &PlayResult) -> bool {
     match (&finding.outcome, &played.broke_off) {
         (Outcome::Failed(mismatch), Some(reason)) => mismatch.message.ends_with(reason.as_str()),
@@ -173,7 +174,7 @@ fn failed(message: impl Into<String>) -> Outcome {
     Outcome::Failed(Mismatch { message: message.into(), ..Mismatch::default() })
 }
 
-/// Creates the outcome of a check that failed because of a line.
+/// Creates the outcome of a check that failed because of the line at a record.
 fn wrong_line(transcript: &Transcript, at: usize, message: String) -> Outcome {
     Outcome::Failed(Mismatch {
         message,

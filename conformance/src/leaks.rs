@@ -1,13 +1,13 @@
-//! Search for keys in texts before they are kept.
+//! Search for keys in texts before the texts are stored.
 //!
-//! Redaction removes the keys that it knows. This search is independent of it: it finds texts with the form
-//! of a key, members that hold keys, and the values of this process's own secrets.
+//! Redaction removes the keys that it knows. This search does not depend on it. It finds texts with the form
+//! of a key, members that hold keys, and the secrets in this process's environment.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Least length of a searched value in bytes. Shorter values occur in any text.
+/// Shortest secret to search for, in bytes. Shorter values occur in texts by chance.
 const SHORTEST_SECRET: usize = 8;
 
 /// A text that looks like a key.
@@ -59,7 +59,8 @@ pub fn leaks(text: &str) -> Vec<Leak> {
     found
 }
 
-/// Returns the secrets in the environment, for a search by value: all variables with the name of a secret.
+/// Returns the secrets in this process's environment: the values of all variables whose name is that of a
+/// secret.
 pub fn secrets_of_environment() -> Vec<(String, String)> {
     let named = |name: &str| {
         ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.to_uppercase().contains(word))

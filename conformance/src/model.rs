@@ -43,7 +43,7 @@ pub enum ModelError {
     /// The port is not available.
     #[error("cannot listen on 127.0.0.1:{port}: {source}")]
     Listen {
-        /// Requested port; 0 is any.
+        /// Requested port; 0 for any free port.
         port: u16,
         /// Error of the system.
         source: std::io::Error,
@@ -63,7 +63,7 @@ pub enum ModelError {
 pub struct ModelOptions {
     /// Port of the server; a free port by default.
     pub port: u16,
-    /// File for a JSON line for each request.
+    /// File to which one line of JSON is written for each request.
     pub log: Option<PathBuf>,
 }
 

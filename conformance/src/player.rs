@@ -48,21 +48,21 @@ const EXIT_GRACE: Duration = Duration::from_secs(3);
 /// Options of a run.
 #[derive(Debug, Clone)]
 pub struct PlayOptions {
-    /// Program and arguments, in place of the profile's. A relative path of the program is resolved here, not
-    /// in the work directory.
+    /// Program and arguments, in place of the profile's command. A relative path of the program is relative
+    /// to this process's directory, not to the agent's work directory.
     pub command: Option<Vec<String>>,
     /// Factor for all waits of the case.
     pub patience: f64,
-    /// Start time of the agent, in multiples of the usual one. Waits get longer by the same factor.
+    /// Start time of the agent, as a multiple of the usual start time. All waits are longer by this factor.
     pub slowness: f64,
     /// Keeps the directory of the run, and prints its path.
     pub keep: bool,
-    /// Second output file for the model's log.
+    /// Additional file to which the model's log is written.
     pub model_log: Option<PathBuf>,
-    /// Time limit of the scenario; by default only its waits have limits. When the time is over, the scenario
-    /// breaks off and the agent is ended.
+    /// Time limit of the scenario. After that time the scenario breaks off, and the agent is ended. If
+    /// `None`, only the waits of the scenario have limits.
     pub limit: Option<Duration>,
-    /// Slot of the case in the limit of concurrent cases.
+    /// Slot that the case occupies, because the number of concurrent cases is limited.
     pub slot: JobSlot,
     /// Cancels the scenario.
     pub stop: CancellationToken,
@@ -97,10 +97,10 @@ pub struct PlayResult {
     pub broke_off: Option<String>,
     /// `true` if the scenario broke off at a wait that timed out while the agent was still running.
     pub wait_timed_out: bool,
-    /// `true` if the scenario broke off before the client had sent everything: the agent cannot answer the
-    /// rest.
+    /// `true` if the scenario broke off before the client had sent all its lines. The agent cannot answer the
+    /// other lines.
     pub unsent: bool,
-    /// Factor for all time limits, without the factor for a slow start.
+    /// Factor for all time limits. A slow start of the agent does not change it.
     pub patience: f64,
     /// Directory of the run, if it was kept.
     pub directory: Option<PathBuf>,
@@ -109,8 +109,8 @@ pub struct PlayResult {
 /// Plays a case against the agent of a profile.
 ///
 /// # Errors
-/// If the case cannot be played at all: the agent does not start, a file cannot be written, a pattern is
-/// invalid. A fault of the agent is not an error but a part of [`PlayResult`].
+/// If the case cannot be played at all: the agent does not start, a file cannot be written, or a pattern is
+/// invalid. A fault of the agent is not an error. It is described in the [`PlayResult`].
 pub async fn play(
     case: &Scenario,
     profile: &Profile,
@@ -164,8 +164,8 @@ pub async fn play(
     })
 }
 
-/// Requirements for the start of an agent: a directory with the files of profile and case, a model, a
-/// command line and an environment.
+/// Everything that an agent needs to start: a directory with the files of profile and case, a model, a
+/// command line, and an environment.
 pub(crate) struct CaseEnv {
     pub(crate) model: Option<ScriptedModel>,
     pub(crate) directory: RunDirectory,
@@ -224,7 +224,7 @@ pub(crate) async fn prepare_env(
     Ok(CaseEnv { model, directory, variables, redactions, environment, argv })
 }
 
-/// Waits until the limit is over, and returns the limit. Waits forever without a limit.
+/// Waits for the time of the limit, and returns that time. Never returns if there is no limit.
 async fn wait_for_limit(limit: Option<Duration>) -> Duration {
     match limit {
         None => std::future::pending().await,

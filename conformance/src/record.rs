@@ -1,8 +1,8 @@
 //! Recording of a session between a real client and a real agent.
 //!
-//! The recorder is a process between the two: the client starts it in place of the agent. Bytes pass through
-//! unchanged in both directions. The recorded lines are redacted, and they are not kept if a text still looks
-//! like a key.
+//! The recorder is a process between the two. The client starts it in place of the agent. Bytes pass through
+//! unchanged in both directions. The recorded lines are redacted. No transcript is written if a text still
+//! looks like a key.
 
 pub mod case;
 
@@ -19,7 +19,7 @@ use crate::leaks::{Leak, known_leaks, leaks, secrets_of_environment};
 use crate::player::Redactions;
 use crate::recording::{Recorder, Recording};
 
-/// Time to pass on the agent's output from before its end.
+/// Time limit for output that the agent wrote before its end.
 const DRAIN: Duration = Duration::from_secs(2);
 
 /// Reason why a session cannot be kept.
@@ -39,8 +39,8 @@ pub enum RecordError {
     },
 }
 
-/// Runs between a client and an agent until both have ended. Returns the records and the exit status of the
-/// agent. When `stop` completes, the agent is ended.
+/// Passes bytes between a client and an agent until both have ended. Returns the records and the exit status
+/// of the agent. Ends the agent when `stop` completes.
 ///
 /// # Errors
 /// If the agent does not start.
@@ -129,7 +129,7 @@ fn record_line(recorder: &Recorder, direction: PipeDirection, line: &[u8], is_wh
     }
 }
 
-/// Creates a transcript that may be published: keys and paths are replaced.
+/// Creates a transcript that is fit for publication: keys and paths are replaced.
 ///
 /// # Errors
 /// If a text still looks like a key.

@@ -1,4 +1,4 @@
-//! Records of a played case or a recorded session, in the form of a file.
+//! Records of a played case or a recorded session, in the format of transcript files.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -17,14 +17,14 @@ use crate::transcript::{Transcript, TranscriptError};
 
 /// Length in bytes from which a line is searched for long runs of one character.
 const LONG_LINE: usize = 64 << 10;
-/// Length from which a run is written as a run.
+/// Number of bytes from which repetitions of a character are written in short form.
 const LONG_RUN: usize = 1024;
 
-/// Event before a line of the agent that was not UTF-8. The line has replacement characters for the invalid
-/// bytes.
+/// Name of an event before a line of the agent that was not UTF-8. In that line, replacement characters stand
+/// for the invalid bytes.
 pub const NOT_UTF8: &str = "not_utf8";
 
-/// A transcript under construction, shared by writers and waiters.
+/// A transcript that is being recorded. Several tasks add to it, or wait for changes.
 #[derive(Debug)]
 pub struct Recorder {
     start: Instant,
@@ -54,7 +54,7 @@ impl Recorder {
         self.change_at(None, change)
     }
 
-    /// Changes the log as of that time; `None` stands for now.
+    /// Changes the log, with the time of the change. If `at` is `None`, the time is now.
     fn change_at<T>(&self, at: Option<Instant>, change: impl FnOnce(&mut Log, serde_json::Number) -> T) -> T {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let since = at.unwrap_or_else(Instant::now).saturating_duration_since(self.start);
@@ -78,7 +78,8 @@ impl Recorder {
         });
     }
 
-    /// Records the bytes of a line from the agent that was read at that time; `eol` as in [`received`](Self::received).
+    /// Records the bytes of a line from the agent. `at` is the time at which the line was read. `eol` is as
+    /// in [`received`](Self::received).
     pub fn received_bytes(&self, line: &[u8], eol: Option<&str>, at: Instant) {
         let text = String::from_utf8_lossy(line);
         if matches!(text, Cow::Owned(_)) {
@@ -87,7 +88,7 @@ impl Recorder {
         self.received_at(&text, eol, Some(at));
     }
 
-    /// Records text to the agent: whole lines, and possibly a part of one at the end.
+    /// Records text that was sent to the agent: whole lines, and possibly the beginning of another one.
     pub fn sent(&self, text: &str) {
         self.change(|log, now| {
             let mut rest = text;
@@ -105,7 +106,7 @@ impl Recorder {
         });
     }
 
-    /// Records an event beside the lines.
+    /// Records an event that is not a line, such as a signal.
     pub fn control(&self, event: &str, text: Option<String>) {
         self.change(|log, now| {
             let mut control = TranscriptControl::new(event);
@@ -145,7 +146,7 @@ impl Recorder {
         self.changed.subscribe()
     }
 
-    /// Returns the number of frames, and `true` if more can come.
+    /// Returns the number of frames so far, and `true` if more frames can follow.
     pub(crate) fn progress(&self) -> (usize, bool) {
         let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         (log.frames.len(), !log.ended)
@@ -156,7 +157,8 @@ impl Recorder {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).last
     }
 
-    /// Returns the first frame from a position on for which `fits` returns `true`, and its position.
+    /// Returns the first frame for which `fits` returns `true`, and its position. Searches from the position
+    /// `from` on.
     pub(crate) fn find(&self, from: usize, fits: impl Fn(&Value) -> bool) -> Option<(usize, Value)> {
         let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let frames = log.frames.iter().enumerate().skip(from);
@@ -202,7 +204,7 @@ impl Recording {
         Ok(Self { header, records: records.filter(|record| !is_header(record)).collect() })
     }
 
-    /// Applies a change to every text: lines, notes, stderr, arguments.
+    /// Applies `change` to every text: lines, notes, stderr, arguments.
     pub fn map(mut self, change: impl Fn(&str) -> String) -> Self {
         let header = &mut self.header;
         if let Maybe::Value(arguments) = &mut header.argv {
@@ -255,8 +257,8 @@ impl Recording {
         Transcript::parse(Path::new("recording"), &self.text())
     }
 
-    /// Writes the file. Replaces a regular file as a whole, and writes into other files (`/dev/stdout`, a
-    /// pipe).
+    /// Writes the file. A regular file is replaced as a whole. Other files, such as `/dev/stdout` or a pipe,
+    /// are written to.
     ///
     /// # Errors
     /// If the system reports an error.
@@ -274,7 +276,7 @@ impl Recording {
     }
 }
 
-/// Returns the line with its runs as parts, or the line unchanged.
+/// Returns the line with long repetitions of a character in short form. Returns any other line unchanged.
 fn in_parts(line: &TranscriptLine) -> Cow<'_, TranscriptLine> {
     let Some(parts) = line.line.as_deref().and_then(parts) else { return Cow::Borrowed(line) };
     let mut shorter = TranscriptLine::new(line.dir);
@@ -284,7 +286,7 @@ fn in_parts(line: &TranscriptLine) -> Cow<'_, TranscriptLine> {
     Cow::Owned(shorter)
 }
 
-/// Returns the parts of a long line, or `None` if the line is short or has no long runs.
+/// Returns the parts of a long line with long repetitions of a character. Returns `None` for any other line.
 pub(crate) fn parts(text: &str) -> Option<Vec<LinePart>> {
     if text.len() < LONG_LINE {
         return None;
@@ -313,10 +315,12 @@ pub(crate) fn parts(text: &str) -> Option<Vec<LinePart>> {
     Some(parts)
 }
 
-/// Counts the bytes at the beginning of a text that repeat its first character. For lines of 64 MiB, compares
-/// blocks first: a block that equals itself shifted by one character consists of that character alone.
+/// Returns the length in bytes of the repetitions of a text's first character at its beginning.
+///
+/// Compares blocks first, for speed with lines of 64 MiB: a block that equals itself shifted by one character
+/// repeats that character.
 fn run(text: &[u8], character: char) -> usize {
-    /// A multiple of the length of every character.
+    /// A multiple of the byte length of every UTF-8 character.
     const BLOCK: usize = 12 * 256;
     let width = character.len_utf8();
     let mut end = width;

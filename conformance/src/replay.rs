@@ -20,14 +20,14 @@ use tokio::io::AsyncWriteExt;
 
 use crate::transcript::{Record, Transcript};
 
-/// Error code of a rejection in JSON-RPC, from the range for servers.
+/// Error code of a rejection in JSON-RPC, from the range that is reserved for servers.
 const REFUSED_CODE: i32 = -32000;
 
 /// Error of a replay.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// The client ended before all recorded commands.
+    /// The client ended although the transcript has further commands.
     #[error("the client ended; the transcript expects {waiting}")]
     ClientEnded {
         /// The command that the player waited for.
@@ -55,11 +55,11 @@ pub async fn replay(
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Deviation {
-    /// A command that the transcript does not have at this place.
+    /// The client sent a command that the transcript does not have at this position.
     Unexpected {
         /// The line.
         line: String,
-        /// The command that the transcript waits for; `None` behind its end.
+        /// The command that the transcript has next; `None` after its last command.
         waiting: Option<String>,
     },
     /// The command has other members than the recorded one.
@@ -122,7 +122,7 @@ pub async fn replay_with(
     Ok(())
 }
 
-/// Returns `true` if a run is active after the transcript's last event about a run.
+/// Returns `true` if the transcript ends while a run is active.
 pub fn ends_during_run(spec: &Spec, transcript: &Transcript) -> bool {
     transcript
         .received()
@@ -146,9 +146,9 @@ struct ReplayPlayer<R> {
     writer: BoxWriter,
     /// Lines of the client that wait to be handled.
     pending_lines: Vec<FrameText>,
-    /// Raw ids of the transcript, and the client's ids in their place.
+    /// Ids in the transcript as JSON text, and the ids that this client uses in their place.
     ids: HashMap<String, Option<Value>>,
-    /// Commands that the recorded client sent without an id, with this client's ids.
+    /// Commands that have no id in the transcript, with the ids that this client gave them.
     anonymous: Vec<(String, Option<Value>)>,
     /// Last answer to each command.
     last: HashMap<String, Value>,
@@ -181,7 +181,7 @@ impl<R: FnMut(Deviation) + Send> ReplayPlayer<R> {
         frame.get(member).and_then(Value::as_str).map(str::to_owned)
     }
 
-    /// Waits for the recorded command of the client.
+    /// Waits until the client sends the recorded command. Answers other commands meanwhile.
     async fn expect_command(&mut self, recorded: &FrameText) -> Result<(), ReplayError> {
         let expected: Value = serde_json::from_str(recorded.as_str()).unwrap_or(Value::Null);
         let name = self.command_name(&expected);
@@ -212,7 +212,7 @@ impl<R: FnMut(Deviation) + Send> ReplayPlayer<R> {
         }
     }
 
-    /// Sends a line of the recorded agent, with the client's ids.
+    /// Sends a line of the recorded agent. Replaces the recorded id with this client's id.
     async fn send_line(&mut self, line: &FrameText) -> Result<(), ReplayError> {
         match run_effect(self.spec, line) {
             RunEffect::None => {}
@@ -252,7 +252,7 @@ impl<R: FnMut(Deviation) + Send> ReplayPlayer<R> {
         }
     }
 
-    /// Answers a command that the transcript does not have here.
+    /// Answers a command that the transcript does not have at this position.
     async fn answer_unrecorded(&mut self, line: &FrameText) -> Result<(), ReplayError> {
         let actual: Value = serde_json::from_str(line.as_str()).unwrap_or(Value::Null);
         let Some(name) = self.command_name(&actual) else { return Ok(()) };
@@ -304,8 +304,8 @@ fn set_id(frame: &mut Value, id: Option<Value>) {
     }
 }
 
-/// Returns `true` if two lines of a client are equivalent. Ids are the client's own, paths depend on its
-/// machine, and null is the same as an absent member.
+/// Returns `true` if two lines of a client mean the same. Ids may differ, because each client chooses its
+/// own. Paths may differ, because they depend on the machine. Null equals an absent member.
 fn is_equivalent(actual: &Value, recorded: &Value) -> bool {
     match (actual, recorded) {
         (Value::Object(said), Value::Object(recorded)) => {

@@ -1,7 +1,7 @@
 //! Reports of a run, for users and for programs.
 //!
-//! A [`Report`] is the declared format `suite-report`, with the recordings of the cases. The other forms are
-//! derived from it: [`text`], [`junit`], [`html`].
+//! A [`Report`] has the data of the declared format `suite-report`, and the recordings of the cases. The
+//! other formats are made from it: [`text`], [`junit`], [`html`].
 
 pub mod causes;
 pub mod frame_listing;
@@ -23,7 +23,7 @@ use crate::recording::Recording;
 use crate::run::{CaseResult, ExpectedFailuresFile, apply};
 use crate::verdict::{Finding, LineExcerpt, Mismatch, Outcome, Verdict};
 
-/// Facts about a run beside its cases.
+/// Facts about a run that do not belong to a single case.
 #[derive(Debug, Clone)]
 pub struct Facts<'a> {
     /// Profile of the agent.
@@ -52,8 +52,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Sums up a run. Marks expected failures if there are any, and adds wrong lines of their file to the
-    /// problems.
+    /// Creates the report of a run. Marks expected failures, if there is a file of them. Adds wrong lines of
+    /// that file to the problems.
     pub fn new(facts: &Facts<'_>, ran: Vec<CaseResult>, expected: Option<&ExpectedFailuresFile>) -> Self {
         let mut cases: Vec<ReportCase> = ran.iter().map(|ran| case(ran, facts.level)).collect();
         let problems = match expected {
@@ -107,7 +107,7 @@ impl Report {
     }
 }
 
-/// Percentage of the cases below which a run without failures proves little.
+/// Percentage of judged cases below which a run without failures proves little.
 const LOW_COVERAGE: f64 = 50.0;
 
 /// Returns the percentage of the cases that were judged.
@@ -118,7 +118,8 @@ fn covered(cases: &[ReportCase]) -> f64 {
     if cases.is_empty() { 0.0 } else { judged as f64 * 100.0 / cases.len() as f64 }
 }
 
-/// Returns commands that the agent claims and that no judged case exercised, if all cases were to be played.
+/// Describes commands that the agent claims but that no played case covers. Returns `None` if there are no
+/// such commands, or if only some cases were selected.
 fn not_exercised(facts: &Facts<'_>, cases: &[ReportCase]) -> Option<String> {
     let claims = facts.profile.claims.as_ref()?;
     let spec =
@@ -193,7 +194,7 @@ fn case(ran: &CaseResult, level: CheckLevel) -> ReportCase {
     case
 }
 
-/// Returns the reason why a case that was played is inconclusive.
+/// Returns the reason why a case is inconclusive although it was played.
 fn inconclusive_reason(judged: &crate::judge::Judgement, level: CheckLevel) -> Option<String> {
     let is_inconclusive = judged.verdict(level) == Verdict::Inconclusive;
     let reasons = judged.findings.iter().filter_map(|finding| match &finding.outcome {

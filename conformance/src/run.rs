@@ -1,7 +1,7 @@
-//! Player and judge of many cases.
+//! Plays and judges many cases.
 //!
-//! Cases are played concurrently, one per job; cases that must be alone come last. Results are in the order
-//! of the cases.
+//! Cases are played concurrently, one for each job. Cases that must not run beside others come last. Results
+//! are in the order of the cases.
 
 mod defaults;
 mod expected;
@@ -40,13 +40,13 @@ pub struct RunOptions {
     pub limit: Duration,
     /// Factor for all waits of the case.
     pub patience: f64,
-    /// Start time of the agent, in multiples of the usual one. Waits get longer by the same factor.
+    /// Start time of the agent, as a multiple of the usual start time. All waits are longer by this factor.
     pub slowness: f64,
     /// Program and arguments, in place of the profile's.
     pub command: Option<Vec<String>>,
     /// Keeps the directories of the cases.
     pub keep: bool,
-    /// Output file for the model's log, for one case alone.
+    /// File to which the model's log is written. Only for a run of a single case.
     pub model_log: Option<PathBuf>,
     /// Ends the run: running cases break off, and no others begin.
     pub stop: CancellationToken,
@@ -77,7 +77,7 @@ pub struct CaseResult {
     pub took: Option<Duration>,
     /// Directory of the case, if it was kept.
     pub kept_directory: Option<PathBuf>,
-    /// `true` if a wait of the client timed out, so that the case was not played to its end.
+    /// `true` if the scenario broke off at a wait that timed out.
     pub wait_timed_out: bool,
 }
 
@@ -105,8 +105,8 @@ pub enum Progress<'a> {
 /// Plays and judges cases. Never fails: a case that cannot be played is inconclusive, with the reason.
 ///
 /// A few cases from all over the set are played first. If a wait times out in each of them, a few others
-/// follow. If these time out as well, the rest is not played. The time limits of a case do not depend on
-/// other cases.
+/// follow. If waits time out in all of these as well, the remaining cases are not played. The time limits of
+/// a case do not depend on other cases.
 pub async fn run(
     suite: &Suite,
     profile: &Profile,
@@ -151,11 +151,11 @@ pub async fn run(
     play_all(cases, outcome, options.jobs, play, on_progress).await
 }
 
-/// Largest number of running cases for each job. The cases beyond the number of jobs wait for silent agents,
-/// or did so before.
+/// Maximum number of started cases per job. A case that waits for a silent agent releases its job to another
+/// case, so more cases than jobs can be started.
 const MAX_WAITING_PER_JOB: usize = 8;
 
-/// Plays the cases without an outcome, one per job.
+/// Plays the cases that have no outcome yet. Each job plays one case at a time.
 pub(crate) async fn play_all<F: Future<Output = CaseResult> + Send + 'static>(
     cases: &[Scenario],
     mut outcome: Vec<Option<CaseResult>>,
@@ -205,8 +205,7 @@ pub(crate) async fn play_all<F: Future<Output = CaseResult> + Send + 'static>(
     outcome.into_iter().zip(cases).map(|(ran, case)| ran.unwrap_or_else(|| missing(case))).collect()
 }
 
-/// Returns the order of the cases: cases that must be alone come last, because the others would wait for
-/// them.
+/// Returns the order in which to play the cases. Cases that must not run beside others come last.
 fn order(cases: &[Scenario]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..cases.len()).collect();
     order.sort_by_key(|at| cases[*at].alone == Some(true));
@@ -260,7 +259,8 @@ async fn run_case(case: &Scenario, slot: JobSlot, shared: &Arc<(Suite, Profile, 
     }
 }
 
-/// Sets all cases aside for one reason, for example if the agent does not start.
+/// Returns inconclusive results for all cases, with one reason. Used, for example, if the agent does not
+/// start.
 pub fn none_played(cases: &[Scenario], reason: &str) -> Vec<CaseResult> {
     cases.iter().map(|case| CaseResult::not_played(could_not_play(case, reason))).collect()
 }

@@ -1,10 +1,10 @@
 //! Texts for messages: numbers with their nouns, and suggestions for a wrong name.
 
-/// Number of names up to which all are listed; of more, only similar ones.
+/// Maximum number of known names that are all listed. If there are more, only similar names are listed.
 const FEW: usize = 12;
 /// Number of suggestions.
 const MAX_SUGGESTIONS: usize = 3;
-/// Least similarity of a suggestion; equal names have 1.
+/// Minimum similarity of a suggestion. The similarity of equal names is 1.
 const MIN_SIMILARITY: f64 = 0.45;
 
 /// Formats a number with its noun: `1 case`, `2 cases`.
@@ -13,8 +13,8 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {noun}")
 }
 
-/// Describes alternatives to an unknown name: all names if there are few, else similar ones. `all` describes
-/// the place of the full list.
+/// Describes the alternatives to an unknown name. Lists all known names if there are few, and otherwise
+/// similar names. `all` describes the place of the full list.
 pub fn suggest(name: &str, known: &[String], all: &str) -> String {
     if known.len() <= FEW {
         return format!("known: {}", known.join(", "));
@@ -25,8 +25,8 @@ pub fn suggest(name: &str, known: &[String], all: &str) -> String {
     }
 }
 
-/// Returns the names that are most similar to a wrong one, the most similar first. The list is empty if no
-/// name is similar.
+/// Returns the known names that are most similar to a wrong name, the most similar first. The list is empty
+/// if no name is similar.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut found: Vec<(f64, &str)> = known
         .map(|known| (similarity(name, known), known))
@@ -37,7 +37,8 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a 
     found.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
 }
 
-/// Compares the letters in order, and also pairs of letters in any order, for names with swapped parts.
+/// Returns the similarity of two names, from 0 to 1. Compares the order of the letters, and also the pairs of
+/// letters in any order, because parts of a name may be swapped.
 fn similarity(name: &str, known: &str) -> f64 {
     strsim::normalized_damerau_levenshtein(name, known).max(strsim::sorensen_dice(name, known))
 }

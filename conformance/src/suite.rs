@@ -1,4 +1,4 @@
-//! The cases, profiles and golden transcripts: from the binary, or from a folder.
+//! The cases, profiles and golden transcripts of the suite. They are in the binary, or in a folder.
 
 mod claims;
 mod profile_paths;
@@ -19,16 +19,16 @@ static TRANSCRIPTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/transcripts");
 static EXPECTED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/expected");
 static ALTERNATIVES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/alternatives");
 
-/// Reason why a part of the suite cannot be loaded.
+/// Reason why a file of the suite cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SuiteError {
     /// The name is unknown.
     #[error("unknown {what} `{name}`; {known}")]
     Unknown {
-        /// Kind of the part: a case, a profile, a dialect.
+        /// Kind of the requested thing: a case, a profile, or a dialect.
         what: &'static str,
-        /// Name of the part.
+        /// The requested name.
         name: String,
         /// Description of the known names.
         known: String,
@@ -162,8 +162,8 @@ impl Suite {
         self.transcript(&TRANSCRIPTS, "transcripts", dialect, name)
     }
 
-    /// Loads a second recording of the case that is as valid as the golden one, because the order of the
-    /// recorded agent's actions varies. Returns `None` if there is no second recording.
+    /// Loads a second golden transcript of a case, if there is one. It is as valid as the first, because the
+    /// order of the recorded agent's actions varies.
     ///
     /// # Errors
     /// If the file is not a transcript.
@@ -236,7 +236,8 @@ fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Returns the names of the files with this extension, or of the folders, in a folder.
+/// Returns the names of the files with this extension in a folder. Without an extension, returns the names of
+/// the folders in it.
 fn on_disk(folder: &Path, extension: Option<&str>) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     entries

@@ -38,7 +38,7 @@ pub enum Record {
     Sent(FrameText),
     /// A line from the agent.
     Received(FrameText),
-    /// An event beside the lines.
+    /// An event that is not a line, such as a signal or the end of the agent.
     Control(TranscriptControl),
 }
 
@@ -95,7 +95,7 @@ impl Transcript {
         Ok(Transcript { header, records })
     }
 
-    /// Iterates over the events beside the lines.
+    /// Returns an iterator over the events that are not lines.
     pub fn controls(&self) -> impl Iterator<Item = &TranscriptControl> {
         self.records.iter().filter_map(|record| match record {
             Record::Control(control) => Some(control),
@@ -103,12 +103,12 @@ impl Transcript {
         })
     }
 
-    /// Iterates over the names of the signals to the agent.
+    /// Returns an iterator over the names of the signals that were sent to the agent.
     pub fn signals(&self) -> impl Iterator<Item = &str> {
         self.controls().filter_map(|control| control.event.strip_prefix("signal "))
     }
 
-    /// Returns the last record of the agent's end.
+    /// Returns the record of the agent's end. If there are several, returns the last one.
     pub fn end(&self) -> Option<&TranscriptControl> {
         self.controls().filter(|control| control.event == "exit").last()
     }
@@ -130,7 +130,7 @@ impl Transcript {
     }
 }
 
-/// Returns the text of a line, joined if it is in parts.
+/// Returns the text of a line. Joins the parts of a line that is stored in parts.
 pub fn whole_line(line: &TranscriptLine) -> Option<String> {
     if let Some(text) = &line.line {
         return Some(text.clone());

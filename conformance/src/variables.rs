@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Names and values of variables. `${env:NAME}` is a variable of this process's environment, or empty if it
-/// is not set. An unknown name stays unchanged, because shells have variables too.
+/// Names and values of variables.
+///
+/// `${env:NAME}` is the variable of this process's environment, or empty if it is not set. `${NAME}` with an
+/// unknown name stays unchanged, because shells have variables too.
 #[derive(Debug, Clone, Default)]
 pub struct Variables(BTreeMap<String, String>);
 
@@ -15,7 +17,7 @@ impl Variables {
         self.0.insert(name.into(), value.into());
     }
 
-    /// Replaces the variables in a text once: values are not searched for variables.
+    /// Replaces the variables in a text. Variables within their values are not replaced.
     pub fn text(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;

@@ -17,14 +17,14 @@ pub enum Verdict {
     Fail,
     /// The case could not be judged: the agent did not start, or the suite itself failed.
     Inconclusive,
-    /// The profile excludes the subject of the case.
+    /// The profile excludes something that the case tests.
     NotApplicable,
 }
 
 /// Result of one check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// Name of the check, stable from version to version: files of expected failures use it.
+    /// Name of the check. It does not change between versions, because files of expected failures contain it.
     pub check: String,
     /// Level of the check.
     pub level: CheckLevel,
@@ -61,11 +61,11 @@ pub struct Mismatch {
     pub expected: Option<LineExcerpt>,
     /// The found frame; `None` if no frame was found.
     pub found: Option<LineExcerpt>,
-    /// Frames before it, oldest first.
+    /// Excerpts of the frames before the difference, oldest first.
     pub before: Vec<LineExcerpt>,
 }
 
-/// A line of a transcript in the form for reports.
+/// Excerpt of a transcript's line, for reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LineExcerpt {
     /// Index of the line's record in its transcript, from 0.

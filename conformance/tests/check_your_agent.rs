@@ -12,10 +12,10 @@ use serde_json::Value;
 const PAGE: &str = include_str!("../../docs/check-your-agent.md");
 const AGENT: &str = include_str!("../examples/echo_agent.py");
 
-/// Held by tests that play cases: concurrent tests would slow down each other's agents.
+/// Lock that tests hold while they play cases, because concurrent tests would slow down each other's agents.
 static PLAYING: Mutex<()> = Mutex::new(());
 
-/// Returns the text between fences with this label.
+/// Returns the code blocks of the page with this label.
 fn blocks(label: &str) -> Vec<&'static str> {
     let fence = format!("```{label}\n");
     let found = PAGE.match_indices(&fence).map(|(at, _)| {
@@ -30,7 +30,8 @@ fn commands() -> Vec<&'static str> {
     lines.map(|line| line.strip_prefix("$ ").unwrap_or_else(|| panic!("{line}"))).collect()
 }
 
-/// A folder with `conformance` in it, and a folder with the program, as after the installation.
+/// A folder like a clone of this repository, with `conformance` in it, and a folder with the installed
+/// program.
 struct RepositoryClone {
     folder: tempfile::TempDir,
 }
@@ -160,7 +161,7 @@ fn the_links_of_the_page_lead_to_files() {
     }
 }
 
-/// A claim has to exclude cases; otherwise it would have no effect.
+/// Each claim has to exclude cases. Otherwise it has no effect.
 #[test]
 fn a_claim_excludes_cases() {
     let suite = Suite::embedded();
@@ -180,10 +181,10 @@ fn a_claim_excludes_cases() {
     assert_eq!(left(&profile), cases.len());
 }
 
-/// Cases that need only three commands, for agents with a part of pi.
+/// Cases that need only three commands. An agent with a part of the pi dialect can play them.
 const PLAIN: &[&str] = &["plain-history", "plain-second-prompt", "plain-state"];
 
-/// Defects of the example: description, text, replacement, and the case and the check that report it.
+/// Defects of the example: description, text, replacement, the case that reports the defect, and the check.
 const BROKEN: &[(&str, &str, &str, &str, &str)] = &[
     (
         "the model is sent the last two messages and no others",

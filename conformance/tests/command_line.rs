@@ -155,7 +155,7 @@ fn detect_names_the_dialect_of_a_transcript() {
     assert_eq!((&said["sure"], &said["guesses"][0]["dialect"]), (&false.into(), &"omp@13.19".into()));
 }
 
-/// Probes a program: one that plays a transcript answers as the agent did.
+/// Probes a program. The program plays a transcript, and therefore answers like the recorded agent.
 #[test]
 fn detect_probes_a_program() {
     let program = env!("CARGO_BIN_EXE_agentese-conformance");
@@ -172,8 +172,8 @@ fn detect_probes_a_program() {
     assert!(silent.starts_with("error: no output from the agent within 200 ms ("), "{silent}");
 }
 
-/// Both agents get the same commands and answer with the same state; the live one has a command that the
-/// document lacks.
+/// Compares two live agents. Both get the same commands and answer with the same state. One of them has a
+/// command that the document does not declare.
 #[test]
 fn detect_distinguishes_revisions_of_operator() {
     let seed = r#"
@@ -224,7 +224,7 @@ fn detect_reports_programs_that_are_no_agents() {
     assert!(other.starts_with("no known dialect; "), "{other}");
 }
 
-/// A misspelt name in the claims would silently exclude cases.
+/// A misspelt name in the claims is an error, because it would exclude cases without a notice.
 #[test]
 fn misspelt_claims_are_refused_when_the_profile_is_loaded() {
     let folder = tempfile::tempdir().unwrap();

@@ -31,7 +31,8 @@ const FRAMING: &[&str] = &[
     "framing-slow-reader",
 ];
 
-/// Items without a case, with reasons. Pisces speaks omp, so omp's cases cover its commands too.
+/// Declared items that no case covers, with reasons. Pisces speaks omp, so omp's cases also cover its
+/// commands.
 const GAPS: &[(&str, &str, &str)] = &[
     ("operator", "event tool_execution_start", "no agent was recorded that runs tools over this dialect"),
     ("operator", "event tool_execution_end", "no agent was recorded that runs tools over this dialect"),
@@ -47,7 +48,7 @@ fn index(dialect: &str) -> Index {
     Index::named(dialect).unwrap()
 }
 
-/// Returns the sets of cases: each dialect's first revision, and later revisions with cases of their own.
+/// Returns the dialect revisions that have cases: the first revision of each dialect, and some later ones.
 fn sets(suite: &Suite) -> Vec<String> {
     let mut sets = suite.dialects();
     sets.extend(["pi@1.5", "pi@1.6"].map(str::to_owned));
@@ -100,7 +101,7 @@ fn every_edge_of_pi_has_a_case() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// Each edge with a rule in the declaration has to be an edge that cases can name.
+/// Each edge that the declaration has a rule for must be an edge that cases can name.
 #[test]
 fn edges_with_rules_are_edges_of_cases() {
     let named: BTreeSet<&str> = EDGES.iter().map(|(edge, _)| *edge).collect();
@@ -159,8 +160,8 @@ fn every_documented_failure_of_pi_has_a_case() {
     }
 }
 
-/// The coverage of a case has to be true: the client sends the commands, and the golden transcript has the
-/// events and dialogs.
+/// Each item in the `covers` of a case has to occur in it. The client sends the commands, and the golden
+/// transcript contains the events and dialogs.
 #[test]
 fn cases_cover_their_declared_items() {
     let suite = Suite::embedded();
@@ -267,7 +268,7 @@ fn framing_has_its_ten_cases_in_every_dialect() {
     }
 }
 
-/// A profile may exclude only needs that some case has; otherwise the claim has no effect.
+/// A profile may only exclude needs that some case has. Otherwise the claim has no effect.
 #[test]
 fn every_need_is_that_of_a_case() {
     let suite = Suite::embedded();

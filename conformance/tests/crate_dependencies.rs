@@ -9,7 +9,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// Returns our own crates that a crate depends on, except for its tests.
+/// Returns the crates of this repository that a crate depends on. Leaves out the dependencies of its tests.
 fn dependencies(folder: &str) -> Vec<String> {
     let manifest = std::fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
     let mut ours = Vec::new();
@@ -122,7 +122,8 @@ fn arrows_point_one_way() {
     }
 }
 
-/// Returns the members of the workspace with those that each one depends on, except for its tests.
+/// Returns the members of the workspace, each with the members that it depends on. Leaves out the
+/// dependencies of tests.
 fn members() -> BTreeMap<String, BTreeSet<String>> {
     let output = std::process::Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
@@ -219,8 +220,10 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// A module with a folder is the file `name.rs` beside the folder. Only code that several tests of a crate share is in
-/// a `mod.rs`, because Cargo takes every file directly below `tests/` for a test.
+/// A module with a folder is the file `name.rs` beside the folder.
+///
+/// Only code that several tests of a crate share is in a `mod.rs`, because Cargo treats every file directly
+/// in `tests/` as a test.
 #[test]
 fn a_module_with_a_folder_is_the_file_beside_it() {
     let root = root();
@@ -253,8 +256,8 @@ fn the_server_never_knows_a_client() {
     }
 }
 
-/// Names of commands and events in hand-written files: path, names, and reason. A path with a slash at its
-/// end is a folder; an empty list allows all names.
+/// Names of commands and events that hand-written files may contain: path, names, and reason. A path that
+/// ends with a slash is a folder. An empty list allows all names.
 const NAMED: &[(&str, &[&str], &str)] = &[
     ("server/dialects/src/dialects/", &[], "a dialect server speaks its dialect"),
     ("server/providers/src/apis/", &[], "APIs of models have vocabularies of their own"),
@@ -287,6 +290,7 @@ const NAMED: &[(&str, &[&str], &str)] = &[
         &["abort", "bash", "compact", "fork", "notice", "prompt", "steer"],
         "intents and events, which no dialect has alone",
     ),
+    ("sdk-rust/src/any/event.rs", &["notice"], "an event, which no dialect has alone"),
     (
         "sdk-ts/src/any/",
         &["abort", "bash", "compact", "fork", "notice", "prompt", "steer"],
@@ -339,7 +343,7 @@ const ACTIONS: &[&str] = &[
     "switch_session",
 ];
 
-/// Returns `true` if a text has the name as a string, in any quotes, also within another string.
+/// Returns `true` if code contains the name as a string, in any quotes, or as a string within another string.
 fn names(code: &str, name: &str) -> bool {
     code.contains(&format!("\"{name}\""))
         || code.contains(&format!("\\\"{name}\\\""))
@@ -354,9 +358,8 @@ fn a_name_is_found_in_any_quotes() {
     assert!(!names(r#"x("forks")"#, "fork"));
 }
 
-/// Only the declaration contains names of commands and events. Outside the dialects of the server, no
-/// hand-written file has one: not in the clients, not in the rest of the server, not in the conformance
-/// suite.
+/// Only the declaration contains the names of commands and events. All other hand-written files get the names
+/// from it, except for the server's dialects.
 #[test]
 fn hand_written_files_know_no_vocabulary() {
     let mut vocabulary: Vec<&str> = Vec::new();
@@ -414,8 +417,8 @@ fn hand_written_files_know_no_vocabulary() {
     assert!(idle.is_none(), "an exception that nothing needs: {idle:?}");
 }
 
-/// Checks the layers of the server within its crates: the modules that the files of each module may use. Between crates
-/// [`arrows_point_one_way`] checks the manifests.
+/// Checks the layers within each crate of the server: the modules that the files of a module may use.
+/// [`arrows_point_one_way`] checks the dependencies between the crates.
 #[test]
 fn server_layers_use_only_lower_layers() {
     let below = [

@@ -11,7 +11,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// Returns the numbers after `F` in a text; `F01–F07` is a range.
+/// Returns the numbers after `F` in a text. A range such as `F01–F07` stands for all its numbers.
 fn rows(text: &str) -> BTreeSet<u32> {
     let number = |text: &str| text.trim().strip_prefix('F').and_then(|digits| digits.parse::<u32>().ok());
     let mut rows = BTreeSet::new();
@@ -44,7 +44,7 @@ fn test_sources() -> Vec<(PathBuf, String)> {
     files.into_iter().map(|file| (file.clone(), std::fs::read_to_string(&file).unwrap_or_default())).collect()
 }
 
-/// Returns `true` if a test with this name exists, in any of the languages.
+/// Returns `true` if one of the test files has a test with this name, in any language.
 fn is_there(name: &str, sources: &[(PathBuf, String)]) -> bool {
     let defined =
         [format!("fn {name}("), format!("def {name}("), format!("test(\"{name}"), format!("\"{name}\"")];
@@ -78,7 +78,7 @@ fn every_row_has_a_coverage_and_names_a_test() {
     assert_eq!(seen, ROWS.collect::<Vec<_>>(), "each row occurs once, in order");
 }
 
-/// Returns the rows in the first cells of the tables below a heading.
+/// Returns the row numbers in the first cells of all tables below a heading.
 fn first_cells(page: &str, heading: &str) -> BTreeSet<u32> {
     let (_, section) = page.split_once(heading).unwrap_or_else(|| panic!("{heading} is missing"));
     let section = section.split("\n## ").next().unwrap();
@@ -100,7 +100,7 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the rows in the names of tests, as in `fm_f10_f11_…`.
+/// Returns the row numbers in the names of tests, as in `fm_f10_f11_…`.
 fn tested() -> BTreeSet<u32> {
     let mut files = Vec::new();
     for part in [

@@ -26,7 +26,8 @@ fn start(arguments: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Sends lines, each after the awaited output, and returns all output lines, the exit code and stderr.
+/// Sends lines. Each line is sent after the output that `said` names for the line before it. Returns all
+/// output lines, the exit code and stderr.
 async fn converse<S: AsRef<str>>(mut child: Child, said: &[(S, &str)]) -> (Vec<String>, i32, String) {
     let talk = async {
         let mut stdin = child.stdin.take().unwrap();
@@ -99,8 +100,14 @@ async fn bytes_pass_through_and_the_recording_is_redacted() {
 #[tokio::test]
 async fn a_recording_with_a_key_is_not_written() {
     let table = [
-        (r#"{"text":"-----BEGIN RSA PRIVATE KEY----- abcdefghijklmnopqrst"}"#, "record 1 has a private key"),
-        (r#"{"text":"it is tooth-and-nail"}"#, "record 1 has the value of the variable RECORD_TEST_TOKEN"),
+        (
+            r#"{"text":"-----BEGIN RSA PRIVATE KEY----- abcdefghijklmnopqrst"}"#,
+            "record 1 contains a private key",
+        ),
+        (
+            r#"{"text":"it is tooth-and-nail"}"#,
+            "record 1 contains the value of the variable RECORD_TEST_TOKEN",
+        ),
     ];
     for (line, wanted) in table {
         let folder = tempfile::tempdir().unwrap();
@@ -139,5 +146,5 @@ async fn a_recording_plays_back() {
     let other = start(&["replay", "--dialect", "pi", "--strict", out]);
     let (_, code, stderr) = converse(other, &said("a", "something else")).await;
     assert_eq!(code, 1);
-    assert!(stderr.starts_with("different: "), "{stderr}");
+    assert!(stderr.starts_with("different line: "), "{stderr}");
 }

@@ -31,7 +31,7 @@ fn made(dialect: &str, name: &str) -> Scenario {
     case
 }
 
-/// Plays the case from a recording to an agent that plays the recording.
+/// Makes a case from a recording, and plays it to an agent that replays the recording.
 async fn plays_again(profile: &str, name: &str) {
     let mut profile = Suite::embedded().profile(profile).unwrap();
     (profile.arguments, profile.default_arguments) = (None, None);

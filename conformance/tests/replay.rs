@@ -22,7 +22,7 @@ use long::LONG;
 type PromptStarter<D> =
     fn(RpcClient<D>, String, Map<String, Value>) -> BoxFuture<'static, Result<Run<D>, Error>>;
 
-/// Collects diagnostics about frames that the client could not place.
+/// Collects diagnostics about lines that the client could not read as frames.
 #[derive(Default)]
 struct DiagnosticLog(std::sync::Mutex<Vec<String>>);
 
@@ -46,7 +46,8 @@ fn is_event<D: Dialect>(line: &Value) -> bool {
     kind.is_some_and(|kind| kind != "response" && !spec.is_request(kind))
 }
 
-/// Counts of the runs in a recording: a run ends if its last possible end has come and nothing follows.
+/// Counts of the runs in a recording. A run has ended if its last possible end has come and no further events
+/// follow.
 struct SessionCounts {
     /// Last event of each run that ended.
     last: Vec<String>,
@@ -142,14 +143,14 @@ async fn drive<D: Dialect>(name: &str, transcript: Transcript, start: PromptStar
     played
 }
 
-/// Returns `true` for recordings with frames that their document does not allow.
+/// Returns `true` for recordings with frames that the dialect's document does not allow.
 fn listed(dialect: &str, name: &str) -> bool {
     let case = format!("{dialect}/{name} server ");
     include_str!("../schema-exceptions.txt").lines().any(|line| line.starts_with(&case))
 }
 
-/// Returns `true` for recordings about framing, which have tests of their own: the client wrote half lines,
-/// or the agent appended an answer to an extension's text.
+/// Returns `true` for recordings about framing, which have their own tests. In these, the client wrote
+/// incomplete lines, or the agent mixed an answer with the output of an extension.
 fn is_about_writing(name: &str) -> bool {
     [
         "ext-stdout-noise",
@@ -164,8 +165,8 @@ fn is_about_writing(name: &str) -> bool {
     .any(|part| name.contains(part))
 }
 
-/// Plays all recordings of a dialect. `expected` has the number of sessions, the number of prompts, and the
-/// number of completed runs. Runs of cut sessions, and rejected prompts, are not completed.
+/// Plays all recordings of a dialect. `expected` has the number of sessions, of prompts, and of completed
+/// runs. A run is not completed if its session was cut or its prompt was rejected.
 async fn all<D: Dialect>(dialect: &str, expected: (usize, usize, usize), start: PromptStarter<D>) {
     let mut total = SessionCounts { last: Vec::new(), runs: 0, ended: 0, events: 0 };
     let mut sessions = 0;
@@ -256,8 +257,8 @@ async fn opal_sessions() {
     .await;
 }
 
-/// Commands that are not in the recording get an answer if they change nothing. All others are rejected,
-/// because the agent's reaction is unknown.
+/// A command that is not in the recording gets an answer if it changes nothing. All other commands are
+/// rejected, because the agent's reaction is unknown.
 #[tokio::test]
 async fn unrecorded_commands_are_rejected() {
     async fn of<D: Dialect>(dialect: &str, name: &str, reads: &str, changes: &str) {
@@ -278,7 +279,7 @@ async fn unrecorded_commands_are_rejected() {
     of::<opal::Opal>("opal", "03_prompt_text", "session/list", "session/delete").await;
 }
 
-/// Three sessions that every change has to keep: text, several tools, retries to the end.
+/// Three sessions have to end as recorded: text, several tools, and retries to the end.
 #[tokio::test]
 async fn three_pi_sessions_end_as_recorded() {
     for name in ["prompt-text-anthropic", "tool-multi", "retry-final-failure"] {

@@ -1,5 +1,5 @@
-//! Tests that decoding and encoding gives back every frame of the recordings: byte for byte if the frame is
-//! kept, else with the same JSON value.
+//! Tests that decoding and encoding returns every frame of the recordings: byte for byte if the frame is
+//! kept, otherwise with the same JSON value.
 
 #![allow(clippy::print_stdout, reason = "the counts are shown with --nocapture")]
 
@@ -12,7 +12,7 @@ use agentese::{omp, opal, operator, pi, pisces};
 use agentese_conformance::transcript::{Record, recorded};
 use serde_json::Value;
 
-/// Returns frames that no decoder can accept: listed for the schemas, with their reasons.
+/// Returns the frames that no decoder can accept: the exceptions that are listed for the schemas.
 fn listed() -> Vec<String> {
     let text = include_str!("../schema-exceptions.txt");
     let key = |line: &str| line.splitn(4, ' ').take(3).collect::<Vec<_>>().join(" ");

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-/// Crates and packages, in the order of the table. Each file counts for the longest folder that it is in.
+/// Crates and packages, in the order of the table. A file counts for the package with the longest folder that
+/// contains it.
 const PACKAGES: &[&str] = &[
     "bridge",
     "cli",
@@ -73,7 +74,7 @@ fn counts_file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/words/counts.txt")
 }
 
-/// Adds the source files of a package, without generated ones and those of packages within it.
+/// Adds the source files of a package, except for generated files and the files of packages within it.
 fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -108,7 +109,7 @@ fn language(path: &Path) -> Option<Language> {
     }
 }
 
-/// Returns the lines of a text's comments and docs without their marks and without code in backticks.
+/// Returns the lines of a text's comments, without their marks. Replaces code in backticks.
 fn comments(text: &str, language: Language) -> Vec<String> {
     let code = Regex::new("`[^`]*`").unwrap();
     let mut within = false;
@@ -152,8 +153,8 @@ fn python<'a>(line: &'a str, within: &mut bool) -> Option<&'a str> {
     line.strip_prefix('#')
 }
 
-/// Reads the identifiers that docs/glossary.md bans: the code spans in the first column of the table below the heading
-/// "Identifiers".
+/// Returns the identifiers that docs/glossary.md bans. They are the code spans in the first column of the
+/// table below the heading "Identifiers".
 fn banned() -> BTreeSet<String> {
     let glossary = std::fs::read_to_string(root().join("docs/glossary.md")).unwrap();
     let (_, table) =
@@ -169,7 +170,7 @@ fn banned() -> BTreeSet<String> {
     names
 }
 
-/// Counts per package and rule, without those that are 0.
+/// Counts the matches of each rule in each package. Leaves out counts of 0.
 fn measure() -> BTreeMap<(String, String), usize> {
     let rules: Vec<(&str, Regex)> =
         RULES.iter().map(|(name, pattern)| (*name, Regex::new(pattern).unwrap())).collect();

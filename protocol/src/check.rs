@@ -118,7 +118,7 @@ pub const fn distinct(tags: &[&str]) {
     }
 }
 
-/// Rejects a row without doc or example, and two rows of a kind with the same name.
+/// Rejects a row without doc or example, and two rows of the same kind with the same wire name.
 pub const fn rows(rows: &[Row]) {
     let mut i = 0;
     while i < rows.len() {

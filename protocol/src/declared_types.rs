@@ -6,7 +6,8 @@ use crate::extension;
 use crate::model::{Row, TypeDef};
 use crate::types::{driver, formats, model_log, profile, report, steps, suite};
 
-/// Returns every type of all dialects, other protocols, extensions and file formats, by name.
+/// Returns all declared types by name: those of the dialects, the other protocols, the extension protocol and the file
+/// formats.
 pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
     let mut types = BTreeMap::new();
     let mut add = |row: &'static Row| match row {

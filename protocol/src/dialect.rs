@@ -12,9 +12,9 @@ pub enum Framing {
     Flat,
     /// As [`Framing::Flat`], with each event inside `{"type": "event", "event": {…}}`.
     Enveloped,
-    /// JSON-RPC 2.0; events are notifications of one method.
+    /// JSON-RPC 2.0. All events are notifications with the same method.
     JsonRpc {
-        /// The method of the notifications that carry events.
+        /// Method of the notifications that carry the events.
         notification: &'static str,
     },
 }
@@ -28,17 +28,17 @@ pub enum NameCase {
     Snake,
 }
 
-/// The answer to an undocumented failure.
+/// The form of the answer to a failed command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandlerFailure {
     /// An answer with the command's own name and the echoed id.
     OwnCommandAndId,
-    /// A `parse` failure without id. The listed commands (by wire name) keep their name and id. A failure for a value
-    /// outside of a closed set keeps them too.
+    /// An answer with the command name `parse` and without id. A command in `except` keeps its name and id. A failure
+    /// caused by a value outside of a closed set keeps them too.
     ParseWithoutId {
-        /// Commands whose failures keep their name and id.
+        /// Wire names of the commands whose failures keep name and id.
         except: &'static [&'static str],
-        /// Commands of this list that keep their name and id even if their parameters cannot be decoded.
+        /// Wire names of the commands that keep name and id even if their parameters cannot be decoded.
         invalid: &'static [&'static str],
     },
     /// A JSON-RPC error object.
@@ -70,7 +70,7 @@ pub struct Edges {
     pub unknown_command_echoes_id: bool,
     /// Error text for an unknown command; `{command}` is a placeholder for its name.
     pub unknown_command_text: &'static str,
-    /// Answer to other failures of a handler.
+    /// Form of the answer to a failed command, except for unknown commands and unreadable lines.
     pub handler_failure: HandlerFailure,
     /// Prefix of error texts for lines that cannot be parsed.
     pub parse_prefix: &'static str,
@@ -86,9 +86,9 @@ pub struct Edges {
     pub response_order: ResponseOrder,
     /// Handling of current work at the end of stdin.
     pub end_of_input: EndOfInput,
-    /// `true` if events have no envelope although the dialect has one.
+    /// `true` if this revision sends events without the envelope of the dialect.
     pub bare_events: bool,
-    /// Maximum length of a command's line in bytes, without its end. `None`: no limit.
+    /// Maximum length of a command's line in bytes, without the line end. `None` if there is no limit.
     pub longest_command: Option<u64>,
 }
 
@@ -97,12 +97,13 @@ pub struct Edges {
 pub struct Barrier {
     /// Wire name of the command.
     pub command: &'static str,
-    /// Name of the data member with the agent's activity: if it is a boolean, `true` during work.
+    /// Name of the member of the answer's data that shows the agent's activity. A boolean is `true` while the agent
+    /// works.
     pub busy: &'static str,
-    /// Value of this member while the agent is idle, if it is a string.
+    /// Value of this member while the agent is idle, if the member is a string. `None` if it is a boolean.
     pub idle: Option<&'static str>,
-    /// Timeout of clients for the answer in milliseconds. A run whose barrier is not answered in time ends all the
-    /// same, and its result reports the timeout.
+    /// Timeout of clients for the answer in milliseconds. If the answer is late, the run ends nevertheless, and the
+    /// result of the run reports the timeout.
     pub limit_ms: u64,
 }
 
@@ -114,12 +115,12 @@ pub const BARRIER_LIMIT_MS: u64 = 5_000;
 pub struct RunEnd {
     /// Command whose answer proves the end. `None` if the end is certain without it.
     pub barrier: Option<Barrier>,
-    /// Command that reports the agent's activity, for clients that could not read a line of a run. `None` if the
-    /// barrier serves this purpose.
+    /// Command that reports the agent's activity. A client sends it if it could not read a line during a run. `None` if
+    /// the barrier serves this purpose.
     pub state: Option<Barrier>,
-    /// Time after a possible end during which further events may follow, in milliseconds.
+    /// Time in milliseconds to wait after a possible end of the run, because further events may follow.
     pub gap_ms: u64,
-    /// `true` if the answer to the command that started the run is its end.
+    /// `true` if a run ends with the answer to the command that started the run.
     pub answer_ends: bool,
 }
 
@@ -128,13 +129,13 @@ pub struct RunEnd {
 pub struct TextPieces {
     /// Type of the event that starts a message.
     pub begins: &'static str,
-    /// Type of the event with the pieces.
+    /// Type of the event that carries pieces of the text.
     pub event: &'static str,
-    /// Members that lead to the part with a piece, or to a list of parts.
+    /// Member names, outermost first, that lead to the object with a piece of text, or to a list of such objects.
     pub path: &'static [&'static str],
-    /// Member with the kind of the part, and the kind of text parts; `None` if every part is text.
+    /// Member that holds the kind of such an object, and the kind that stands for text. `None` if all of them are text.
     pub kind: Option<(&'static str, &'static str)>,
-    /// Member of the part with the piece.
+    /// Member of such an object that holds the piece of text.
     pub piece: &'static str,
 }
 
@@ -149,10 +150,10 @@ pub struct DialogFrames {
     pub answer_type: &'static str,
 }
 
-/// The frames for a long frame in pieces, each piece in an event of its own.
+/// The events by which an agent sends a frame that is too long for one line. Each event carries one piece of the frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunks {
-    /// Type of the event with a piece.
+    /// Type of the event that carries a piece.
     pub event: &'static str,
     /// Name of the member with the id of the complete frame.
     pub id: &'static str,
@@ -189,16 +190,16 @@ pub enum Fingerprint {
     WrappedEvent,
 }
 
-/// Differences in behavior between revisions with the same frames.
+/// Behavior of the agent that differs between revisions although their frames are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Behavior {
-    /// `true`: a request for the model's last text skips each answer without text that did not end normally. `false`:
-    /// it skips only an aborted answer without content.
+    /// `true`: the command for the model's last text skips an answer that has no text, unless the answer ended
+    /// normally. `false`: the command skips only an aborted answer without content.
     pub skips_textless_answers: bool,
-    /// The member of a result's details that names the model, if a tool reads an image and the model does not accept
-    /// images. `None`: there is no such member.
+    /// Member in the details of a tool result. It names the model if a tool read an image and the model accepts no
+    /// images. `None` if there is no such member.
     pub blind_model_detail: Option<&'static str>,
-    /// Lower-case texts in a provider's error message after which the request is retried.
+    /// Additional texts, in lower case, that cause a retry if the provider's error message contains one of them.
     pub retried_words: &'static [&'static str],
     /// `true`: the client receives an event if a listener of the extensions' event bus fails. `false`: the failure is
     /// logged.
@@ -220,9 +221,9 @@ impl Behavior {
 pub struct Revision {
     /// Name of the revision.
     pub name: &'static str,
-    /// Document that defines it.
+    /// Document that defines the revision.
     pub document: &'static str,
-    /// Revision of the parent whose rows it inherits.
+    /// Revision of the parent dialect whose rows this revision inherits.
     pub parent: Option<&'static str>,
     /// Rules for edge cases.
     pub edges: Edges,
@@ -241,11 +242,11 @@ pub struct Revision {
 /// A change of a revision to a row in another file.
 #[derive(Debug, Clone, Copy)]
 pub enum Change {
-    /// An additional member of a record; the span of the member contains the revision.
+    /// An additional member. Fields: record, member. The span of the member contains the revision.
     Member(&'static str, Field),
-    /// The removal of a value from a set of strings, from the given revisions on.
+    /// The removal of a value from a set of strings. Fields: set, value, revisions that no longer have the value.
     ValueUntil(&'static str, &'static str, &'static [&'static str]),
-    /// Another effect of an event on runs, in the revisions of the span.
+    /// Another effect of an event on runs. Fields: event, effect, revisions with this effect.
     Run(&'static str, RunEffect, Span),
 }
 
@@ -256,25 +257,25 @@ pub struct Dialect {
     pub name: &'static str,
     /// Revisions, oldest first. The first one is the default.
     pub revisions: &'static [Revision],
-    /// Name of the agent with this dialect.
+    /// Name of the agent that the dialect comes from.
     pub agent: &'static str,
     /// Description of the dialect; the first sentence is self-contained.
     pub doc: &'static str,
-    /// Dialect whose rows it inherits.
+    /// Dialect whose rows this dialect inherits.
     pub parent: Option<&'static Dialect>,
-    /// Commands of the parent (by name) that it lacks.
+    /// Names of the parent's commands that this dialect lacks.
     pub without: &'static [&'static str],
     /// Framing of the dialect.
     pub framing: Framing,
     /// Spelling of member names.
     pub case: NameCase,
-    /// `true` if other types of events may appear and are preserved.
+    /// `true` if agents may send undeclared types of events, which clients preserve.
     pub events_open: bool,
-    /// Members of every event in addition to its own.
+    /// Members that every event has in addition to its own.
     pub event_members: &'static [Field],
     /// Frame types of dialogs, in flat dialects.
     pub dialog_frames: Option<DialogFrames>,
-    /// Frames for long frames in pieces, in the revisions that have the event.
+    /// Events for frames that are too long for one line, in the revisions that have these events.
     pub chunks: Option<Chunks>,
     /// Documented failures that do not belong to a single command.
     pub errors: &'static [ErrorText],
@@ -282,7 +283,7 @@ pub struct Dialect {
     pub text: TextPieces,
     /// Command that probes an unknown agent: it has no parameters, is answered at any time, and changes nothing.
     pub probe_command: &'static str,
-    /// Own rows; a row with the name of a parent's row replaces it.
+    /// Rows of the dialect itself. A row replaces the parent's row of the same name.
     pub rows: &'static [&'static [Row]],
     /// Settings of the dialect's document.
     pub settings: &'static [Setting],

@@ -41,5 +41,5 @@ pub const ROWS: &[&[Row]] = &[
     answers::ROWS,
 ];
 
-/// The types without references from other types: the frames of both sides, and the results by request.
+/// The root types, to which no other type refers: the frames of both sides, and the results by request.
 pub const ROOTS: &[&str] = &["HostFrame", "ExtensionFrame", "HostAnswers", "HookAnswers", "ExtensionAnswers"];

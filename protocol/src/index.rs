@@ -7,7 +7,7 @@ use crate::dialect::{Chunks, Dialect, DialogFrames, Framing, Revision};
 use crate::model::{Command, Dialog, ErrorText, Event, Field, Row, Setting, Shape, Span, Ty, TypeDef};
 use crate::view::{self, View};
 
-/// A dialect for generators: its own rows and the rows of its parents, in order.
+/// A dialect as generators read it: the rows of its parents, followed by its own rows.
 #[derive(Debug)]
 pub struct Index {
     /// The dialect.
@@ -24,7 +24,7 @@ pub struct Index {
     pub errors: &'static [ErrorText],
     /// Settings of the dialect's document.
     pub settings: Vec<&'static Setting>,
-    /// Types of the rows, by name.
+    /// Types that the rows use, by name.
     pub types: BTreeMap<&'static str, &'static TypeDef>,
 }
 
@@ -33,7 +33,7 @@ pub struct Index {
 pub enum Reply {
     /// No result, as no answer is expected.
     Nothing,
-    /// A single member of the answer, with the choice or the input.
+    /// A single member of the answer: the user's choice or input.
     Member(&'static Field),
     /// All members of the answer: the record with that name.
     All(&'static str),
@@ -147,7 +147,7 @@ impl Index {
         self.types.get(name).copied()
     }
 
-    /// Returns the documented failures of the dialect and its commands, each text once, failures of commands first.
+    /// Returns the documented failures: first those of the commands, then those of the dialect. Each text occurs once.
     pub fn failures(&self) -> Vec<&'static ErrorText> {
         let mut failures: Vec<&'static ErrorText> = Vec::new();
         let rows = self.commands.iter().flat_map(|command| command.errors);
@@ -159,8 +159,8 @@ impl Index {
         failures
     }
 
-    /// Returns the framing. In the view of a client, it is that of the oldest revision; events without an envelope are
-    /// read too.
+    /// Returns the framing. An index for clients has the framing of the oldest revision; clients also accept events
+    /// without an envelope.
     pub fn framing(&self) -> Framing {
         match self.dialect.framing {
             Framing::Enveloped if self.revision.edges.bare_events => Framing::Flat,
@@ -173,8 +173,8 @@ impl Index {
         self.dialect.dialog_frames.filter(|_| !self.dialogs.is_empty())
     }
 
-    /// Returns the parameters of a command with a different name in some revisions, with both names. For a single
-    /// revision, only its differences from the oldest one.
+    /// Returns the command's parameters that have another name in some revisions, each with both names. An index of a
+    /// single revision returns only the parameters that have the other name in that revision.
     pub fn renamed(&self, command: &Command) -> Vec<(&'static str, &'static str)> {
         let Some(name) = command.params else { return Vec::new() };
         let has = |member: &str| match self.type_def(name).map(|def| def.shape) {
@@ -209,7 +209,7 @@ impl Index {
         }
     }
 
-    /// Returns the frames for long frames in pieces; `None` if the dialect has none.
+    /// Returns the events for frames that are too long for one line; `None` if the dialect has no such events.
     pub fn chunks(&self) -> Option<Chunks> {
         self.dialect.chunks.filter(|chunks| self.events.iter().any(|event| event.name == chunks.event))
     }
@@ -258,14 +258,14 @@ fn replace<T: ?Sized>(rows: &mut Vec<&'static T>, row: &'static T, name: impl Fn
     }
 }
 
-/// Returns the types of a file format, starting from its root, as in the first revisions.
+/// Returns the types that are reachable from the root type of a file format, as in the first revision of each dialect.
 pub fn format_types(root: &str) -> BTreeMap<&'static str, &'static TypeDef> {
     let view = View::pinned();
     types_from(root, |def| view.type_def(def))
 }
 
-/// Returns the types of a file format, starting from its root, as in clients, which decode them like the types of
-/// frames.
+/// Returns the types that are reachable from the root type of a file format, with the members of all revisions. Clients
+/// decode them in the same way as the types of frames.
 pub fn shared_types(root: &str) -> BTreeMap<&'static str, &'static TypeDef> {
     types_from(root, view::merged_type)
 }

@@ -1,10 +1,11 @@
-//! The intents of a client independent of a dialect, and the command of a dialect that carries each intent. The
-//! counterpart of [`crate::meaning`] for writing.
+//! The intents: operations that a client requests, independent of the dialect. A dialect's table names the command that
+//! carries out each intent. Intents concern the sending of commands, as [`crate::meaning`] concerns the reading of
+//! frames.
 //!
-//! [`INTENTS`] names the common operations of the dialects, with neutral parameters and results. A dialect's table of
-//! [`CommandMapping`]s is declared next to its rows. It names the command that carries an intent, the source of its
-//! parameters ([`ParamSource`]), and the location of the neutral results in the answer ([`Binding`]). The tables are
-//! data: one small interpreter in each language makes calls by them (`sdk-rust/src/any/`).
+//! [`INTENTS`] lists the intents with their neutral parameters and results, which no dialect defines. A dialect's table
+//! of [`CommandMapping`]s is declared next to its rows. It names the command that carries out an intent, the source of
+//! its parameters ([`ParamSource`]), and the location of the neutral results in the answer ([`Binding`]). The tables
+//! are data: one small interpreter in each language sends commands according to them (`sdk-rust/src/any/`).
 
 mod neutral;
 mod resolve;
@@ -23,7 +24,7 @@ pub enum Intent {
     Steer,
     /// Queues input for the end of the run.
     FollowUp,
-    /// Replaces the current run by one with new input.
+    /// Aborts the current run and starts a run with new input.
     AbortAndPrompt,
     /// Aborts the current run.
     Abort,
@@ -75,7 +76,7 @@ pub enum Intent {
     SetAutoCompaction,
     /// Switches automatic retries of failed requests to the model on or off.
     SetAutoRetry,
-    /// Ends the delay before such a retry.
+    /// Ends the delay before a retry of a failed request, and the run with it.
     AbortRetry,
     /// Runs a shell command of the user.
     Bash,
@@ -95,7 +96,7 @@ pub enum Intent {
     Todos,
 }
 
-/// The kind of a neutral parameter.
+/// The kind of value of a neutral parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A text.
@@ -106,7 +107,7 @@ pub enum Kind {
     Images,
 }
 
-/// A neutral parameter.
+/// A neutral parameter: a parameter of an intent, independent of the dialect.
 #[derive(Debug, Clone, Copy)]
 pub struct Param {
     /// Name of the parameter.
@@ -117,12 +118,12 @@ pub struct Param {
     pub required: bool,
     /// Meaning of the parameter.
     pub doc: &'static str,
-    /// `true` to omit the parameter for a command that does not accept it. If `false`, a call with the parameter fails
-    /// there.
+    /// Handling of the parameter if the command does not accept it: `true` omits the parameter, `false` lets the call
+    /// fail.
     pub hint: bool,
 }
 
-/// A neutral result.
+/// A neutral result: a result of an intent, independent of the dialect.
 #[derive(Debug, Clone, Copy)]
 pub struct ResultSpec {
     /// Name of the result; a dot in it separates an object from its member.
@@ -136,49 +137,54 @@ pub struct ResultSpec {
 pub enum Fallback {
     /// The intent is not supported, for this reason.
     Lost(&'static str),
-    /// An intermediary between the agent and a client can answer the intent from earlier frames, by this method.
+    /// An intermediary between agent and client answers the intent from earlier frames. The text describes the answer,
+    /// for example `from the received events`.
     Seen(&'static str),
-    /// Other intents replace it, if the dialect has them, with this difference.
+    /// These intents together replace the intent, if the dialect has all of them. The result has the given difference.
     Through(&'static [Intent], Divergence),
 }
 
-/// A difference from the definition of an intent.
+/// One way in which the effects of a command differ from the definition of the intent that it carries out.
 #[derive(Debug, Clone, Copy)]
 pub struct Divergence {
     /// Description of the difference.
     pub description: &'static str,
-    /// Parts that differ after such a command: paths in the neutral form, as `session.id` and `message<shell>`, or
-    /// [`ORDER`], [`ANSWERS`], [`CALLS`], [`STOPPED`], [`SHELLS`], [`EVENTS`], [`GOES_ON`], [`HISTORY`].
+    /// Parts of the conversation that differ after the command. A part is a path in the neutral form, such as
+    /// `session.id` or `message<shell>`, or one of [`ORDER`], [`ANSWERS`], [`CALLS`], [`STOPPED`], [`SHELLS`],
+    /// [`EVENTS`], [`GOES_ON`], [`HISTORY`].
     pub changes: &'static [&'static str],
     /// `true` if the difference occurs only for a command during a run.
     pub busy: bool,
-    /// `true` if the agent rejects the command, or accepts it, unlike other agents.
+    /// `true` if the agent has its own rules for rejection: it rejects the command in cases in which other agents
+    /// accept it, or the reverse.
     pub refuses: bool,
-    /// Parameters of which the command must have one for the difference to occur; empty if it occurs without them.
+    /// Parameters that cause the difference; one of them is sufficient. Empty if the difference does not depend on
+    /// parameters.
     pub with: &'static [&'static str],
     /// Revisions of the agent with the difference, as `name@revision`; empty for all of them.
     pub of: &'static [&'static str],
 }
 
-/// The position of the user's input among the other messages, and the number of turns. The input that the model
-/// receives and that events report, the answers of the model and the results of tools are the same.
+/// The user's input may have another position among the messages, and the number of turns may differ. The content of
+/// the input, of the model's answers and of tool results stays the same.
 pub const ORDER: &str = "order";
-/// The number of the model's answers to the user's input, and their assignment. Inputs that others answer together have
-/// separate answers, or the reverse, and calls that others skip are executed. Every answer and every result is reported
-/// completely.
+/// The model's answers to the user's input may differ in number. Inputs that other agents answer together may have
+/// separate answers, or the reverse. Tool calls that other agents skip may be executed. The agent reports every answer
+/// and every result completely.
 pub const ANSWERS: &str = "answers";
-/// The assignment of calls to answers: calls of one answer may have separate answers, which contain no other content.
+/// The tool calls may belong to other answers: each call of an answer may have an answer of its own without other
+/// content.
 pub const CALLS: &str = "calls";
-/// The calls of an aborted answer: calls that had not started are not reported, and neither are the results of started
-/// calls. The empty answer at the end of the run is also missing.
+/// The end of an aborted run. The agent does not report tool calls that had not started, or the results of calls that
+/// had. The empty answer at the end of the run is also missing.
 pub const STOPPED: &str = "stopped";
-/// The presence of a message for a shell command of the user.
+/// The message for a shell command of the user, which may be missing.
 pub const SHELLS: &str = "shells";
 /// All events of the current run until its end: their number, order and wording.
 pub const EVENTS: &str = "events";
-/// The presence of a run of the agent's own after an automatic summary.
+/// A run that the agent starts by itself after an automatic summary. Agents differ in whether they start it.
 pub const GOES_ON: &str = "goesOn";
-/// The messages in later answers, and their number.
+/// The messages that later answers contain, and their number.
 pub const HISTORY: &str = "history";
 
 /// Creates a difference with a description.
@@ -187,31 +193,31 @@ pub const fn divergence(description: &'static str) -> Divergence {
 }
 
 impl Divergence {
-    /// Returns the difference with the parts that differ after such a command.
+    /// Returns the difference with the parts of the conversation that differ after the command.
     #[must_use]
     pub const fn changes(self, changes: &'static [&'static str]) -> Self {
         Divergence { changes, ..self }
     }
 
-    /// Returns the difference for commands during a run only.
+    /// Returns the difference, limited to commands that are sent during a run.
     #[must_use]
     pub const fn when_busy(self) -> Self {
         Divergence { busy: true, ..self }
     }
 
-    /// Returns the difference for an agent with its own rules for rejections.
+    /// Returns the difference, marked as one in the rejection of commands.
     #[must_use]
     pub const fn refuses(self) -> Self {
         Divergence { refuses: true, ..self }
     }
 
-    /// Returns the difference for a command with one of these parameters.
+    /// Returns the difference, limited to commands with at least one of these parameters.
     #[must_use]
     pub const fn with(self, with: &'static [&'static str]) -> Self {
         Divergence { with, ..self }
     }
 
-    /// Returns the difference for these revisions of the agent only.
+    /// Returns the difference, limited to these revisions of the agent.
     #[must_use]
     pub const fn of(self, of: &'static [&'static str]) -> Self {
         Divergence { of, ..self }
@@ -238,15 +244,15 @@ pub struct IntentSpec {
 /// The source of a command's parameter.
 #[derive(Debug, Clone, Copy)]
 pub enum ParamSource {
-    /// The neutral parameter; the command's parameter is omitted if it is absent.
+    /// The value of a neutral parameter. If that parameter is absent, the command's parameter is omitted.
     From(&'static str),
     /// A constant.
     Is(Constant),
-    /// The neutral parameters that are present, joined by the text.
+    /// The values of the neutral parameters that are present, joined to one text. Fields: parameters, separator.
     Joined(&'static [&'static str], &'static str),
 }
 
-/// The command that carries an intent.
+/// The command that carries out an intent.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandMapping {
     /// The intent.
@@ -255,12 +261,13 @@ pub struct CommandMapping {
     pub command: &'static str,
     /// Parameters of the command, except the id of the session.
     pub params: &'static [(&'static str, ParamSource)],
-    /// Neutral results, with paths that start at an object with `params` and `data` of the answer.
+    /// Neutral results with their sources. Paths start at an object with the command's `params` and the answer's
+    /// `data`.
     pub results: &'static [Binding],
     /// Differences from the definition of the intent.
     pub divergences: &'static [Divergence],
-    /// Differences of a bridge between a client of the dialect and an agent of another dialect. Agents of the dialect
-    /// behave so; bridges do not.
+    /// Differences that occur if a bridge connects a client of the dialect to an agent of another dialect. They do not
+    /// occur with agents of the dialect itself.
     pub bridge_divergences: &'static [Divergence],
 }
 
@@ -288,15 +295,15 @@ impl CommandMapping {
         CommandMapping { divergences, ..self }
     }
 
-    /// Returns the mapping with differences of a bridge between a client of the dialect and an agent of another
-    /// dialect.
+    /// Returns the mapping with differences that occur if a bridge connects a client of the dialect to an agent of
+    /// another dialect.
     #[must_use]
     pub const fn bridge_divergences(self, divergences: &'static [Divergence]) -> Self {
         CommandMapping { bridge_divergences: divergences, ..self }
     }
 }
 
-/// Returns the source of the neutral parameter with that name.
+/// Returns the source that takes the value of the neutral parameter with that name.
 pub const fn from(name: &'static str) -> ParamSource {
     ParamSource::From(name)
 }
@@ -308,7 +315,7 @@ pub struct DialectOnly {
     pub command: &'static str,
     /// Reason for the missing intent.
     pub reason: &'static str,
-    /// `true` if the adapter of the dialect answers it without the agent.
+    /// `true` if the adapter of the dialect in a bridge answers the command without the agent.
     pub by_adapter: bool,
 }
 
@@ -317,7 +324,7 @@ pub const fn dialect_only(command: &'static str, reason: &'static str) -> Dialec
     DialectOnly { command, reason, by_adapter: false }
 }
 
-/// Creates the entry of a command that the adapter of the dialect answers without the agent.
+/// Creates the entry of a command that the adapter of the dialect in a bridge answers without the agent.
 pub const fn by_adapter(command: &'static str, reason: &'static str) -> DialectOnly {
     DialectOnly { command, reason, by_adapter: true }
 }
@@ -329,16 +336,17 @@ pub struct Companion {
     pub command: &'static str,
     /// Names of the parameters.
     pub params: &'static [&'static str],
-    /// `true` if only agents of the dialect support the parameters.
+    /// `true` if agents of other dialects do not support the parameters. `false` if the adapter of the dialect in a
+    /// bridge handles them.
     pub unsupported: bool,
 }
 
-/// Creates the entry of parameters that only agents of the dialect support.
+/// Creates the entry of parameters that agents of other dialects do not support.
 pub const fn unsupported(command: &'static str, params: &'static [&'static str]) -> Companion {
     Companion { command, params, unsupported: true }
 }
 
-/// Creates the entry of parameters that the adapter of the dialect implements itself, or by other intents.
+/// Creates the entry of parameters that the adapter of the dialect in a bridge handles itself or by other intents.
 pub const fn handled(command: &'static str, params: &'static [&'static str]) -> Companion {
     Companion { command, params, unsupported: false }
 }
@@ -346,23 +354,24 @@ pub const fn handled(command: &'static str, params: &'static [&'static str]) -> 
 /// The mapping from intents to the commands of a dialect.
 #[derive(Debug, Clone, Copy)]
 pub struct Intents {
-    /// Readers of values that no frame of the meaning has.
+    /// Additional readers, for values that only the answers to intents contain.
     pub readers: &'static [Reader],
-    /// Commands by intent. Of several commands for one intent, the first one in the agent's revision applies.
+    /// Commands by intent. If several commands carry out one intent, the first one that the agent's revision has
+    /// applies.
     pub mappings: &'static [CommandMapping],
     /// Commands that no intent covers.
     pub dialect_only: &'static [DialectOnly],
-    /// Parameters of other commands that no intent covers.
+    /// Parameters that no intent covers, of commands that carry out an intent.
     pub companions: &'static [Companion],
-    /// Events without their own meaning that the adapter of the dialect generates from other events.
+    /// Events that the adapter of the dialect in a bridge generates from other events. They have no meaning of their
+    /// own.
     pub derived_events: &'static [&'static str],
-    /// Dialogs that a tool of the dialect's agents sends, with the name of the tool. Models of other agents have no
-    /// such tool.
+    /// Dialogs that a tool sends, each with the name of the tool. Agents of other dialects do not have the tool.
     pub by_tool: &'static [(&'static str, &'static str)],
 }
 
 impl Intents {
-    /// The mapping without additions to that of the parent.
+    /// A mapping that adds nothing to the mapping of the parent.
     pub const NONE: Intents = Intents {
         readers: &[],
         mappings: &[],

@@ -1,4 +1,5 @@
-//! The meaning of frames for a conversation: the effect of each event, answer and command on its parts.
+//! The meaning of frames for a conversation: the effect of each event, answer and command on the parts of the
+//! conversation.
 //!
 //! A dialect's table of [`Rule`]s is declared next to its rows. A rule names a row, a [`Reducer`] and the
 //! location of its values in the frame ([`Source`]). A [`Reader`] maps a message or a block of the dialect to the
@@ -12,7 +13,7 @@ mod resolve;
 
 pub use resolve::{ResolvedMeaning, resolve};
 
-/// The row of a rule.
+/// The row to which a rule applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleTarget {
     /// An event, by its type. Paths start at the event.
@@ -27,17 +28,25 @@ pub enum RuleTarget {
     Dialog(&'static str),
 }
 
-/// The effect of a rule on the conversation. The doc of each variant names its slots.
+/// The effect of a rule on the conversation. The comment of each variant names its slots, for which the rule provides
+/// values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reducer {
-    /// Start or end of work: `on`. The reason for a failure is in `error`, or in `refusal` if it applies only during a
-    /// run. `dropped` is set if the agent discards the growing message.
+    /// Start or end of the agent's work.
+    ///
+    /// * `on`: `true` for the start, `false` for the end
+    /// * `error`: reason for a failure
+    /// * `refusal`: reason for a failure, which counts only during a run
+    /// * `dropped`: `true` if the agent discards the growing message
     Work,
-    /// Outcome of the run so far: `told` is `failed`, `aborted`, or `retried` if the agent itself retries the request;
-    /// absent after a success. A failure also has `message`, `code` in dialects with codes, and `retryable` if the same
-    /// prompt may succeed. Typed clients follow these rules too.
+    /// Outcome of the run so far. Typed clients follow these rules too.
+    ///
+    /// * `told`: `failed`, `aborted`, or `retried` if the agent itself retries the request; absent after a success
+    /// * `message`: error message of a failure
+    /// * `code`: error code of a failure, in dialects with codes
+    /// * `retryable`: `true` if the same prompt may succeed later
     Outcome,
-    /// Request to abort the work; with `over`, its completion.
+    /// Start of an abort. If `over` is `true`, the end of the abort.
     Abort,
     /// Start of a message: `message`.
     Begin,
@@ -49,7 +58,7 @@ pub enum Reducer {
     Piece,
     /// A complete block of the growing message: `index`, `type`, and the members of the block.
     Block,
-    /// Members of the growing message.
+    /// New values for members of the growing message. Each slot is named after a member.
     Message,
     /// End of a message: `message`; without it, the growing message is complete in its current state.
     End,
@@ -67,12 +76,12 @@ pub enum Reducer {
     Keep,
     /// Tokens and cost of the whole session: `usage`.
     Usage,
-    /// Entry of the user's input into the conversation: the input of the answered command, or else of all waiting
-    /// prompts.
+    /// Addition of waiting user input to the conversation: the input of the answered command. If the frame belongs to
+    /// no command, the input of all waiting prompts.
     Arrive,
     /// The user's input on its way to the agent: `text`, `images`, `mode`.
     Wait,
-    /// Disposition of the user's input: `state`, which is `queued`, `taken` or `gone`.
+    /// Change of the user's waiting input: its new `state` is `queued`, `taken` or `gone`.
     Waited,
     /// Complete content of the queues: `steering`, `followUp`.
     Queue,
@@ -92,7 +101,8 @@ pub enum Reducer {
     Withdraw,
     /// A notice: `level`, `text`, `source`.
     Notice,
-    /// An entry of a table in the conversation: `in`, `key`, `value`; without a value the entry is removed.
+    /// An entry of the conversation's status or widgets: `in` (the table), `key`, `value`. Without a value the entry is
+    /// removed.
     Entry,
     /// Text for the input editor: `text`.
     Draft,
@@ -100,11 +110,12 @@ pub enum Reducer {
     Shell,
     /// Output of a shell command of the client: `id`, `text`.
     ShellOutput,
-    /// End of a shell command of the client: `message`, which enters the conversation when no run is in progress.
+    /// End of a shell command of the client: `message`. The message enters the conversation when no run is in progress.
     ShellDone,
     /// Work of a subagent: `id`, and members of the task.
     Task,
-    /// An event of a subagent: `callId`, `event`, which is folded into the tool's block.
+    /// An event of a subagent: `callId`, `event`. The event is applied to the conversation in the block of the tool
+    /// call.
     Child,
 }
 
@@ -126,22 +137,24 @@ pub enum Source {
     At(&'static str),
     /// A constant.
     Is(Constant),
-    /// Result of the reader for the member at the path.
+    /// Result of a reader for the member at a path. Fields: reader, path.
     Read(&'static str, &'static str),
-    /// Result of the reader for each item of the list at the path. A value that is not a list is treated as a list of
-    /// one item, and the empty string as an empty list.
+    /// List with the result of a reader for each item of the list at a path. Fields: reader, path. A value that is not
+    /// a list is treated as a list of one item, and the empty string as an empty list.
     Each(&'static str, &'static str),
-    /// Result of the table for the text of the member; no value if the table does not contain the text.
+    /// Constant that a table assigns to the text of the member at a path. Fields: path, table. No value if the table
+    /// does not contain the text.
     Map(&'static str, &'static [(&'static str, Constant)]),
-    /// Number at the path, multiplied by the factor.
+    /// Number at a path, multiplied by a factor.
     Times(&'static str, i64),
-    /// Member at the path as text: agents repeat input of clients even if it should have been a string.
+    /// Member at a path, converted to text. Agents repeat a client's input unchanged, even if the client did not send a
+    /// string.
     Text(&'static str),
     /// Number of items in the list at the path.
     Count(&'static str),
     /// First source with a value.
     First(&'static [Source]),
-    /// Items of all the lists.
+    /// List with the items of all these sources.
     Join(&'static [Source]),
 }
 
@@ -280,8 +293,8 @@ pub struct Meaning {
     pub readers: &'static [Reader],
     /// Rules, in the order of their application.
     pub rules: &'static [Rule],
-    /// Rows without an effect on a conversation, or without an effect beyond that of other rows.
+    /// Rows that need no rule: they do not affect a conversation, or they only repeat other rows.
     pub silent: &'static [RuleTarget],
-    /// Commands whose answers provide the missed state to a view that starts late.
+    /// Commands for a view that starts late: their answers contain the state that the view has missed.
     pub asks: &'static [&'static str],
 }

@@ -7,7 +7,7 @@
 pub struct Measures {
     /// Name of the dialect.
     pub dialect: &'static str,
-    /// Type of the event that starts a turn, with a request to the model.
+    /// Type of the event that starts a turn. Each turn is one request to the model.
     pub turn: &'static str,
     /// Member with the cost of an answer in US dollars. `None` if the dialect does not report it.
     pub cost: Option<MemberPlace>,
@@ -46,7 +46,7 @@ pub struct CallResultEvent {
     pub event: &'static str,
     /// Path of the call's id.
     pub id: &'static str,
-    /// Path of the member for success or failure of the call, and its value after a failure.
+    /// Path of the member that shows if the call failed, and the member's value after a failure.
     pub failed: (&'static str, &'static str),
     /// Path of the result.
     pub output: &'static str,

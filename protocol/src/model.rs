@@ -43,7 +43,8 @@ impl Span {
     /// The span of every revision.
     pub const ALWAYS: Span = Span { since: &[], until: &[] };
 
-    /// Returns `true` if the span includes a revision, given the ids that the revision includes.
+    /// Returns `true` if the span includes a revision. `reached` has the ids of that revision and of all revisions that
+    /// it includes.
     pub fn holds(&self, reached: &[String]) -> bool {
         let any =
             |revisions: &[&str]| revisions.iter().any(|revision| reached.iter().any(|id| id == revision));
@@ -184,7 +185,7 @@ pub struct TypeDef {
 pub enum Answer {
     /// One answer, when the work is complete.
     Done,
-    /// One answer, when the work can start; a rejection is that one answer.
+    /// One answer before the work starts: the command is accepted or rejected.
     Accepted,
     /// An immediate answer; a failure with the same id may follow later.
     Acknowledged,
@@ -233,8 +234,8 @@ pub enum Timeout {
 pub struct ErrorText {
     /// JSON-RPC code, in dialects with codes.
     pub code: Option<i32>,
-    /// Kind of the failure, the name in clients, in capitals as in `NoApiKey`. Failures of the same meaning have the
-    /// same name in all rows and dialects.
+    /// Kind of the failure in camel case, as in `NoApiKey`; clients use it as a name. Failures of the same meaning have
+    /// the same kind in all rows and dialects.
     pub kind: &'static str,
     /// Exact text; `{…}` is a placeholder.
     pub text: &'static str,
@@ -277,11 +278,11 @@ pub struct Command {
     pub timeout: Timeout,
     /// `true` if the command changes nothing: a client may repeat it after a timeout.
     pub reads: bool,
-    /// Parameters that are treated as absent if their value has another type, because the agents of the dialect then
-    /// ignore it.
+    /// Parameters that the agents of the dialect ignore if the value has another type. Such a parameter is treated as
+    /// absent.
     pub tolerates: &'static [&'static str],
-    /// Errors for parameters of another type: the parameter and the [`ErrorText::kind`]. A dot at the end of the
-    /// parameter refers to its content.
+    /// Documented failures for parameters whose value has another type. Fields: parameter, [`ErrorText::kind`]. A dot
+    /// at the end of a parameter's name stands for the values inside the parameter.
     pub wrong: &'static [(&'static str, &'static str)],
     /// Documented failures.
     pub errors: &'static [ErrorText],
@@ -300,7 +301,7 @@ pub enum RunEffect {
     None,
     /// The work continues or resumes.
     Begins,
-    /// The run is over unless a later event begins or holds it.
+    /// The run is over unless a later event resumes it or keeps it open.
     MayEnd,
     /// The run is not over: an event will follow.
     Holds,
@@ -354,15 +355,16 @@ pub struct Dialog {
     pub params: &'static TypeDef,
     /// Type of the answer; `None` if no answer is expected.
     pub answer: Option<Ty>,
-    /// Frames of this dialog, if they differ from those of the dialect's dialogs. The answer then consists of all
-    /// members of its type.
+    /// Frame types of this dialog, if they differ from those of the dialect's other dialogs. The answer then consists
+    /// of all members of its type.
     pub frames: Option<OwnFrames>,
-    /// Answer with the meaning "no answer", as JSON (a result, or the answer frame without its id).
+    /// Answer that stands for "the user gave no answer", as JSON: a result, or the answer frame without its id.
     pub fallback: Option<&'static str>,
-    /// Name of the member with the timeout in milliseconds, after which the agent answers itself. Clients then withdraw
-    /// the dialog and send no answer.
+    /// Name of the member with the timeout in milliseconds. After the timeout, the agent answers the dialog itself;
+    /// clients withdraw the dialog and send no answer.
     pub expires: Option<&'static str>,
-    /// Name of the member with the id of an open dialog that this one withdraws; neither of them is answered.
+    /// For a dialog that withdraws another one: name of the member with the id of the other dialog. Neither dialog is
+    /// answered.
     pub withdraws: Option<&'static str>,
     /// `true` if no document names the dialog: clients handle it, and our server never sends it.
     pub undocumented: bool,
@@ -379,7 +381,7 @@ pub struct OwnFrames {
     pub request: &'static str,
     /// Type of the answer; `None` if no answer is expected.
     pub answer: Option<&'static str>,
-    /// Type of a frame that a client may send before the answer, with the type of its members.
+    /// Frame that a client may send before the answer: value of its `type`, and declared type of its members.
     pub progress: Option<(&'static str, Ty)>,
 }
 

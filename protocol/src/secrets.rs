@@ -1,7 +1,8 @@
 //! The recognition of keys: names of members that hold them, and the shapes of well-known keys.
 //!
-//! Clients replace keys that match these tables before a frame reaches a tap, a termination or a log. All languages are
-//! generated from the tables, and `conformance/vectors/redaction.json` shows the expected results.
+//! Clients replace keys that match these tables before a frame reaches an observer, the report about the end of a
+//! connection, or a log. The tables of all languages are generated from these. `conformance/vectors/redaction.json`
+//! shows the expected results.
 
 /// The replacement for a key.
 pub const REDACTED: &str = "[redacted]";
@@ -44,7 +45,8 @@ pub const MEMBERS: &[&str] = &[
     "token",
 ];
 
-/// Minimum length of an entry of [`MEMBERS`] that may be the end of a longer name: `maxToken` holds no key.
+/// Minimum length of an entry of [`MEMBERS`] that also matches the end of a longer name. The entry `token` is shorter,
+/// so `maxToken` holds no key.
 pub const SUFFIX_LENGTH: usize = 6;
 
 /// The shape of a well-known key.
@@ -61,7 +63,7 @@ pub struct KeyShape {
     pub rest: usize,
     /// Characters that are allowed in addition to letters, digits, `-` and `_`.
     pub also: &'static str,
-    /// `true` if the prefix is not part of the key: the prefix is preserved, and matched in any case.
+    /// `true` if the prefix is not part of the key. Such a prefix is preserved, and matched in upper and lower case.
     pub scheme: bool,
 }
 
@@ -73,12 +75,12 @@ const fn scheme(name: &'static str, prefix: &'static str, rest: usize) -> KeySha
     KeyShape { name, prefix, rest, also: "._~+/=", scheme: true }
 }
 
-/// Events that carry a key in members of any name: only the type of such a frame is shown. Clients discard the other
-/// members on arrival.
+/// Events that can carry a key in any member. Clients keep only the type of such an event and discard its other members
+/// on arrival.
 pub const SECRET_EVENTS: &[&str] = &["before_provider_request"];
 
-/// Members that hold the event in frames with an envelope: `event`, also the type of such a frame, and `params` of a
-/// notification.
+/// Members that hold the event in frames with an envelope: `event`, or `params` of a notification. `event` is also the
+/// `type` of its frame.
 pub const ENVELOPES: &[&str] = &["event", "params"];
 
 /// The shapes of well-known keys, which are replaced at any position of a text.
@@ -133,7 +135,7 @@ mod tests {
         assert_eq!(prefixes.len(), KEYS.len(), "each prefix occurs once");
     }
 
-    /// No declared member that clients need is a key by its name.
+    /// Of all declared members, only those that hold keys match an entry of [`MEMBERS`].
     #[test]
     fn no_declared_member_but_those_with_keys_is_hidden() {
         let plain = |name: &str| -> String {

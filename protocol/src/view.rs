@@ -1,4 +1,4 @@
-//! Rows of a single revision, and rows for a client of all revisions.
+//! Rows as in a single revision, and rows for clients that support all revisions.
 //!
 //! Changed rows live until the program ends: generators create their views once.
 
@@ -16,7 +16,7 @@ pub struct View {
     merged: bool,
 }
 
-/// Returns the ids that a revision includes.
+/// Returns the id of a revision and the ids of all revisions that it includes: earlier ones, and those of its parents.
 pub fn included_ids(dialect: &Dialect, revision: &str) -> Vec<String> {
     let mut ids = Vec::new();
     let mut parent = None;
@@ -61,7 +61,7 @@ impl View {
         self.included_ids.iter().all(|ids| span.holds(ids))
     }
 
-    /// Returns a type as in the view.
+    /// Returns a type as in the revisions of the view.
     pub fn type_def(&self, def: &'static TypeDef) -> &'static TypeDef {
         let def = with_changes(def);
         if is_plain(def) {
@@ -113,7 +113,8 @@ impl View {
         }
     }
 
-    /// Returns a command as in the view. In the view of a client, its answer follows the rule of the oldest revision.
+    /// Returns a command as in the revisions of the view. For clients, the time of its answer is that of the oldest
+    /// revision.
     pub fn command(&self, row: &'static Command) -> &'static Command {
         let spans = [row.span, row.result_span];
         let errors = row.errors.iter().any(|error| error.span != Span::ALWAYS);
@@ -149,7 +150,7 @@ impl View {
         }))
     }
 
-    /// Returns the failures in the view.
+    /// Returns the failures that the revisions of the view have.
     pub fn errors(&self, errors: &'static [ErrorText]) -> &'static [ErrorText] {
         if errors.iter().all(|error| error.span == Span::ALWAYS) {
             return errors;
@@ -158,8 +159,8 @@ impl View {
         leak(has.map(|error| ErrorText { span: Span::ALWAYS, ..*error }).collect())
     }
 
-    /// Returns an event as in the view. In the view of a client, the event and its effect on runs are those of the
-    /// oldest revision that has it.
+    /// Returns an event as in the revisions of the view. For clients, the event and its effect on runs are those of the
+    /// oldest revision that has the event.
     pub fn event(&self, row: &'static Event) -> &'static Event {
         let row = changed_event(row);
         let payload = self.type_def(row.payload);
@@ -191,7 +192,7 @@ impl View {
         }))
     }
 
-    /// Returns a dialog as in the view.
+    /// Returns a dialog as in the revisions of the view.
     pub fn dialog(&self, row: &'static Dialog) -> &'static Dialog {
         let params = self.type_def(row.params);
         if row.span == Span::ALWAYS && std::ptr::eq(params, row.params) {

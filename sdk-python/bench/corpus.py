@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def small(count: int) -> Iterator[str]:
-    """Yields frames of about a hundred bytes; updates as pi 1.5 writes them."""
+    """Yields frames of about a hundred bytes. Message updates have the form of pi 1.5."""
     kinds: list[dict[str, object]] = [
         {"type": "agent_start"},
         {"type": "turn_start"},
@@ -23,7 +23,7 @@ def small(count: int) -> Iterator[str]:
 
 
 def large(count: int) -> Iterator[str]:
-    """Yields message updates of 50 KB, as pi 0.55 writes them: each contains the text so far twice."""
+    """Yields message updates of 50 KB in the form of pi 0.55: each contains the whole text so far twice."""
     text = "Some words of the answer, with a \"quote\" and a line\n" * 420
     message = {"role": "assistant", "content": [{"type": "text", "text": text}], "api": "anthropic-messages",
                "provider": "anthropic", "model": "claude", "stopReason": "stop", "timestamp": 1,

@@ -85,7 +85,7 @@ async def msgspec_asyncio(path: str, count: int) -> Count:
 
 
 class Lines(asyncio.SubprocessProtocol):
-    """The minimal client: whole lines of each read, decoded in place."""
+    """The minimal client. It decodes the complete lines of each read directly in the callback."""
 
     def __init__(self, count: int) -> None:
         self.left, self.seen, self.characters, self.count = b"", 0, 0, count
@@ -193,7 +193,7 @@ CLIENTS: dict[str, Callable[[str, int], Awaitable[Count]]] = {
 
 
 def measure(path: Path, count: int, rounds: int) -> dict[str, float]:
-    """Returns the events per second: the best result of each client."""
+    """Returns the events per second of each client, in its fastest round."""
     best: dict[str, float] = {}
     sums: set[Count] = set()
     for _ in range(rounds):
@@ -206,7 +206,8 @@ def measure(path: Path, count: int, rounds: int) -> dict[str, float]:
 
 
 def one(name: str, path: str, count: int) -> None:
-    """Runs one client; prints events, characters, seconds, and seconds of processor time as JSON."""
+    """Runs one client. Prints as JSON the number of events and characters, the elapsed seconds, and the seconds
+    of processor time."""
     start, before = time.perf_counter(), time.process_time()
     seen, characters = asyncio.run(CLIENTS[name](path, count))  # type: ignore[arg-type]
     print(json.dumps([seen, characters, time.perf_counter() - start, time.process_time() - before]))

@@ -41,7 +41,7 @@ def failure(error: AgenteseError) -> tuple[str, Json]:
 
 
 class DialogReporter:
-    """Reports dialogs; each waits for the answer that the suite sends."""
+    """Reports dialogs to the suite. Each dialog waits for the answer from the suite."""
 
     WIRE: ClassVar = {"set_status": "setStatus", "set_widget": "setWidget", "set_title": "setTitle"}
 
@@ -60,7 +60,8 @@ class DialogReporter:
         return ask
 
     def answer(self, dialog: str, members: Json | None) -> None:
-        """Answers a dialog. The library takes the value of the answer's only member; no dialog is dismissed."""
+        """Answers a dialog with the value of the only member, because the library builds the object itself. No
+        dialog is dismissed."""
         self.waiting[int(dialog) - 1].set_result(next(iter(members.values())) if members else None)
 
 

@@ -1,4 +1,4 @@
-"""A chat in a terminal: draws what is new of the conversation, whatever told it."""
+"""A chat in a terminal. After each frame it draws the new parts of the conversation."""
 
 import sys
 

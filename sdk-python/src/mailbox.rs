@@ -1,4 +1,5 @@
-//! Wake-up of an event loop by the runtime: tokens in a list, and one descriptor that becomes readable.
+//! Notification of an event loop by the runtime: a list of tokens, and a descriptor that becomes readable
+//! when tokens arrive.
 //!
 //! Only the first token after a drain writes to the descriptor. So the loop wakes up once for all tokens
 //! until the next drain.
@@ -20,7 +21,8 @@ struct PendingTokens {
 
 /// The state that a mailbox shares with the threads of the runtime.
 pub struct MailboxState {
-    /// Readable for the event loop; a socket pair, which every system supports in some form.
+    /// The reading end, which becomes readable for the event loop. It is a socket, because every system
+    /// supports a pair of sockets in some form.
     woken: Stream,
     waker: Stream,
     ready: Mutex<PendingTokens>,
@@ -41,7 +43,7 @@ impl MailboxState {
     }
 }
 
-/// A token with its mailbox.
+/// A token, with the mailbox that it is posted to.
 #[derive(Clone)]
 pub struct WakeToken {
     mailbox: Arc<MailboxState>,
@@ -49,7 +51,7 @@ pub struct WakeToken {
 }
 
 impl WakeToken {
-    /// Wakes the event loop with this token.
+    /// Posts the token, which wakes the event loop.
     pub fn post(&self) {
         self.mailbox.post(self.number);
     }
@@ -61,7 +63,7 @@ impl Wake for WakeToken {
     }
 }
 
-/// The tokens of completed work, for one event loop.
+/// The mailbox of one event loop: the tokens of operations that are done.
 #[pyclass(frozen)]
 pub struct Mailbox {
     shared: ForkGuarded<Arc<MailboxState>>,
@@ -78,19 +80,19 @@ impl Mailbox {
         Ok(Mailbox { shared: ForkGuarded::new(shared) })
     }
 
-    /// Returns the descriptor, which is readable while there are tokens.
+    /// Returns the descriptor that becomes readable when tokens arrive.
     fn fileno(&self, py: Python<'_>) -> PyResult<Socket> {
         Ok(number(&self.shared.get(py)?.woken))
     }
 
-    /// `true` if this process inherited the mailbox by a fork: its descriptor and registrations belong to the
-    /// parent.
+    /// `true` in a forked child of the process that created the mailbox. The descriptor and its registrations
+    /// belong to the parent.
     #[getter]
     fn inherited(&self) -> bool {
         self.shared.is_inherited()
     }
 
-    /// Takes all tokens.
+    /// Removes and returns all tokens.
     fn drain(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
         let shared = self.shared.get(py)?;
         let mut ready = shared.ready();
@@ -107,7 +109,7 @@ impl Mailbox {
     }
 }
 
-/// Creates the token with that number, if there is a mailbox.
+/// Creates the token `number`, if there is a mailbox.
 pub fn token(
     py: Python<'_>,
     mailbox: Option<&Py<Mailbox>>,

@@ -1,4 +1,5 @@
-//! Creation of records of generated classes: an object and its content, without a call.
+//! Creation of records of generated classes without a call of the class: memory for the object is filled
+//! directly.
 
 use agentese::framing::FrameText;
 use pyo3::exceptions::PyMemoryError;
@@ -10,10 +11,10 @@ use crate::member_spans::MemberSpans;
 use crate::once_slot::OnceSlot;
 use crate::record::Record;
 
-/// A generated class, and the method to create its instances.
+/// A generated class, and the memory layout of its instances.
 pub struct RecordClass {
     class: Py<PyType>,
-    /// `None` for classes whose instances are created by a call.
+    /// `None` if instances must be created by a call of the class.
     layout: Option<InstanceLayout>,
 }
 
@@ -26,7 +27,8 @@ struct InstanceLayout {
     is_collected: bool,
 }
 
-/// Returns the offset of the record in an instance, in bytes. Returns `None` if instances have other content.
+/// Returns the offset of the record in an instance, in bytes. Returns `None` if instances contain anything
+/// else.
 pub fn record_offset(class: &Bound<'_, PyType>) -> PyResult<Option<usize>> {
     // The layout is taken from an instance that was created by a call.
     let made = Record::make(class, FrameText::default())?;
@@ -63,7 +65,7 @@ impl RecordClass {
         self.class.bind(py)
     }
 
-    /// Creates an instance from its text; its members may have been looked up.
+    /// Creates an instance from its text. `places` are the positions of its members, if known.
     #[inline]
     pub fn make<'py>(
         &self,

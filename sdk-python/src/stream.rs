@@ -1,4 +1,4 @@
-//! Events on their way to Python: in batches, as instances of their generated classes.
+//! Streams of events for Python, in batches of instances of generated classes.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -20,20 +20,21 @@ use crate::member_spans::MemberSpans;
 use crate::notifier::{Notifier, deadline};
 use crate::record_class::RecordClass;
 
-/// The maximum number of events and bytes of a batch, which ends with the event that reaches one of them.
+/// The maximum number of events and of bytes in a batch. The event that reaches a limit is the last one of
+/// its batch.
 const MAX_EVENTS: usize = 1024;
 const MAX_BYTES: usize = 1 << 20;
 
-/// The cause of a run's end and its last event; a flag that no work follows for certain; a flag for an abort;
-/// the failure.
+/// The result of a run: cause of the end, last event, `true` if the end is confirmed, `true` if aborted,
+/// failure.
 type RunCompletion<'py> = (&'static str, Option<Bound<'py, PyAny>>, bool, bool, Option<Py<PyAny>>);
 
-/// The class of each event, and the class of all others.
+/// The classes of the declared events, and one class for undeclared events.
 #[pyclass(frozen)]
 pub struct EventTable {
     classes: HashMap<String, RecordClass>,
     unknown: RecordClass,
-    /// The classes in the order of the dialect's rows, for lookups without name comparisons.
+    /// The classes in the order of the dialect's event table, so that they are found by index.
     rows: OnceLock<Rows>,
 }
 
@@ -53,7 +54,8 @@ impl EventTable {
         Ok(EventTable { classes, unknown: RecordClass::new(unknown)?, rows: OnceLock::new() })
     }
 
-    /// Decodes the event in a line of an agent, with or without the envelope of its dialect.
+    /// Decodes the event in a line of an agent. The line may lack the envelope of the dialect. Fails with a
+    /// `DecodeError` if the line is not an event.
     fn decode<'py>(&self, py: Python<'py>, dialect: &str, line: &str) -> PyResult<Bound<'py, PyAny>> {
         let (spec, _) = agentese::dynamic::client(dialect).map_err(|error| errors::from_core(py, &error))?;
         // For an event with a key, only its type is read, as in clients.
@@ -75,7 +77,7 @@ impl EventTable {
 }
 
 impl EventTable {
-    /// Stores the rows of its dialect.
+    /// Prepares the lookup by index for a dialect.
     pub fn prepare(&self, py: Python<'_>, spec: &'static Spec) {
         self.rows.get_or_init(|| {
             let class = |event: &EventSpec| Some(self.classes.get(event.name)?.clone_ref(py));
@@ -92,7 +94,7 @@ impl EventTable {
 }
 
 impl Rows {
-    /// Returns the class of a row, by its index in the table.
+    /// Returns the class of an event by its index in the dialect's table.
     #[inline]
     fn class(&self, event: &'static EventSpec) -> Option<&RecordClass> {
         self.classes.get(self.spec.event_index(event)?)?.as_ref()
@@ -112,7 +114,7 @@ struct StreamState {
 }
 
 impl StreamState {
-    /// Locks the state. No Python code may run and no object may be created during the lock.
+    /// Locks the state. While it is locked, no Python code may run and no object may be created.
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -124,7 +126,7 @@ impl StreamState {
     }
 }
 
-/// Events from their queue.
+/// The events of one run or of a connection.
 #[pyclass(frozen)]
 pub struct Stream {
     shared: ForkGuarded<StreamState>,
@@ -132,8 +134,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Creates a stream of the events of one run, or of all. With a token it serves an event loop, else a
-    /// thread.
+    /// Creates a stream. With a token, arriving events are reported to an event loop; without one, to blocked
+    /// threads.
     pub fn new(stream: EventStream, table: Py<EventTable>, token: Option<WakeToken>) -> Self {
         let notifier = Arc::<Notifier>::default();
         let waker = match token {
@@ -144,7 +146,7 @@ impl Stream {
         Stream { shared: ForkGuarded::new(StreamState { inner: Mutex::new(inner), notifier, waker }), table }
     }
 
-    /// Raises the failure of the stream at its end, once.
+    /// Fails with the error of a failed stream at its end. Only the first call fails.
     fn end(&self, py: Python<'_>, shared: &StreamState) -> PyResult<()> {
         let error = {
             let mut inner = shared.inner();
@@ -154,14 +156,14 @@ impl Stream {
         error.map_or(Ok(()), |error| Err(errors::from_core(py, &error)))
     }
 
-    /// Returns the next found event, if there is one.
+    /// Returns the next event that `fill` has found, if any.
     #[inline]
     pub fn next_ready<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let event = self.shared.get(py)?.inner().ready.pop_front();
         event.map(|event| self.table.get().make(py, event)).transpose()
     }
 
-    /// Returns `true` if some found events are left.
+    /// Returns `true` if `fill` has found events that were not taken yet.
     #[inline]
     pub fn has_ready(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(!self.shared.get(py)?.inner().ready.is_empty())
@@ -179,7 +181,8 @@ impl Stream {
         slf
     }
 
-    /// Returns the next event, blocking. Raises a failure once at the end, and then stops.
+    /// Blocks until an event arrives, and returns it. Fails once with the error of a failed stream. Ends the
+    /// iteration at the end.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         if let Some(event) = self.next_ready(py)? {
             return Ok(Some(event));
@@ -201,9 +204,9 @@ impl Stream {
         }
     }
 
-    /// Looks for events without waiting, unless some are found already. Returns `true` if there are some. At
-    /// the end, raises a failure once and then returns `false`. Returns `None` if no event has arrived yet; the
-    /// token is posted at the next arrival.
+    /// Looks for events without waiting. Returns `true` if events are available, and `false` at the end.
+    /// Fails once with the error of a failed stream. Returns `None` if no event has arrived yet; the token is
+    /// posted at the next arrival.
     pub fn fill(&self, py: Python<'_>) -> PyResult<Option<bool>> {
         let shared = self.shared.get(py)?;
         let mut inner = shared.inner();
@@ -220,7 +223,7 @@ impl Stream {
         }
     }
 
-    /// Takes the events found by `fill`, at most that many.
+    /// Removes and returns the events that `fill` has found, at most `most`.
     #[pyo3(signature = (most=None))]
     fn take<'py>(&self, py: Python<'py>, most: Option<usize>) -> PyResult<Bound<'py, PyList>> {
         let shared = self.shared.get(py)?;
@@ -242,8 +245,8 @@ impl Stream {
         PyList::new(py, made?)
     }
 
-    /// Returns the next events, blocking until there is one. At the end, raises a failure once and then
-    /// returns an empty list. Returns `None` if no event has arrived after `seconds`.
+    /// Blocks until events arrive, and returns them. Returns an empty list at the end, and `None` if no event
+    /// arrives within `seconds`. Fails once with the error of a failed stream.
     #[pyo3(signature = (seconds=None))]
     fn batch<'py>(&self, py: Python<'py>, seconds: Option<f64>) -> PyResult<Option<Bound<'py, PyList>>> {
         let notifier = &self.shared.get(py)?.notifier;
@@ -264,8 +267,8 @@ impl Stream {
         }
     }
 
-    /// Drops the found events. Returns `true` if the end is reached; otherwise the token is posted when there
-    /// are more events to drop.
+    /// Drops the events that have arrived. Returns `true` if the stream has ended. Otherwise the token is
+    /// posted when further events arrive.
     fn skip(&self, py: Python<'_>) -> PyResult<bool> {
         let shared = self.shared.get(py)?;
         loop {
@@ -279,7 +282,7 @@ impl Stream {
         }
     }
 
-    /// Drops events until the end, blocking at most `seconds`. Returns `true` if the end is reached.
+    /// Drops events until the stream has ended. Returns `true` then, and `false` if `seconds` pass first.
     #[pyo3(signature = (seconds=None))]
     fn wait_end(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<bool> {
         let deadline: Option<Instant> = deadline(seconds);
@@ -295,8 +298,7 @@ impl Stream {
         }
     }
 
-    /// Returns the cause of the run's end and its last event; a flag that no work follows for certain; a flag
-    /// for an abort; the failure. Raises if the run did not end by itself. Returns `None` before the end.
+    /// Returns the result of the run; `None` before its end. Fails if the run did not end by itself.
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<RunCompletion<'py>>> {
         let shared = self.shared.get(py)?;
         let ended = shared.inner().stream.ended().map(|ended| ended.cloned().map_err(Error::clone));

@@ -269,7 +269,7 @@ def test_unsupported_intent_is_rejected_before_sending(start, dialect, seen, too
             classes = [(pi.Client, pi.AsyncClient), (omp.Client, omp.AsyncClient), (opal.Client, opal.AsyncClient)]
             typed = [any(agent.as_client(kind) for kind in both) for both in classes]
             assert typed == [name == seen for name in ("pi", "omp", "opal")]
-            with pytest.raises(ValueError, match="no intent `follow_upp`; did you mean `followUp`"):
+            with pytest.raises(ValueError, match="unknown intent `follow_upp`; did you mean `followUp`"):
                 agent.supports("follow_upp")
 
     play(talk())

@@ -51,7 +51,7 @@ fn push_in_place(bencher: Bencher, length: usize) {
     });
 }
 
-/// From memory, so that only the reader's own work is measured; texts are dropped batch by batch.
+/// Reads from memory, so only the reader's own work is measured. Texts are dropped after each batch.
 #[divan::bench(args = LENGTHS)]
 fn reader_owned(bencher: Bencher, length: usize) {
     let stream = lines(length);

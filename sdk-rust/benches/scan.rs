@@ -43,7 +43,7 @@ fn message(text: &str) -> String {
     )
 }
 
-/// A 50 KB update, which contains the snapshot twice.
+/// A message update of 50 KB, which contains the snapshot twice.
 fn update(order: &str) -> String {
     let text = if order == "all_quotes" {
         "she said to \\\"everyone\\\" around here ".repeat(700)
@@ -66,7 +66,8 @@ fn update(order: &str) -> String {
     }
 }
 
-/// `all_quotes` is the worst case: every escape is a quote, so that every one stops the search.
+/// The measured frames. `all_quotes` is the worst case: every escape is a quote, and each quote stops the
+/// search.
 const FRAMES: [&str; 4] = ["event_first", "message_first", "all_quotes", "small"];
 
 #[divan::bench(args = FRAMES)]
@@ -77,7 +78,7 @@ fn skipping_scan(bencher: Bencher, frame: &str) {
         .bench(|| scan(black_box(&text), &WANTED).unwrap()[0].map(str::len));
 }
 
-/// The lower bound: one pass that finds nothing but quotes.
+/// The lower bound: a pass that searches for quotes only.
 #[divan::bench(args = FRAMES)]
 fn memchr_alone(bencher: Bencher, frame: &str) {
     let text = update(frame);

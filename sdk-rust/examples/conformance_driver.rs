@@ -37,7 +37,7 @@ fn failure(report: &str, call: &str, kind: &str, error: &Error) -> Value {
     json!({"report": report, "call": call, kind: why, "message": message, "code": refused.and_then(|it| it.code)})
 }
 
-/// Reports dialogs; each waits for the answer from the suite.
+/// Handler that reports each dialog to the suite and waits for the suite's answer.
 #[derive(Clone, Default)]
 struct DialogReporter(Arc<Mutex<Vec<Option<Reply>>>>);
 
@@ -88,7 +88,7 @@ async fn call<D: Dialect>(client: RpcClient<D>, told: DriverCall, start: Start<D
     }
 }
 
-/// Reports all events, and the end of the agent if it ended by itself.
+/// Reports all events, and also the end of the agent if the suite did not request it.
 async fn listen<D: Dialect>(client: RpcClient<D>, mut events: Events<D>) {
     while let Some(Ok(event)) = events.next_raw().await {
         let typed = event.decode().ok().and_then(|event| serde_json::to_value(event).ok());

@@ -1,5 +1,5 @@
-//! Reads a given number of events from a child that writes a file of frames. Reads the delta of every update, and
-//! prints counts and times. tools/bench/clients compares it with clients in other languages.
+//! Receives a given number of events from a child process that writes a file of frames. Reads the delta of
+//! every update, and prints counts and times. tools/bench/clients compares it with clients in other languages.
 //! cargo run --release --example reading -- agentese frames.jsonl 600000
 #![expect(clippy::print_stdout, reason = "it is a program of its own")]
 
@@ -9,10 +9,10 @@ use std::time::Instant;
 
 use agentese::pi::{self, AssistantMessageEvent as Piece, Event};
 
-/// The child keeps its output open, so that the measurement excludes the end of a process.
+/// Command of the child process. It keeps its output open, so that the measurement excludes its exit.
 const CHILD: [&str; 3] = ["sh", "-c", "read go; cat \"$0\"; read end"];
 
-/// Number of events, and of characters in deltas.
+/// Number of events, and number of characters in their deltas.
 type Counts = (usize, usize);
 
 async fn client(path: &str, count: usize) -> Result<Counts, Box<dyn std::error::Error>> {
@@ -34,7 +34,8 @@ async fn client(path: &str, count: usize) -> Result<Counts, Box<dyn std::error::
     Ok(seen)
 }
 
-/// The minimum work of a program: lines, and every value of each.
+/// Reads the events without a client, and parses each line completely. This is the least work that a program
+/// must do.
 fn values(path: &str, count: usize) -> Result<Counts, Box<dyn std::error::Error>> {
     let mut child = Command::new(CHILD[0])
         .args(&CHILD[1..])

@@ -1,5 +1,5 @@
-//! Sends a prompt to ten agents at once, takes the first five answers and stops the other agents.
-//! cargo run --example ten_at_once -- agentese --mode rpc --provider scripted --no-session
+//! Sends a prompt to ten agents at once, waits for the first five answers, and stops the other agents. cargo
+//! run --example ten_at_once -- agentese --mode rpc --provider scripted --no-session
 #![expect(clippy::print_stdout, reason = "it is a program of its own")]
 
 use agentese::{Error, pi};

@@ -1,11 +1,11 @@
-//! One client for agents of every dialect: the common features of the dialects, with the typed client
-//! underneath.
+//! One client for agents of every dialect. It offers the features that dialects have in common, and uses the
+//! typed client of the agent's dialect.
 //!
-//! [`Agent`] detects the dialect of an agent, sends neutral commands, and emits neutral [`Event`]s. The
-//! events add up to a [`Conversation`](crate::view::Conversation), which is available at any time. Declared
-//! tables map each intent to a command of the dialect. A command without an equivalent fails with
-//! [`Error::NotInDialect`](crate::Error::NotInDialect) before any frame is sent. [`explain`] computes the
-//! losses between a front end of one dialect and an agent of another.
+//! [`Agent`] detects the dialect of an agent, sends neutral commands, and emits neutral [`Event`]s. The client
+//! applies all events to a [`Conversation`](crate::view::Conversation), which is available at any time.
+//! Declared tables map each intent to a command of the dialect. A command without an equivalent fails with
+//! [`Error::NotInDialect`](crate::Error::NotInDialect) before any frame is sent. [`explain`] lists what is lost
+//! if a front end of one dialect uses an agent of another.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), agentese::Error> {

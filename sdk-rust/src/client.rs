@@ -121,7 +121,7 @@ impl<D: Dialect> Builder<D> {
     /// client detects the revision from the agent's frames.
     ///
     /// # Errors
-    /// If the dialect has no such revision; the error lists the known revisions.
+    /// Fails if the dialect has no such revision. The error lists the known revisions.
     pub fn revision(mut self, revision: &str) -> Result<Self, Error> {
         self.settings.revision = Some(revision_of(D::REVISIONS, revision).ok_or_else(|| {
             let (dialect, known) = (D::SPEC.name, revision_names(D::REVISIONS));
@@ -130,8 +130,8 @@ impl<D: Dialect> Builder<D> {
         Ok(self)
     }
 
-    /// Sets the behavior for a subscriber that does not read: the reader waits (the default), message updates are
-    /// merged, or the subscriber is cut off.
+    /// Sets the policy for a subscriber that does not read its events. By default, the connection stops reading
+    /// from the agent. Alternatively, message updates are merged, or the subscriber is cut off.
     ///
     /// Merging keeps the newest of the queued updates. Read the message in that update, not its deltas: the deltas of
     /// the dropped updates are lost.
@@ -153,9 +153,9 @@ impl<D: Dialect> Builder<D> {
         self
     }
 
-    /// Sets the time limit for the answer to every call, in place of the limits of the commands. It also applies to
-    /// commands without a limit of their own, such as prompts. A run continues after the answer, without a limit.
-    /// [`RpcClient::with_timeout`] and [`RpcClient::without_timeout`] change the limit for single calls.
+    /// Sets the time limit for the answer to every call, in place of the limits of the commands. It also
+    /// applies to commands without a declared limit, such as prompts. The run that follows the answer has no
+    /// limit. [`RpcClient::with_timeout`] and [`RpcClient::without_timeout`] change the limit for single calls.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.settings.timeout = Some(timeout);
         self
@@ -240,16 +240,16 @@ impl<D: Dialect> RpcClient<D> {
         D::CLIENT
     }
 
-    /// Returns the tables of the agent's revision: the revision set with [`Builder::revision`], or the detected one.
-    /// Returns `None` before the detection, and for a dialect with one revision.
+    /// Returns the tables of the agent's revision: the revision set with [`Builder::revision`], or the detected
+    /// one. Returns `None` before the detection, and if the dialect has only one revision.
     ///
     /// A call of a command that this revision lacks fails at once with [`Error::NotInRevision`].
     pub fn revision(&self) -> Option<&'static Spec> {
         self.inner.revision()
     }
 
-    /// Returns the same client with another time limit for every call, also for calls without a default limit, as
-    /// `prompt`.
+    /// Returns the same client with another time limit for every call. It also applies to calls without a
+    /// default limit, such as `prompt`.
     pub fn with_timeout(&self, timeout: Duration) -> Self {
         RpcClient { limit: Limit::After(timeout), ..self.clone() }
     }
@@ -262,12 +262,14 @@ impl<D: Dialect> RpcClient<D> {
     /// Returns the same client with limits for its runs. At a limit the client sends the declared command that stops
     /// the agent. The run then fails with [`Error::RunFailed`], whose code is the name of the limit, as `max_turns`.
     ///
-    /// A prompt fails with [`Error::Encode`] for a limit of something that agents of the dialect do not report.
+    /// A prompt fails with [`Error::Encode`] if agents of the dialect do not report the value that a limit
+    /// applies to.
     pub fn with_limits(&self, limits: RunLimits) -> Self {
         RpcClient { limits, ..self.clone() }
     }
 
-    /// Returns the client without types: any command by its name, answers and events as text. It shares the connection.
+    /// Returns the untyped client, which sends any command by its name and returns answers and events as text.
+    /// It shares the connection.
     pub fn as_dynamic(&self) -> &dynamic::Client {
         &self.inner
     }
@@ -282,7 +284,7 @@ impl<D: Dialect> RpcClient<D> {
         self.inner.dropped_events()
     }
 
-    /// Sends a line as it is, without a check and without waiting for an answer.
+    /// Sends a line unchanged. Neither checks the line nor waits for an answer.
     ///
     /// # Errors
     /// [`Error::Terminated`] if the connection has ended, [`Error::Encode`] if the text is not one line.
@@ -299,7 +301,7 @@ impl<D: Dialect> RpcClient<D> {
         decode(command, self.inner.call(command, &members, self.limit).await?)
     }
 
-    /// Resolves when the connection ends, with the termination that failed all open calls.
+    /// Waits until the connection ends, and returns the termination with which all open calls failed.
     pub async fn terminated(&self) -> Termination {
         self.inner.terminated().await
     }

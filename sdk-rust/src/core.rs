@@ -1,6 +1,7 @@
-//! The foundation of clients and servers: framing, scanning, the codec, the connection and its errors, processes.
+//! The foundation of clients and servers: framing, scanning, encoding and decoding, the connection and its
+//! errors, processes.
 //!
-//! Most of it is without I/O. The crate's root re-exports the public part.
+//! Most of these modules perform no I/O. The crate's root re-exports the public part.
 
 pub mod chunks;
 pub(crate) mod connection;

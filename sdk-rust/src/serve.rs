@@ -60,7 +60,7 @@ use crate::framing::{Bom, DEFAULT_MAX_LINE, FrameReader, FramerOptions, FramingE
 use crate::spec::{AnswerTiming, Dialect, EndOfInput, Lane, RunRole, Spec};
 use crate::transport::{BoxReader, Transport};
 
-/// Reason for the failure of a question if its answer is not JSON.
+/// Reason why a question fails if its answer is not JSON.
 const UNREADABLE: &str = "it is not valid JSON, or nested too deeply";
 
 /// Execution of the commands of one dialect. Every implementation of the dialect's `Service` implements this trait.
@@ -72,8 +72,8 @@ pub trait Dispatch<D: Dialect>: Send + Sync + 'static {
         call: Call<D, D::Reply>,
     ) -> BoxFuture<'static, Result<D::Reply, CommandError>>;
 
-    /// Stops all running work. Called while handlers run, which may wait for it. A handler that does not return within
-    /// [`Options::drain`] after this is dropped.
+    /// Stops all running work. Called while handlers run, because a handler may wait for this call. A handler
+    /// that does not return within [`Options::drain`] afterwards is dropped.
     fn shut_down(self: Arc<Self>) -> BoxFuture<'static, ()>;
 
     /// Waits until no work is running.
@@ -86,9 +86,10 @@ pub trait Dispatch<D: Dialect>: Send + Sync + 'static {
 pub enum ServeEnd {
     /// Stdin ended, and all commands that require an answer have one.
     EndOfInput,
-    /// The other side no longer reads.
+    /// The client no longer reads.
     BrokenOutput,
-    /// Writing failed for another reason, such as a full disk behind stdout. The last frames are lost.
+    /// Writing failed for another reason; for example, stdout is a file on a full disk. The last frames are
+    /// lost.
     FailedOutput,
     /// The caller cancelled [`Options::stop`] or [`Options::finish`].
     Stopped,
@@ -98,31 +99,34 @@ pub enum ServeEnd {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// Maximum length of a received line in bytes; 64 MiB by default. A longer line is answered with a failure and
-    /// skipped. The oldest open question fails too, because the line may have been its answer.
+    /// Maximum length of a received line in bytes; 64 MiB by default. A longer line is answered with a failure
+    /// and skipped. The oldest open question may fail too, because the line may have been its answer.
     pub max_line: usize,
-    /// Limit for unread frames in bytes; 16 MiB by default. At the limit, events wait. At twice the limit, these
-    /// commands wait too, one by one: commands that start or replace a run, commands that wait for their lane, and
-    /// commands with long previous answers. Commands that stop a run and commands with short answers still run.
+    /// Limit for frames that the client has not read, in bytes; 16 MiB by default. At the limit, events wait.
+    /// At twice the limit, some commands also wait, and continue one by one. These are commands that start or
+    /// replace a run, commands that wait for their lane, and commands whose previous answers were long.
+    /// Commands that stop a run, and those with short answers, still run.
     pub outbox_bytes: usize,
-    /// Limit for commands in progress, in bytes; further commands are rejected. 128 MiB by default.
+    /// Limit for the total length of the commands in progress, in bytes; 128 MiB by default. Further commands
+    /// are rejected.
     pub command_bytes: usize,
-    /// Maximum number of commands in progress; further commands are rejected, except those that stop a run. Unlimited
-    /// by default.
+    /// Maximum number of commands in progress; unlimited by default. Further commands are rejected, except
+    /// those that stop a run.
     pub commands: usize,
-    /// Time limit for handlers after all work was stopped, and for the delivery of the last frames after the end of
-    /// serving; 5 s by default.
+    /// Time limit for two waits; 5 s by default. After all work was stopped, handlers have this time to return.
+    /// After the end of serving, the last frames have this time to be delivered.
     pub drain: std::time::Duration,
-    /// The tables of the served revision, one of `Dialect::REVISIONS`; if `None`, the dialect's first revision.
+    /// The tables of the served revision, one of `Dialect::REVISIONS`; `None` for the dialect's first revision.
     /// Commands of other revisions are unknown.
     pub revision: Option<&'static Spec>,
-    /// Ends serving: running work is stopped, and written frames are flushed.
+    /// Token that ends serving. Running work is stopped, and frames that were already written are flushed.
     pub stop: CancellationToken,
-    /// Ends serving after the commands in progress are answered, within `drain`; no more input is read. For servers
-    /// whose work is done by another program: after its end, each of these commands fails with that reason.
+    /// Token that ends serving in an orderly way. No more input is read, and the commands in progress have the
+    /// time `drain` for their answers. Useful if another program does the work: after its end, the commands
+    /// fail with that reason.
     pub finish: CancellationToken,
-    /// Filter of commands before their execution; if `None`, all commands run. A gate also rejects frames that
-    /// different readers may interpret differently ([`strict`](crate::strict)).
+    /// Filter of commands before their execution; `None` if all commands run. A gate also rejects ambiguous
+    /// frames, which two readers may interpret differently ([`strict`](crate::strict)).
     pub gate: Option<Gate>,
 }
 
@@ -147,8 +151,8 @@ pub async fn serve<D: Dialect, S: Dispatch<D>>(transport: Transport, service: S)
     serve_with(transport, Arc::new(service), Options::default(), |_| {}).await
 }
 
-/// Works like [`serve`], with options. `started` receives the emitter before the first line is read, for events without
-/// a command.
+/// Works like [`serve`], with options. Before the first line is read, `started` receives the emitter, which can
+/// send events that belong to no command.
 pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
     transport: Transport,
     service: Arc<S>,
@@ -255,8 +259,8 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
         self.finish(options, outbox).await
     }
 
-    /// Finishes after the end of stdin: started commands are answered, and work continues or stops as the dialect
-    /// requires. If work stops, a handler that does not return is dropped.
+    /// Ends serving after the end of stdin. Started commands are answered. Running work continues or is
+    /// stopped, as the dialect requires. If it is stopped, handlers that do not return in time are dropped.
     async fn finish(mut self, options: &Options, outbox: &Outbox) -> ServeEnd {
         // No client can answer questions any more.
         self.emitter.dismiss_questions();
@@ -288,7 +292,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
         }
     }
 
-    /// Returns a description of the commands in progress if a command of that length exceeds a limit.
+    /// Returns a description of the limit that a further command of that length would exceed, or `None`.
     fn limit_reached(&self, bytes: usize) -> Option<String> {
         if !self.scheduler.has_room(bytes, self.command_bytes) {
             return Some(format!("commands of {} bytes", self.command_bytes));
@@ -296,7 +300,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
         (self.scheduler.in_progress() >= self.commands).then(|| format!("{} commands", self.commands))
     }
 
-    /// Processes a line; returns the work of a command.
+    /// Processes a line. If it is a command, returns its execution for the scheduler.
     fn line(&mut self, text: &str, outbox: &Outbox) -> Option<QueuedCommand> {
         let spec = self.emitter.spec();
         let line = match self.gate {

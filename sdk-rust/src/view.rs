@@ -1,7 +1,7 @@
-//! The view: a conversation for front ends, folded from the frames of any dialect in both directions.
+//! The view: it folds the frames of both directions, in any dialect, into a conversation for front ends.
 //!
-//! The meaning of each frame is declared beside the rows of its dialect and generated as a table. The fold
-//! itself is independent of the dialect.
+//! The effect of each frame on the conversation is declared, and generated as a table for each dialect. The
+//! fold itself is independent of the dialect.
 //!
 //! ```
 //! use agentese::view::View;
@@ -46,7 +46,7 @@ pub use panel::{
 #[error("unknown dialect \"{0}\"; known: {known}", known = crate::dynamic::known())]
 pub struct UnknownDialectError(pub String);
 
-/// A view of the conversation in the frames of both directions. Unreadable frames and frames without an
+/// A view that folds the frames of both directions into a conversation. Unreadable frames and frames without an
 /// effect leave it unchanged.
 #[derive(Debug, Clone)]
 pub struct View {
@@ -58,15 +58,15 @@ impl View {
     /// Creates a view for an agent of that dialect.
     ///
     /// # Errors
-    /// If no dialect has that name.
+    /// Fails if no dialect has that name.
     pub fn open(dialect: &str) -> Result<Self, UnknownDialectError> {
         Self::resume(Conversation::new(dialect))
     }
 
-    /// Continues a stored conversation.
+    /// Creates a view that continues a stored conversation.
     ///
     /// # Errors
-    /// If its dialect is unknown.
+    /// Fails if the dialect of the conversation is unknown.
     pub fn resume(conversation: Conversation) -> Result<Self, UnknownDialectError> {
         let meaning = meaning_of(&conversation.dialect)
             .ok_or_else(|| UnknownDialectError(conversation.dialect.clone()))?;
@@ -81,19 +81,20 @@ impl View {
         self
     }
 
-    /// Copies the unanswered commands of another view.
+    /// Replaces the unanswered commands by those of another conversation.
     pub(crate) fn keep_sent(&mut self, other: &Conversation) {
         Arc::make_mut(&mut self.conversation).internal.sent.clone_from(&other.internal.sent);
     }
 
-    /// Returns the current conversation. The returned value never changes: later changes are made to a copy
-    /// that shares unchanged messages.
+    /// Returns the current conversation. The returned value never changes: later frames change a copy, which
+    /// shares all unchanged messages with it.
     #[must_use]
     pub fn conversation(&self) -> Arc<Conversation> {
         Arc::clone(&self.conversation)
     }
 
-    /// Returns the commands whose responses contain the earlier state, for a view that starts late.
+    /// Returns the commands that a view must send if it starts late. Their responses contain the state from
+    /// earlier frames.
     #[must_use]
     pub fn catch_up_commands(&self) -> &'static [String] {
         &self.meaning.asks
@@ -109,14 +110,15 @@ impl View {
         self.line(Direction::Received, line, None);
     }
 
-    /// Folds a line with its arrival, in milliseconds since the epoch; closes expired questions.
+    /// Folds a line that arrived at the time `at`, in milliseconds since the epoch. Closes questions that have
+    /// expired by then.
     pub fn line(&mut self, direction: Direction, line: &str, at: Option<f64>) {
         if let Ok(frame) = crate::wire::decode::<Value>(line) {
             self.frame(direction, &frame, at);
         }
     }
 
-    /// Ends all open work after the end of the connection, with that reason.
+    /// Ends all open work when the connection has ended. `reason` becomes the error of an unfinished run.
     pub fn close(&mut self, reason: &str) {
         reducers::close(Arc::make_mut(&mut self.conversation), reason);
     }

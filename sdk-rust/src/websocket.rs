@@ -46,7 +46,7 @@ pub async fn connect(address: &str) -> Result<Transport, ConnectError> {
 /// Works like [`connect`], with options.
 ///
 /// # Errors
-/// The same as for [`connect`].
+/// As for [`connect`].
 pub async fn connect_with(address: &str, options: Options) -> Result<Transport, ConnectError> {
     let address = Address::parse(address)?;
     if address.is_secure && !options.has_custom_dial {

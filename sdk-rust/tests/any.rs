@@ -1,5 +1,4 @@
-//! Neutral events: every recorded session produces the events in the vectors, which are equal in all
-//! languages.
+//! Neutral events: each recorded session must produce the events in the vectors, which all languages share.
 
 #[path = "support/long.rs"]
 mod long;
@@ -68,7 +67,7 @@ fn every_recorded_session_matches_the_vectors() {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// The concatenated growth of a message equals the message at its end.
+/// The concatenated additions to a message equal the complete message.
 #[test]
 fn growth_events_add_up_to_the_final_message() {
     let text = std::fs::read_to_string(conformance().join("vectors/any.json")).unwrap();
@@ -92,8 +91,8 @@ fn growth_events_add_up_to_the_final_message() {
     assert!(whole > 200, "{whole}");
 }
 
-/// Agents write half a surrogate pair at the end of a cut text; the client reads it as the replacement
-/// character.
+/// Agents that cut a text inside a surrogate pair write only half of the pair. The client reads it as the
+/// replacement character.
 #[tokio::test]
 async fn half_a_surrogate_pair_loses_neither_an_event_nor_an_answer() {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
@@ -133,7 +132,7 @@ async fn half_a_surrogate_pair_loses_neither_an_event_nor_an_answer() {
     tokio::time::timeout(LONG, peer).await.unwrap().unwrap();
 }
 
-/// Agent's end of an in-memory connection, for single lines.
+/// The agent's end of an in-memory connection, which sends and receives single lines.
 struct Peer {
     lines: tokio::io::Lines<BufReader<tokio::io::ReadHalf<tokio::io::DuplexStream>>>,
     writer: tokio::io::WriteHalf<tokio::io::DuplexStream>,
@@ -194,7 +193,8 @@ async fn a_run_has_limits() {
     agent.close().await;
 }
 
-/// A dropped parameter would change the effect of a command: hidden output would be visible to the model.
+/// An unsupported parameter is rejected and not dropped, because dropping it would change the command. For
+/// example, hidden output would become visible to the model.
 #[tokio::test]
 async fn an_unsupported_parameter_is_rejected_before_sending() {
     for (dialect, intent, param) in [
@@ -237,7 +237,8 @@ async fn an_unsupported_parameter_is_rejected_before_sending() {
     tokio::time::timeout(LONG, call).await.unwrap().unwrap().unwrap();
 }
 
-/// In a dialect without a choice for the delivery of input during a run, a hint is omitted.
+/// In dialects that cannot choose the delivery of input during a run, the parameter for it is omitted without
+/// an error.
 #[tokio::test]
 async fn an_unsupported_hint_is_left_out() {
     let (agent, mut peer) = in_memory("operator").await;

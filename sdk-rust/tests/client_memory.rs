@@ -1,4 +1,5 @@
-//! Memory cost of a long line for a client, measured in a separate process: this file contains one test.
+//! Memory that a client uses for a long line. The measurement needs a process of its own, so this file contains
+//! only one test.
 #![cfg(target_os = "linux")]
 
 use agentese::framing::{FrameReader, Incoming};

@@ -1,4 +1,5 @@
-//! Small programs of `examples/` against the reference agent: `cargo build -p agentese-cli`.
+//! Runs the small programs of `examples/` against the reference agent, which `cargo build -p agentese-cli`
+//! builds.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -20,12 +21,12 @@ async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(LONG, future).await.unwrap_or_else(|_| panic!("{what} did not happen"))
 }
 
-/// Returns the folder of cargo's programs.
+/// Returns the folder into which cargo writes programs.
 fn built() -> PathBuf {
     std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_owned()
 }
 
-/// Returns the command line of the reference agent with these answers of the model.
+/// Returns the command line of the reference agent, whose model gives the answers in `responses`.
 fn agent(folder: &Path, responses: Value, more: &[&str]) -> Vec<String> {
     let program = built().join("agentese");
     assert!(program.exists(), "{} is missing: cargo build -p agentese-cli", program.display());
@@ -56,7 +57,7 @@ impl Example {
         within("a line", self.lines.next_line()).await.unwrap().expect("a line and not the end")
     }
 
-    /// Returns the next line with that prefix.
+    /// Skips lines up to one with that beginning, and returns it.
     async fn shows(&mut self, beginning: &str) -> String {
         loop {
             let line = self.line().await;

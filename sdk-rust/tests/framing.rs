@@ -1,4 +1,4 @@
-//! Framing, independent of the chunking.
+//! Framing: the result must not depend on the division of the stream into chunks.
 #![allow(non_snake_case, reason = "tests carry the number of the fault they guard against")]
 
 use std::collections::VecDeque;
@@ -67,7 +67,7 @@ fn read<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, options: &FramerOptions)
     lines.collect()
 }
 
-/// Returns the lines according to the rules, in a simple implementation without chunks.
+/// Returns the lines according to the rules of framing, from a simple implementation that has the whole stream.
 fn expected(stream: &[u8], options: &FramerOptions) -> FramedLines {
     let mut lines = Vec::new();
     let mut offset = 0;
@@ -91,7 +91,7 @@ fn expected(stream: &[u8], options: &FramerOptions) -> FramedLines {
     lines
 }
 
-/// Checks both framers, unsplit, byte by byte, and split in two at every position.
+/// Checks both framers with the whole stream, with single bytes, and with every division into two chunks.
 fn check_with(stream: &[u8], options: &FramerOptions, wanted: &[Result<&str, FramingError>]) {
     let wanted: FramedLines = wanted.iter().cloned().map(|line| line.map(str::to_owned)).collect();
     assert_eq!(framed([stream], options), wanted, "unsplit");
@@ -282,7 +282,7 @@ async fn a_small_batch_does_not_wait() {
     assert_eq!(batch.last(), Some(&Incoming::Frame(FrameText::from("half whole"))));
 }
 
-/// Returns pieces for interesting streams.
+/// Returns pieces of streams that contain line ends, carriage returns and other critical bytes.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         4 => Just(b"\n".to_vec()),

@@ -1,4 +1,5 @@
-//! Memory cost of hostile lines, measured in a separate process: this file contains one test.
+//! Memory that hostile lines use. The measurement needs a process of its own, so this file contains only one
+//! test.
 #![cfg(target_os = "linux")]
 #![allow(non_snake_case, reason = "tests carry the number of the fault they guard against")]
 
@@ -12,8 +13,8 @@ fn peak_kib() -> u64 {
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// F14: 1 GiB without a line end, followed by a frame, causes one fault and delivers the frame. Memory stays
-/// near the limit.
+/// F14: 1 GiB without a line end causes one fault, and the next frame is delivered. Memory stays near the
+/// limit.
 #[tokio::test]
 async fn fm_F14_an_endless_line_is_discarded_in_constant_memory() {
     const LIMIT: usize = 4 * 1024 * 1024;

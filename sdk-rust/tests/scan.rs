@@ -148,7 +148,7 @@ fn fm_F18_integers_are_exact_or_rejected() {
     assert!(is_null("null") && !is_null("0"));
 }
 
-/// Returns JSON text of any value, with any spacing, and objects with possibly repeated member names.
+/// Returns arbitrary JSON text with arbitrary spacing. Member names of its objects may be repeated.
 fn json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("null".to_owned()),
@@ -182,7 +182,7 @@ fn object(value: impl Strategy<Value = String>) -> impl Strategy<Value = String>
     })
 }
 
-/// Returns a JSON string with all escapes that a serializer may choose.
+/// Returns a JSON string with any of the escapes that a serializer may use.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-z{}\\[\\]:, ]{0,4}",
@@ -214,7 +214,7 @@ proptest! {
         }
     }
 
-    /// Every object that serde_json accepts is accepted, and invalid JSON never panics.
+    /// The scanner accepts every object that serde_json accepts. Invalid JSON never causes a panic.
     #[test]
     fn never_panics_and_never_rejects_an_object(text in "[ {}\\[\\]:,\"\\\\a1ntu\\n\u{e4}]{0,30}") {
         let outcome = scan(&text, &WANTED);
@@ -236,7 +236,7 @@ proptest! {
         let _ = string(&format!("\"\\u{text}\""));
     }
 
-    /// Damaged frame: one byte of a valid object is changed.
+    /// A damaged frame: one byte of a valid object is changed.
     #[test]
     fn damaged_objects_never_panic(text in object(json()), at in any::<prop::sample::Index>(), with in "[{}\\[\\]\",:\\\\]") {
         let mut damaged: Vec<char> = text.chars().collect();

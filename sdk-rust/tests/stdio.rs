@@ -1,7 +1,7 @@
-//! Tests of this process's own stdio, with every kind of stdio that a parent may provide.
+//! Tests of a process's own stdin and stdout, with every kind of stream that a parent may provide.
 //!
-//! The test starts itself again as the server: `server` below is that child process, and not a test by
-//! itself.
+//! The test starts its own program again as the server. `server` below is the code of this child process, and
+//! not a test.
 #![cfg(target_os = "linux")]
 #![allow(non_snake_case, reason = "tests carry the number of the fault they guard against")]
 

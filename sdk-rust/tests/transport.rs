@@ -1,4 +1,4 @@
-//! Child processes: start, end, and bounded waits.
+//! Child processes: their start, their end, and waits with a time limit.
 #![allow(non_snake_case, reason = "tests carry the number of the fault they guard against")]
 
 use std::future::Future;
@@ -24,9 +24,9 @@ fn sh(script: &str) -> ChildOptions {
     ChildOptions::new("sh").arg("-c").arg(script).graces(GRACE, GRACE)
 }
 
-/// Time limit for children that obey the end of input or a signal.
+/// Grace period for children that end on end of input or on a signal.
 const GRACE: Duration = LONG;
-/// Time limit for children that obey neither.
+/// Grace period for children that end on neither.
 const SHORT: Duration = Duration::from_millis(100);
 
 struct StartedChild {
@@ -63,7 +63,7 @@ impl StartedChild {
     }
 }
 
-/// Returns `true` if the process has ended, or is a zombie of another parent.
+/// Returns `true` if the process has ended. A zombie that another parent has not reaped is considered ended.
 fn gone(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
     let mut fields = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace();
@@ -71,7 +71,7 @@ fn gone(pid: u32) -> bool {
     state == "Z" && parent != std::process::id().to_string()
 }
 
-/// Polls a condition without a future.
+/// Polls a condition until it holds.
 async fn until(what: &str, mut so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !so() {

@@ -1,4 +1,4 @@
-//! Repeated start and end of children, in a separate process, because the test counts open resources.
+//! Repeated start and end of children. The test counts open resources, so it needs a process of its own.
 #![cfg(target_os = "linux")]
 #![allow(non_snake_case, reason = "tests carry the number of the fault they guard against")]
 

@@ -1,4 +1,4 @@
-//! View: every recorded session folds to the conversation in the vectors, which is equal in all languages.
+//! View: each recorded session must fold to the conversation in the vectors, which all languages share.
 
 mod recorded;
 
@@ -10,7 +10,8 @@ use recorded::{canonical, conformance, frames};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Comparison between a view and the response to the history command: the prior knowledge of the view.
+/// Differences between the conversation before and after the response to the history command. They show how
+/// much the view knew before.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct HistoryComparison {
     complete: bool,
@@ -52,7 +53,7 @@ fn fold(transcript: &str) -> FoldSummary {
     FoldSummary { transcript: transcript.to_owned(), asked, end: digest(&view.conversation()) }
 }
 
-/// Returns `true` if a line is the successful response to the first command of a late view.
+/// Returns `true` if a line is the successful response to the history command, which a late view sends first.
 fn is_history(view: &View, before: &Conversation, line: &str) -> bool {
     let history = &view.catch_up_commands()[0];
     let Ok(frame) = serde_json::from_str::<Value>(line) else { return false };

@@ -1,5 +1,5 @@
-//! Agent behind an in-memory WebSocket, and recovery of lost connections. The clock is paused: it advances
-//! while all tasks wait.
+//! Agent behind an in-memory WebSocket, and recovery of lost connections. The clock is paused: it advances only
+//! when all tasks wait.
 
 use std::collections::HashSet;
 use std::io;
@@ -20,7 +20,7 @@ use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
 use tokio_util::sync::CancellationToken;
 
 const ADDRESS: &str = "ws://memory:1/token/ws";
-/// Time after which an operation is considered stuck.
+/// Time limit of each wait, after which the operation is considered stuck.
 const TEN_MINUTES: Duration = Duration::from_secs(600);
 
 /// Server that answers each command once.
@@ -29,7 +29,7 @@ struct Server(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    /// Queries of the received connections.
+    /// Query part of the address of each connection.
     calls: Vec<String>,
     received: Vec<Value>,
     sent: Vec<String>,
@@ -37,11 +37,11 @@ struct State {
     seen: HashSet<String>,
     /// `true` if the server cannot resume connections.
     is_plain: bool,
-    /// `true` if the server drops missed messages.
+    /// `true` if the server drops messages that a client missed.
     forgets: bool,
-    /// `true` if the server's messages do not arrive.
+    /// `true` if the client does not receive the server's messages.
     is_mute: bool,
-    /// `true` if the server does not read.
+    /// `true` if the server does not read the client's lines.
     is_deaf: bool,
     refuses: bool,
 }

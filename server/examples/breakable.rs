@@ -1,4 +1,5 @@
-//! An agent with an internal error on the prompt `break`, for tests of the messages to clients after it.
+//! An agent with an internal error on the prompt `break`. Tests use it to check the messages to clients after such an
+//! error.
 //!
 //! ```text
 //! breakable DIALECT SCRIPT.json

@@ -50,7 +50,7 @@ pub use agentese_server_subagents as subagents;
 pub use agentese_server_tools as tools;
 pub use server::{Builder, ServeOutcome, Server};
 
-/// Models and their providers.
+/// Models, and the providers that serve them.
 pub mod providers {
     pub use agentese_server_models::{
         Answer, Assembler, AuthError, AuthFile, CacheRetention, Catalog, ConfigWarning, DeviceCode,
@@ -64,7 +64,7 @@ pub mod providers {
     pub use agentese_server_providers::{Sources, load};
 }
 
-/// Replacement of the content of files.
+/// Atomic replacement of the content of files.
 pub mod atomic_write {
     pub use agentese_server_base::atomic_write::log_abandoned_backups;
 }

@@ -1,4 +1,4 @@
-//! Tests of the exported page from outside: required content, forbidden content, and its display in a
+//! Tests of exported pages from outside: content that must occur, content that must not occur, and display in a
 //! browser.
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.

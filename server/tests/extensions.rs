@@ -1,5 +1,5 @@
-//! Tests of extensions with the binary: well-behaved and misbehaving programs in Python (standard library
-//! only), and extensions of pi.
+//! Tests of extensions with the program itself. The extensions are well-behaved and misbehaving programs in Python
+//! (standard library only), and extensions of pi.
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 

@@ -1,4 +1,4 @@
-//! Kills of a server at random moments.
+//! Tests that kill a server at random moments.
 //!
 //! The test prints its seed; `AGENTESE_SEED` repeats a run, and `AGENTESE_KILLS` sets the number of kills.
 
@@ -19,10 +19,10 @@ mod support;
 
 const THREADS: u64 = 4;
 const KILLS: u64 = 200;
-/// The latest moment of a kill after the prompt; a whole run takes about as long.
+/// The longest time from the prompt to the kill, which is about the duration of a whole run.
 const MAX_DELAY: Duration = Duration::from_millis(350);
 
-/// Returns turns with tools whose processes would live for another minute.
+/// Returns turns with tools that start processes. Without a kill, the processes would run for a minute.
 fn script() -> Value {
     let lasting = "(echo $BASHPID >> pids; exec sleep 60) & echo $$ >> pids; echo started; sleep 0.02";
     let turn = |number: usize| {
@@ -57,7 +57,7 @@ fn kill_at_any_moment_loses_no_reported_message_and_leaves_no_process() {
     assert!(seen > kills as usize, "the kills came too early to mean anything: {seen}");
 }
 
-/// Kills a server the given time after its prompt; returns the number of complete messages until then.
+/// Kills a server `moment` microseconds after its prompt. Returns the number of messages that were complete before.
 fn kill_after(moment: u64) -> usize {
     let place = Place::new();
     let mut agent = place.scripted(script());

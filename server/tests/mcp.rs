@@ -1,4 +1,4 @@
-//! Tests of MCP servers with the binary: third-party servers, and a misbehaving one.
+//! Tests of MCP servers with the program itself: third-party servers, and a server that misbehaves.
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 

@@ -1,4 +1,4 @@
-//! Tests of the omp dialect within this process: its differences from pi.
+//! Tests of the omp dialect within this process, in the points in which it differs from pi.
 
 #[path = "omp/behavior.rs"]
 mod behavior;

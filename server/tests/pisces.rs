@@ -1,4 +1,4 @@
-//! Tests of the pisces dialect within this process: subagents, the verification of their work, and budgets.
+//! Tests of the pisces dialect within this process: subagents, verification of their work, and budgets.
 
 #[path = "pisces/budgets.rs"]
 mod budgets;
@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 use support::LONG;
 use support::link::{Link, builder};
 
-/// Returns the settings of a file with these members.
+/// Returns the settings from a file with these members.
 fn settings(members: &Value) -> Settings {
     let place = tempfile::tempdir().unwrap();
     std::fs::write(place.path().join("settings.json"), members.to_string()).unwrap();
@@ -37,8 +37,8 @@ fn settings(members: &Value) -> Settings {
     loaded.settings
 }
 
-/// Returns a builder with such settings and such a script, in a directory `work` beside the one for temporary
-/// files.
+/// Returns a builder with these settings and this script. Its working directory is `work`, beside the directory for
+/// temporary files.
 fn prepared(members: Value, script: Value) -> (Builder, tempfile::TempDir) {
     let (builder, place) = builder(script);
     let work = place.path().join("work");
@@ -48,13 +48,13 @@ fn prepared(members: Value, script: Value) -> (Builder, tempfile::TempDir) {
     (builder.cwd(work).settings(settings), place)
 }
 
-/// Starts an agent with such settings and a model script.
+/// Starts an agent with these settings and this model script.
 fn scripted(members: Value, script: Value) -> (Link, tempfile::TempDir) {
     let (builder, place) = prepared(members, script);
     (Link::for_dialect::<Pisces>(builder), place)
 }
 
-/// Starts the agent of [`scripted`] in a repository with one commit of `base.txt`.
+/// Starts the same agent as [`scripted`] in a repository. The repository has one commit with the file `base.txt`.
 fn in_repository(members: Value, script: Value) -> (Link, tempfile::TempDir) {
     let (builder, place) = prepared(members, script);
     repository(&place.path().join("work"));
@@ -75,7 +75,7 @@ fn git(work: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Returns settings that permit isolated subagents.
+/// Returns settings that permit isolated subagents, with further settings.
 fn isolating(more: Value) -> Value {
     let mut members = json!({"task": {"isolation": {"mode": "worktree"}}});
     for (key, value) in more.as_object().unwrap() {
@@ -84,7 +84,7 @@ fn isolating(more: Value) -> Value {
     members
 }
 
-/// Returns the model's call of the tool, and its next answer.
+/// Returns two answers of the parent's model: a call of `task` with these arguments, and the text after the call.
 fn delegate(arguments: Value) -> Vec<Value> {
     vec![
         json!({"when": {"user": "delegate", "tool_results": false},
@@ -93,33 +93,33 @@ fn delegate(arguments: Value) -> Vec<Value> {
     ]
 }
 
-/// Returns tasks with these ids; the assignment of `a` is `JOB-a`.
+/// Returns a list of tasks with these ids. The assignment of the task `a` is `JOB-a`.
 fn tasks(ids: &[&str]) -> Value {
     let task = |id: &&str| json!({"id": id, "description": format!("work on {id}"), "assignment": format!("JOB-{id}")});
     ids.iter().map(task).collect()
 }
 
-/// Returns a subagent's answer to a matching prompt: a call.
+/// Returns an answer for a subagent whose prompt contains `user`. The answer is a call of the tool `name`.
 fn calls(user: &str, name: &str, arguments: Value) -> Value {
     json!({"when": {"user": user}, "blocks": [{"tool": {"id": "c", "name": name, "args": arguments}}]})
 }
 
-/// Returns a call that writes a file.
+/// Returns an answer for a subagent that writes a file.
 fn writes(user: &str, path: &str, content: &str) -> Value {
     calls(user, "write", json!({"path": path, "content": content}))
 }
 
-/// Returns a call that submits a result.
+/// Returns an answer for a subagent that submits a result.
 fn submits(user: &str) -> Value {
     calls(user, "submit_result", json!({"result": {"data": format!("{user} is done")}}))
 }
 
-/// Returns a call that reports impossible work.
+/// Returns an answer for a subagent that submits a failure.
 fn reports_failure(user: &str) -> Value {
     calls(user, "submit_result", json!({"result": {"error": "the half of it is missing"}}))
 }
 
-/// Returns a subagent that writes a file and submits its result.
+/// Returns two answers for the subagent `id`: it writes a file, then submits its result.
 fn writer(id: &str, path: &str, content: &str) -> [Value; 2] {
     let user = format!("JOB-{id}");
     [writes(&user, path, content), submits(&user)]
@@ -135,7 +135,7 @@ async fn run(link: &mut Link, message: &str) -> Vec<Value> {
     link.until_event("agent_end").await
 }
 
-/// Returns the result of the tool among the frames of a run.
+/// Returns the result of the call of `task` from the frames of a run.
 fn result(frames: &[Value]) -> Value {
     let ended = |frame: &&Value| frame["type"] == "tool_execution_end" && frame["toolName"] == "task";
     frames.iter().find(ended).unwrap_or_else(|| panic!("{frames:#?}"))["result"].clone()
@@ -159,7 +159,7 @@ fn subagent_events(frames: &[Value]) -> Vec<String> {
     events.map(line).collect()
 }
 
-/// Returns the leftovers in a folder: worktrees, leases, outputs.
+/// Returns everything in a folder that a call may have left behind: worktrees, leases, outputs.
 fn left_behind(place: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(place).unwrap().flatten().map(|entry| entry.path());
     let folders = entries.flat_map(|path| match path.file_name().and_then(|name| name.to_str()) {
@@ -172,7 +172,7 @@ fn left_behind(place: &Path) -> Vec<PathBuf> {
     folders.collect()
 }
 
-/// Waits until no leftovers of a call exist: no file, worktree or branch.
+/// Waits until nothing of a call is left: no file, worktree or branch.
 async fn assert_clean(place: &Path) {
     let start = Instant::now();
     while !left_behind(place).is_empty() {

@@ -1,4 +1,4 @@
-//! Providers on the network: requests, and the handling of responses.
+//! Tests of providers over HTTP: requests, and the handling of responses.
 
 #[path = "providers/aimock.rs"]
 mod aimock;

@@ -1,4 +1,4 @@
-//! Session files: reading, writing and access rights.
+//! Tests of session files: reading, writing and access rights.
 
 #[path = "sessions/files.rs"]
 mod files;
@@ -19,12 +19,12 @@ use agentese_server::runtime::{NumberedIds, RandomIds, SystemClock};
 use agentese_server::session::{Session, SessionOptions};
 use serde_json::json;
 
-/// Returns start parameters with numbered ids.
+/// Returns session options with consecutive ids.
 fn start(cwd: &Path) -> SessionOptions {
     SessionOptions::new(cwd, Arc::new(SystemClock), Arc::new(NumberedIds::default()))
 }
 
-/// Returns start parameters with unique ids.
+/// Returns session options with random ids.
 fn random(cwd: &Path) -> SessionOptions {
     SessionOptions::new(cwd, Arc::new(SystemClock), Arc::new(RandomIds))
 }
@@ -38,7 +38,7 @@ fn lines(path: &Path) -> Vec<String> {
     std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// Returns the lines of the entries of a session.
+/// Returns the entries of a session as lines.
 fn entries(session: &Session) -> Vec<String> {
     session.entries().iter().map(|entry| entry.json().to_string()).collect()
 }

@@ -1,4 +1,4 @@
-//! Tests of the tools from outside: the result for the model, and the effect of the call.
+//! Tests of the tools from outside: the result that the model receives, and the effect of the call.
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 

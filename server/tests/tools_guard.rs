@@ -1,4 +1,4 @@
-//! Tests of the guard from outside: exact exit codes, and no leftovers after the death of any process.
+//! Tests of the guard from outside: exact exit codes, and no remaining processes after any process dies.
 //!
 //! This test is a program without the usual harness. It must be its own guard, its own server to kill, and a
 //! process with measurable memory.
@@ -105,7 +105,7 @@ fn fm_f79_endings_are_exact() {
     });
 }
 
-/// Tests a caller that ignores signals, as under `nohup` and in the background of a script.
+/// Tests a caller that ignores signals, such as a program under `nohup` or in the background of a script.
 fn ignored_signals_of_the_caller_are_not_inherited() {
     let status = Command::new("/bin/sh")
         .args(["-c", r#"trap '' HUP INT QUIT; exec "$0" fm_f79_endings_are_exact"#])
@@ -147,7 +147,7 @@ fn output_and_abort_work_as_without_a_guard() {
     });
 }
 
-/// Aborts a guarded command after its first output; returns the text of the result.
+/// Aborts a guarded command after its first output. Returns the text of the result.
 async fn abort(place: &Place, command: &str) -> String {
     let mut context = guarded(place);
     let abort = context.abort.clone();
@@ -177,7 +177,7 @@ fn a_command_has_no_terminal() {
     assert!(text.contains("No such device or address"), "{text}");
 }
 
-/// Runs a server with one command, and waits for it forever.
+/// Runs a server that starts one command and waits for it forever.
 fn server(command: &str, directory: &Path) -> ! {
     let mut context = ToolContext::new(directory, Arc::new(LocalSpawner::new(Some(this_binary()))));
     let go = directory.join("go");
@@ -192,7 +192,7 @@ fn server(command: &str, directory: &Path) -> ! {
     std::process::exit(1);
 }
 
-/// Starts a process that runs [`server`]; returns it with the process ids that its command reports.
+/// Starts a process that runs [`server`]. Returns it with the process ids that its command reports.
 fn start_server(place: &Place, command: &str, count: usize) -> (Child, Vec<i32>) {
     let mut server = Command::new(this_binary())
         .args([SERVER, command])
@@ -249,8 +249,7 @@ fn a_killed_guard_leaves_nothing() {
     });
 }
 
-/// A stopped guard (SIGSTOP) and its command end after an abort of the call, and after the death of the
-/// server.
+/// Stops a guard with SIGSTOP. The guard and its command must end if the call is aborted, and if the server dies.
 fn a_stopped_guard_leaves_nothing() {
     let place = Place::new();
     // The guard stops after its report of the start, which the output proves.
@@ -330,7 +329,7 @@ fn program_that_is_not_a_guard_is_rejected() {
     assert_eq!(ended.code(), Some(2));
 }
 
-/// Returns the resident memory in bytes.
+/// Returns the resident memory of this process in bytes.
 fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
@@ -369,7 +368,7 @@ fn fm_f76_a_flood_takes_constant_memory() {
     assert!(block_on(abort(&place, "yes")).ends_with("Command aborted"));
 }
 
-/// Writes two contents in turn, forever.
+/// Writes two contents to a file alternately, forever.
 fn writer(directory: &Path) -> ! {
     let context = ToolContext::new(directory, Arc::new(LocalSpawner::new(None)));
     block_on(async {
@@ -394,7 +393,7 @@ fn fm_f87_a_killed_writer_leaves_old_or_new() {
     }
 }
 
-/// The agentese binary acts as a guard, like this test.
+/// The program `agentese` must work as a guard, just as this test program does.
 fn the_binary_is_a_guard() {
     let binary = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("agentese");
     assert!(binary.exists(), "{} is missing: cargo build -p agentese-cli", binary.display());

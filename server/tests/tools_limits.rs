@@ -1,5 +1,5 @@
-//! Tests of the tools on a system that refuses descriptors, processes, or the listing of a directory. The
-//! results report the cause, and the tools work again once the system permits it.
+//! Tests of the tools on a system that denies descriptors, processes or the listing of a directory. The results name
+//! the cause, and the tools work again once the system permits it.
 //!
 //! Limits apply to a whole process, and these limits do not apply to the superuser. Each test therefore runs
 //! in a child of this program with its own rights, without the usual harness. The program is also its own
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A user without processes, because the limit of processes does not apply to the superuser.
+/// Id of a user that has no processes. The limit of processes does not apply to the superuser.
 const UNUSED_USER_ID: u32 = 64_917;
 
 fn run_in_child(name: &str) -> bool {
@@ -91,12 +91,12 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.block_on(async { tokio::time::timeout(3 * LONG, future).await.expect("the test hangs") })
 }
 
-/// Returns the contexts for guarded and unguarded commands.
+/// Returns a context with a guard and a context without one.
 fn contexts(place: &Place) -> [ToolContext; 2] {
     [None, Some(std::env::current_exe().unwrap())].map(|guard| place.context_of(LocalSpawner::new(guard)))
 }
 
-/// Returns a successful call of every tool, in a repeatable order.
+/// Returns a successful call of every tool. The calls can be repeated.
 fn calls() -> [(&'static str, Value); 7] {
     [
         ("write", json!({"path": "file", "content": "needle\n"})),
@@ -133,7 +133,7 @@ fn children() -> String {
     tasks.filter_map(|task| fs::read_to_string(task.unwrap().path().join("children")).ok()).collect()
 }
 
-/// Waits for an effect that follows a call: the end of guards and threads.
+/// Waits until `reached` returns true: some effects, such as the end of guards and threads, follow after a call.
 async fn until(what: &str, mut reached: impl FnMut() -> bool) {
     let started = Instant::now();
     while !reached() {
@@ -192,8 +192,7 @@ fn processes() -> u64 {
     fs::read_dir("/proc").unwrap().filter_map(tasks).sum::<usize>() as u64
 }
 
-/// Returns false for users that are exempt from the limit, for instance in a container with rights of the
-/// superuser.
+/// Returns false if this user is exempt from the limit, such as a superuser in a container.
 fn limit_holds() -> bool {
     let limit = getrlimit(Resource::Nproc);
     set_limit(Resource::Nproc, 1);
@@ -301,7 +300,7 @@ fn without_rights() {
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
 }
 
-/// Calls `write` and `edit`, and returns the content of the file.
+/// Calls `write` and `edit` on a file. Returns the content of the file.
 fn written(context: &ToolContext, path: &Path) -> String {
     block_on(async {
         succeeds(context, "write", json!({"path": path, "content": "one two\n"})).await;
@@ -344,7 +343,7 @@ fn file_of_another_user() {
     assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
 }
 
-/// The variable for the process with its own mounts: the mounted file.
+/// Environment variable that names the mounted file, for the process with its own mounts.
 const MOUNTED: &str = "AGENTESE_TEST_MOUNTED";
 
 fn on_a_mount() {

@@ -17,50 +17,50 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
-/// The time limit for all responses of an agent except those to prompts.
+/// The time limit for each response of an agent, except responses to prompts.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(120);
 
-/// The error for callers after a disconnect of the agent.
+/// The error for callers that still wait for a response when the agent disconnects.
 const DISCONNECTED: &str = "the agent has disconnected";
 
-/// The time limit for the exit of an agent that has closed its output.
+/// The time limit for an agent to exit after it has closed its output.
 const EXIT_LIMIT: Duration = Duration::from_secs(2);
 
-/// A message from the agent, or a local event in order with the messages.
+/// A message from the agent, or a local event that must keep its place among these messages.
 pub(super) enum ConnectionEvent {
     /// A notification.
     Notification(Dialog),
     /// A request, with its id for the response.
     Request(Value, Dialog),
-    /// The prompt of the turn with that number is about to be sent.
+    /// The prompt of the turn with this number is about to be sent.
     TurnStarted(u64),
-    /// The response to that prompt: everything before belongs to its turn.
+    /// The response to the prompt of the turn with this number. All messages before it belong to that turn.
     TurnEnded(u64, Result<AcpPromptEnd, RemoteSessionError>),
-    /// Another session is about to be opened. For a stored session it has the id; updates of that session are
+    /// Another session is about to be opened. `Some` has the id of a stored session; the updates of that session are
     /// then its history.
     SessionRequested(Option<String>),
-    /// The outcome of opening the session, and the waiting caller.
+    /// The outcome of opening a session, with the channel to the waiting caller.
     SessionOpened(Outcome, OutcomeSender),
-    /// The outcome of setting an option of the session, and the waiting caller.
+    /// The outcome of setting an option of the session, with the channel to the waiting caller.
     OptionSet(Outcome, OutcomeSender),
-    /// The connection has ended, for that reason. This is the last message.
+    /// The connection has ended, with the reason. This is the last event.
     Disconnected(String),
 }
 
 /// The outcome of a request.
 pub(super) type Outcome = Result<Reply, RemoteSessionError>;
 
-/// A caller that waits for an outcome.
+/// The channel to a caller that waits for an outcome.
 pub(super) type OutcomeSender = oneshot::Sender<Outcome>;
 
-/// A receiver of a response.
+/// The destination of a response.
 enum Waiter {
-    /// A caller, with the method.
+    /// A caller, with the name of the called method.
     Caller(&'static str, OutcomeSender),
-    /// A caller behind the receiver of messages: that receiver gets the response in order with the messages,
-    /// and passes it on.
+    /// The event loop, then a caller. The event loop receives the outcome in its place among the messages, and then
+    /// passes it to the caller.
     InOrder(&'static str, fn(Outcome, OutcomeSender) -> ConnectionEvent, OutcomeSender),
-    /// The receiver of messages, with the number of a turn.
+    /// The event loop, with the number of the turn that the response ends.
     Turn(u64),
 }
 
@@ -122,7 +122,7 @@ impl AcpConnection {
         self.inner.wait_for_response(id, command.name(), answered).await
     }
 
-    /// Calls a method. The receiver of messages first gets the outcome, wrapped by `wrap`, in order with the
+    /// Calls a method. The event loop receives the outcome first, wrapped by `wrap`, in its place among the agent's
     /// messages. Sends the request before returning.
     pub fn call_in_order(
         &self,
@@ -137,12 +137,12 @@ impl AcpConnection {
         async move { inner.wait_for_response(sent?, method, answered).await }
     }
 
-    /// Announces the opening of another session to the receiver of messages.
+    /// Announces to the event loop that another session is about to be opened.
     pub fn announce_session(&self, id: Option<String>) {
         let _ = self.inner.events.send(ConnectionEvent::SessionRequested(id));
     }
 
-    /// Starts the turn with that number. Its end arrives as a message.
+    /// Sends the prompt of the turn with this number. The end of the turn arrives as an event.
     pub fn start_turn(&self, turn: u64, prompt: &Command) -> Result<(), RemoteSessionError> {
         // This message must precede all messages of the turn.
         let _ = self.inner.events.send(ConnectionEvent::TurnStarted(turn));
@@ -200,7 +200,7 @@ impl ConnectionInner {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
     }
 
-    /// Sends a request and returns its id.
+    /// Sends a request and returns its id. Fails if the agent has disconnected.
     fn request(&self, command: &Command, waiter: Waiter) -> Result<u64, RemoteSessionError> {
         let mut calls = self.calls();
         if let Some(reason) = &calls.disconnect_reason {
@@ -216,7 +216,7 @@ impl ConnectionInner {
         Ok(id)
     }
 
-    /// Waits for a response until the time limit.
+    /// Waits for a response. If none arrives within the time limit, cancels the request and returns an error.
     async fn wait_for_response(
         &self,
         id: u64,
@@ -235,7 +235,7 @@ impl ConnectionInner {
         answered.await.unwrap_or_else(|_| Err(DISCONNECTED.to_owned()))
     }
 
-    /// Removes the receiver of a response. Returns `None` if the response has arrived.
+    /// Removes and returns the destination of a response. Returns `None` if the response has already arrived.
     fn take_waiter(&self, id: u64) -> Option<Waiter> {
         self.calls().waiters.remove(&id)
     }
@@ -303,7 +303,7 @@ impl ConnectionInner {
         }
     }
 
-    /// Passes a response to its receiver.
+    /// Passes an outcome to its destination.
     fn settle(&self, waiter: Waiter, outcome: Result<Value, RemoteSessionError>) {
         match waiter {
             Waiter::Caller(method, caller) => {
@@ -357,7 +357,7 @@ fn decode_result(method: &str, result: &Value) -> Result<Reply, RemoteSessionErr
         .map_err(|error| unreadable(error.to_string()))
 }
 
-/// Converts an error to a sentence.
+/// Returns the error message for the user from an error object of JSON-RPC.
 fn error_text(error: &Value) -> String {
     let message = error["message"].as_str().unwrap_or("the agent rejected the request");
     // Some agents send the details beside a general message.
@@ -367,7 +367,7 @@ fn error_text(error: &Value) -> String {
     }
 }
 
-/// The parameters of a command.
+/// Serializes only the parameters of a command.
 struct CommandParams<'a>(&'a Command);
 
 impl Serialize for CommandParams<'_> {

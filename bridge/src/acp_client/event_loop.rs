@@ -1,5 +1,5 @@
-//! Messages and requests of the agent on their way to the engine: updates become remote events, in order, and
-//! turns end.
+//! Event loop: converts updates of the agent to remote events, and passes on its requests and the ends of turns, in
+//! order.
 
 use std::sync::Arc;
 
@@ -24,10 +24,11 @@ use super::state::AcpContext;
 use super::translator::UpdateTranslator;
 use crate::{convert, event_queue};
 
-/// The key of the widget with the agent's plan.
+/// The key of the widget that displays the agent's plan.
 const PLAN: &str = "plan";
 
-/// The maximum number of stored updates of a session that is being opened.
+/// The maximum number of stored updates that are not messages while a session is being opened. Further ones are
+/// dropped.
 const MAX_EARLY_UPDATES: usize = 16;
 
 /// Converts messages of the agent to remote events.
@@ -35,9 +36,9 @@ pub(super) struct AcpEventLoop {
     context: Arc<AcpContext>,
     remote_events: event_queue::Sender,
     translator: UpdateTranslator,
-    /// `true` between the sending of a prompt and its response, in the order of the messages.
+    /// `true` after the event loop has handled the start of a turn and before it has handled the end of that turn.
     in_turn: bool,
-    /// The turn whose start was reported before its prompt was sent.
+    /// The turn whose start was already reported, before its prompt was sent.
     started_turn: Option<u64>,
     /// `true` after a warning about an update outside of a turn.
     warned_outside_turn: bool,
@@ -47,16 +48,16 @@ pub(super) struct AcpEventLoop {
 /// A session that is being opened.
 #[derive(Default)]
 struct LoadingSession {
-    /// The id of a stored session. `None` if the agent creates a session.
+    /// The id of the stored session. `None` if the agent creates a session.
     id: Option<String>,
-    /// The messages of the session.
+    /// The messages that have arrived for the session.
     history: History,
-    /// The other updates of the session.
+    /// The updates of the session that are not messages.
     early: Vec<AcpSessionUpdate>,
 }
 
 impl LoadingSession {
-    /// Stores an update of the session. Returns an update of another session.
+    /// Stores an update that belongs to the session being opened. Returns the update if it belongs to another session.
     fn store(&mut self, update: AcpSessionUpdate, current: &str) -> Option<AcpSessionUpdate> {
         let is_it = self.id.as_ref().map_or(update.session_id != current, |id| *id == update.session_id);
         if !is_it {
@@ -199,7 +200,7 @@ impl AcpEventLoop {
         events.into_iter().for_each(|event| self.remote_events.send(event));
     }
 
-    /// Handles an update. Drops updates of previous sessions.
+    /// Handles an update. Updates of other sessions, and messages outside of a turn, are dropped.
     fn handle_update(&mut self, update: AcpSessionUpdate) {
         let current = self.context.state().session.clone();
         let update = match &mut self.loading {
@@ -301,15 +302,15 @@ impl AcpEventLoop {
         turn.ended.cancel();
     }
 
-    /// Returns the token that dismisses questions of a session. Between turns it is never cancelled. Returns
-    /// `None` for another session.
+    /// Returns the token that dismisses the questions of a session when its turn is stopped. Between turns the token is
+    /// never cancelled. Returns `None` for a session that is not current.
     fn dismissal(&self, session: &str) -> Option<CancellationToken> {
         let state = self.context.state();
         let stopped = state.turn.as_ref().map(|turn| turn.stopped.clone()).unwrap_or_default();
         (state.session == session).then_some(stopped)
     }
 
-    /// Requests a permission from the user, and responds to the agent.
+    /// Requests a permission from the user, and sends the answer to the agent.
     fn request_permission(&mut self, id: Value, request: AcpRequestPermission) {
         let Some(stopped) = self.dismissal(&request.session_id) else {
             return self.context.connection.respond(&id, questions::denial());
@@ -327,7 +328,7 @@ impl AcpEventLoop {
         });
     }
 
-    /// Requests the values of a form from the user, and responds to the agent.
+    /// Requests the values of a form from the user, and sends the answer to the agent.
     fn elicit(&self, id: Value, form: AcpElicitParams) {
         let session = form.session_id.as_option().cloned();
         let dismissal =

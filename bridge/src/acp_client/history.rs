@@ -1,4 +1,4 @@
-//! The history of a loaded session, from the updates with which the agent repeats it.
+//! The history of a loaded session, built from the updates that the agent sends again.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::translator::{UpdateTranslator, content_text};
 #[derive(Debug, Default)]
 pub(super) struct History {
     translator: UpdateTranslator,
-    /// The user message of which pieces are arriving.
+    /// The text so far of the user message that is arriving.
     user_text: String,
     /// The names of tools, by the ids of their calls.
     tool_names: BTreeMap<String, String>,

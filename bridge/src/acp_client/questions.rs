@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::client_ui::ClientUi;
 
-/// A request for permission: a choice among labels, each for one option.
+/// A request for permission. The user chooses a label; each label belongs to one option of the agent.
 pub(super) struct Permission {
     pub dialog: Dialog,
     /// The labels with the ids of their options.
@@ -37,7 +37,7 @@ impl Permission {
         Self { dialog: Dialog::Select(select, refusing), options: options.collect() }
     }
 
-    /// Returns the permission that an answer means.
+    /// Returns the response for the agent to the user's answer. Without an answer, the request is cancelled.
     pub fn answer(&self, answer: Option<Answer>) -> AcpPermissionAnswer {
         let chosen = match answer {
             Some(Answer::Value(chosen)) => self.options.iter().find(|(label, _)| *label == chosen),
@@ -51,13 +51,13 @@ impl Permission {
     }
 }
 
-/// Returns the denial of a permission.
+/// Returns the response that cancels a request for permission.
 pub(super) fn denial() -> AcpPermissionAnswer {
     AcpPermissionAnswer::new(AcpCancelledOutcome::new())
 }
 
-/// Returns the labels of options. Options with the same name also have their meaning, and a number if that is
-/// the same, too.
+/// Returns a distinct label for each option. If several options have the same name, the kind is added; if the kind is
+/// also the same, a number is added.
 fn labels(options: &[AcpPermissionOption]) -> Vec<String> {
     let mut labels: Vec<String> = Vec::new();
     for option in options {
@@ -72,8 +72,8 @@ fn labels(options: &[AcpPermissionOption]) -> Vec<String> {
     labels
 }
 
-/// Requests the members of a form from the user, one after the other. If the user dismisses a question, the form is
-/// closed.
+/// Sends the user a question for each member of a form, one after the other. If the user dismisses a question or the
+/// answer is invalid, the form is cancelled.
 pub(super) async fn fill_form(ui: &ClientUi, form: AcpElicitParams) -> AcpElicitationAnswer {
     let schema = form.requested_schema.into_option().unwrap_or_default();
     let fields = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -94,7 +94,7 @@ pub(super) async fn fill_form(ui: &ClientUi, form: AcpElicitParams) -> AcpElicit
     answer
 }
 
-/// Converts a member of a form to a question.
+/// Converts a member of a form to a dialog.
 fn dialog(id: &str, title: String, field: &Value) -> Dialog {
     let text = |name: &str| field[name].as_str().map(str::to_owned);
     let choices = choices(field);
@@ -119,7 +119,7 @@ fn dialog(id: &str, title: String, field: &Value) -> Dialog {
     }
 }
 
-/// Returns the value that an answer means. Returns `None` if the form does not accept the answer.
+/// Converts an answer to a value of a form member. Returns `None` if the form does not accept the answer.
 fn value(field: &Value, answer: Answer) -> Option<Value> {
     match answer {
         Answer::Confirmed(yes) => Some(Value::from(yes)),
@@ -139,7 +139,7 @@ fn value(field: &Value, answer: Answer) -> Option<Value> {
     }
 }
 
-/// Returns the possible values of a member, with their names for people.
+/// Returns the possible values of a form member, each preceded by its label.
 fn choices(field: &Value) -> Vec<(String, Value)> {
     let list = |name: &str| field[name].as_array().cloned().unwrap_or_default();
     let named = |one: Value| {

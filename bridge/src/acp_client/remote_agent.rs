@@ -28,14 +28,14 @@ use crate::client_ui::ClientUi;
 use crate::event_queue;
 use crate::launch::current_dir;
 
-/// The time limit for the end of a turn before another session is opened.
+/// The time limit for the current turn to end before another session is opened.
 const GRACE: Duration = Duration::from_secs(4);
 
 /// An ACP agent.
 pub(super) struct AcpRemoteAgent {
     context: Arc<AcpContext>,
     events: tokio::sync::Mutex<event_queue::Receiver>,
-    /// Held while another session replaces the current one; input waits meanwhile.
+    /// Held while the agent switches to another session. User input waits for it.
     switching: tokio::sync::Mutex<()>,
     disconnected: CancellationToken,
 }
@@ -83,12 +83,12 @@ impl AcpRemoteAgent {
         }
     }
 
-    /// Returns the handler that applies a client's settings to the agent.
+    /// Returns the store that applies changes of settings to the agent.
     pub fn persist(&self) -> Arc<dyn SettingsStore> {
         Arc::new(AcpSettingsForwarder(self.context.clone()))
     }
 
-    /// Returns the token that is cancelled after the disconnect of the agent was reported.
+    /// Returns a token that is cancelled once the engine has reported the disconnect of the agent.
     pub fn disconnected(&self) -> CancellationToken {
         self.disconnected.clone()
     }
@@ -98,7 +98,8 @@ impl AcpRemoteAgent {
         self.context.state().disconnect_reason.clone()
     }
 
-    /// Switches the agent to another session; `id` is the id of a stored one. Ends the current turn first.
+    /// Ends the current turn, then switches the agent to another session. `id` is the id of a stored session; `None`
+    /// creates one.
     async fn change_session(&self, id: Option<String>, command: Command) -> Result<bool, RemoteError> {
         let _moves = self.switching.lock().await;
         let held_input = std::mem::take(&mut self.context.state().held_input);

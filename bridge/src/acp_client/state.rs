@@ -26,17 +26,18 @@ pub(super) struct AcpState {
     pub can_load: bool,
     /// `true` if the agent accepts images in prompts.
     pub accepts_images: bool,
-    /// The messages of the session from before its opening.
+    /// The messages of the session that existed when it was opened.
     pub history: Vec<AgentMessage>,
     pub choices: Choices,
-    /// The number of option changes in progress. Meanwhile, options from the agent may be outdated.
+    /// The number of option changes in progress. Until all have finished, options from the agent may be outdated and
+    /// are not reported.
     pub pending_options: usize,
     pub commands: Vec<CommandInfo>,
     /// The current turn.
     pub turn: Option<Turn>,
     /// The number of turns so far.
     pub turn_count: u64,
-    /// Input that waits for the end of the turn, because agents have one turn at a time.
+    /// User input that waits for the end of the current turn, because an ACP agent accepts one prompt at a time.
     pub held_input: VecDeque<TurnInput>,
     /// The reason of the agent's disconnect.
     pub disconnect_reason: Option<String>,
@@ -46,9 +47,9 @@ pub(super) struct AcpState {
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
     pub number: u64,
-    /// Its session.
+    /// The id of the session in which the turn runs.
     pub session: String,
-    /// Cancelled when the turn is stopped; its questions are then dismissed.
+    /// Cancelled when the turn is stopped, which dismisses its open questions.
     pub stopped: CancellationToken,
     /// Cancelled when the turn has ended.
     pub ended: CancellationToken,
@@ -92,7 +93,7 @@ impl AcpContext {
         self.connection.start_turn(turn.number, &Command::Prompt(AcpPromptParams::new(turn.session, prompt)))
     }
 
-    /// Stops a turn. Its end arrives as a message.
+    /// Requests the stop of a turn. The end of the turn arrives as an event.
     pub fn stop(&self, turn: &Turn) {
         turn.stopped.cancel();
         self.connection.notify(&Command::Cancel(AcpCancelParams::new(turn.session.as_str())));

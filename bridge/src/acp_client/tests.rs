@@ -1,4 +1,4 @@
-//! Event order of an agent that the tests play line by line.
+//! Order of the events of an agent that the tests simulate line by line.
 
 use agentese::transport::memory_pair;
 use agentese::types::StopReason;
@@ -43,7 +43,7 @@ fn ended(reason: &str) -> Value {
     json!({"stopReason": reason})
 }
 
-/// Returns the options of a session with that model.
+/// Returns the options of a session with that current model.
 fn options(model: &str) -> Value {
     json!([{"id": "model", "name": "Model", "category": "model", "type": "select", "currentValue": model,
         "options": [{"value": "small", "name": "Small"}, {"value": "large", "name": "Large"}]}])
@@ -85,7 +85,7 @@ async fn send_prompt(agent: &AcpRemoteAgent, text: &str) {
     soon("the input", agent.submit(text, &[], Delivery::Prompt(None))).await.unwrap();
 }
 
-/// Collects events until the agent rests.
+/// Collects events until the agent is idle.
 async fn events_until_idle(agent: &AcpRemoteAgent) -> Vec<RemoteEvent> {
     let mut events = Vec::new();
     while !matches!(events.last(), Some(RemoteEvent::Settled { .. })) {
@@ -251,7 +251,7 @@ async fn settings_reach_the_agent_before_the_next_prompt() {
     fake.receive("session/prompt").await;
 }
 
-/// Returns the first `count` models and levels among the events.
+/// Returns the first `count` changes of the model or the thinking level.
 async fn models(agent: &AcpRemoteAgent, count: usize) -> Vec<String> {
     let mut reported = Vec::new();
     while reported.len() < count {

@@ -26,7 +26,7 @@ use super::super::convert::{self, ABORTED};
 /// The error message of an answer that the model refused.
 const REFUSED: &str = "The model refused to answer.";
 
-/// A part of an incomplete answer.
+/// A text, a thought or a tool call in an incomplete answer.
 #[derive(Debug)]
 enum Part {
     Text(String),
@@ -34,7 +34,7 @@ enum Part {
     Call(String),
 }
 
-/// The known part of a tool call.
+/// The data of a tool call that has arrived so far.
 #[derive(Debug, Default)]
 struct CallState {
     name: String,
@@ -42,7 +42,7 @@ struct CallState {
     started: bool,
     ended: bool,
     content: Vec<ToolContent>,
-    /// Changes of files.
+    /// Changes of files by the call.
     changes: Vec<Value>,
     output: Option<Value>,
 }
@@ -50,11 +50,11 @@ struct CallState {
 /// Converts updates to remote events.
 #[derive(Debug, Default)]
 pub(super) struct UpdateTranslator {
-    /// The growing answer, and a flag that its last part is open.
+    /// The parts of the growing answer. The flag is `true` if more text may follow in the last part.
     answer: Option<(Vec<Part>, bool)>,
     calls: BTreeMap<String, CallState>,
-    /// The tokens in the context, the current cost of the session in US dollars, and its cost as of the last
-    /// answer.
+    /// Number of tokens in the context. Below it, in US dollars: the cost of the session so far, and the cost that was
+    /// already reported with answers.
     context_tokens: u64,
     cost: f64,
     reported_cost: f64,
@@ -109,7 +109,7 @@ impl UpdateTranslator {
         events
     }
 
-    /// Converts the data of a call in a request for permission.
+    /// Converts the tool call of a permission request to remote events.
     pub fn translate_permission(&mut self, call: &AcpPermissionCall) -> Vec<RemoteEvent> {
         let mut update = AcpToolCallUpdate::new(call.tool_call_id.as_str());
         update.title = call.title.clone();
@@ -121,7 +121,7 @@ impl UpdateTranslator {
         events
     }
 
-    /// Ends the turn. The flag is true if the turn was stopped.
+    /// Ends the turn. The returned flag is `true` if the turn was aborted.
     pub fn end_turn(&mut self, ended: Result<AcpPromptEnd, RemoteSessionError>) -> (Vec<RemoteEvent>, bool) {
         let mut events = Vec::new();
         let (stop, error) = match ended {
@@ -293,7 +293,7 @@ impl CallState {
     }
 }
 
-/// Returns the growing answer; starts one if necessary.
+/// Returns the growing answer. If there is none, starts one and adds its start to `events`.
 fn current_answer<'a>(
     answer: &'a mut Option<(Vec<Part>, bool)>,
     events: &mut Vec<RemoteEvent>,
@@ -305,8 +305,8 @@ fn current_answer<'a>(
     (parts, open)
 }
 
-/// Closes the last part of an answer if it is open. Calls are reported when the answer is complete, because
-/// their arguments may arrive late.
+/// Closes the last part of an answer if it is open. Tool calls are not closed here: they are reported with the complete
+/// answer, because their arguments may arrive late.
 fn close_part(parts: &[Part], open: &mut bool, events: &mut Vec<RemoteEvent>) {
     if std::mem::take(open) {
         events.extend(match parts.last() {

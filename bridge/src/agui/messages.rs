@@ -11,12 +11,12 @@ use agentese::types::{
 use agentese::view::{Block, Message, Role, ToolBlock, ToolState};
 use serde_json::Value;
 
-/// The ids of messages on both sides.
+/// The ids of messages, from the agent and from the client.
 pub(super) struct MessageIds {
-    /// The prefix of the ids of an agent's messages. Another agent has another prefix, even if it replaces
-    /// this one.
+    /// The prefix of the ids that this program gives to messages. Each agent process has its own prefix, so that ids of
+    /// a replaced agent do not occur again.
     prefix: String,
-    /// The client's ids of user messages, by the keys of the conversation.
+    /// The client's ids of user messages, by the message keys of the agent's conversation.
     pub client_ids: HashMap<String, String>,
     /// All ids that were sent or received.
     pub known: HashSet<String>,
@@ -27,18 +27,18 @@ impl MessageIds {
         Self { prefix, client_ids: HashMap::new(), known: HashSet::new() }
     }
 
-    /// Returns the id of a message.
+    /// Returns the id of a message: the client's id if it has one, else the prefix and the key.
     pub fn message(&mut self, key: &str) -> String {
         let name = self.client_ids.get(key).cloned().unwrap_or_else(|| format!("{}-{key}", self.prefix));
         self.remember(name)
     }
 
-    /// Returns the id of a thought, by the index of its block.
+    /// Returns the id for a thought, which AG-UI treats as a message of its own. `block` is its index in the message.
     pub fn thought(&mut self, key: &str, block: usize) -> String {
         self.remember(format!("{}-{key}-thought-{block}", self.prefix))
     }
 
-    /// Returns the id of the message with the result of a call.
+    /// Returns the id of the message that contains the result of a tool call.
     pub fn result(&mut self, call: &str) -> String {
         self.remember(format!("{}-result-{call}", self.prefix))
     }
@@ -51,7 +51,7 @@ impl MessageIds {
     }
 }
 
-/// Returns the conversation, without hidden messages and messages that the model does not see any more.
+/// Returns the conversation as a snapshot. Hidden messages and messages that the model no longer sees are left out.
 pub(super) fn snapshot(ids: &mut MessageIds, conversation: &[Arc<Message>]) -> AguiMessagesSnapshot {
     let shown = |message: &&Arc<Message>| !message.is_gone() && message.hidden != Some(true);
     let mut messages = Vec::new();
@@ -75,7 +75,7 @@ pub(super) fn snapshot(ids: &mut MessageIds, conversation: &[Arc<Message>]) -> A
     AguiMessagesSnapshot::new(messages)
 }
 
-/// Converts an answer of the model: its thoughts, texts and calls, and the results of the calls.
+/// Converts an answer of the model to messages: its thoughts, texts, tool calls and their results.
 fn push_answer(
     ids: &mut MessageIds,
     message: &Message,
@@ -111,7 +111,7 @@ fn call(tool: &ToolBlock) -> AguiCall {
     AguiCall::new(&tool.call_id, AguiFunction::new(&tool.name, arguments.unwrap_or_else(|| "{}".to_owned())))
 }
 
-/// Returns the result of a call. Returns `None` if there is no result yet.
+/// Returns the result of a tool call as a message. Returns `None` if the call has no result yet.
 fn result(ids: &mut MessageIds, tool: &ToolBlock) -> Option<AguiToolMessage> {
     if matches!(tool.state, ToolState::Coming | ToolState::Running) {
         return None;
@@ -125,7 +125,7 @@ fn result(ids: &mut MessageIds, tool: &ToolBlock) -> Option<AguiToolMessage> {
     Some(result)
 }
 
-/// Converts blocks to content: a text, or parts if the blocks include images.
+/// Converts blocks to AG-UI content: a single text, or a list of parts if there are images.
 pub(super) fn content(blocks: &[Block]) -> AguiContent {
     if !blocks.iter().any(|block| matches!(block, Block::Image { .. })) {
         return AguiContent::Text(text(blocks));
@@ -145,7 +145,7 @@ fn text(blocks: &[Block]) -> String {
     blocks.iter().filter_map(block_text).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the text of a block. Returns `None` if the block is not for readers.
+/// Returns the text of a block. Returns `None` if the block has no text to display.
 fn block_text(block: &Block) -> Option<String> {
     match block {
         Block::Text { text } => Some(text.clone()),
@@ -159,7 +159,7 @@ pub(super) fn error_text(error: &Value) -> String {
     error.as_str().map_or_else(|| error.to_string(), str::to_owned)
 }
 
-/// Returns the tokens of an answer in the definition of AG-UI: input tokens include cached tokens.
+/// Returns the token usage of an answer as AG-UI counts it: input tokens include cached tokens.
 pub(super) fn usage(message: &Message) -> Option<AguiTokenUsage> {
     let usage = message.usage.as_ref()?;
     let (read, written) = (usage.cache_read, usage.cache_write);

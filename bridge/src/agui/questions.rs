@@ -1,4 +1,5 @@
-//! The agent's questions: interrupts of a run, which the next run answers.
+//! Questions of the agent as AG-UI interrupts: a question interrupts its run, and the request for the next run contains
+//! the answer.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -45,19 +46,19 @@ impl Questions {
         self.0.count.send_replace(state.open.len());
     }
 
-    /// Completes when a question is open.
+    /// Completes as soon as a question is open.
     pub async fn wait(&self) {
         let mut count = self.0.count.subscribe();
         let _ = count.wait_for(|count| *count > 0).await;
     }
 
-    /// Returns the open questions as interrupts, for the end of a run.
+    /// Returns the open questions as interrupts. They are sent with the end of a run.
     pub fn interrupts(&self) -> Vec<AguiInterrupt> {
         self.state().open.iter().map(|open| interrupt(&open.id, &open.question)).collect()
     }
 
-    /// Passes answers to the waiting questions, or no answer at all if one of them does not fit its question. Returns
-    /// the ids of answers whose question is no longer open.
+    /// Passes answers to their questions. Fails without passing any answer if one of them does not fit its question.
+    /// Returns the ids of answers whose question is no longer open.
     pub fn resolve(&self, answers: &[AguiResume]) -> Result<Vec<String>, String> {
         let mut state = self.state();
         let mut fitting = Vec::new();
@@ -84,7 +85,7 @@ impl Questions {
         self.publish_count(&state);
     }
 
-    /// Dismisses all questions while the future is polled.
+    /// Dismisses all open questions, and each further one, until the future is dropped.
     pub async fn dismiss_all(&self) {
         loop {
             self.dismiss();
@@ -112,7 +113,7 @@ impl QuestionHandler for Questions {
     }
 }
 
-/// A question with a waiting caller. Dropped when the agent withdraws the question.
+/// Removes the question when dropped: after its answer, or when the agent withdraws it.
 struct QuestionGuard {
     questions: Questions,
     id: String,
@@ -150,7 +151,8 @@ fn interrupt(id: &str, question: &Question) -> AguiInterrupt {
     interrupt
 }
 
-/// Returns the answer, or `None` for a dismissed question. Fails if the answer does not fit the question.
+/// Returns the answer to a question, or `None` if the client dismissed it. Fails if the answer does not fit the
+/// question.
 fn check_answer(question: &Question, given: &AguiResume) -> Result<Option<Answer>, String> {
     if given.status != AguiResumeStatus::Resolved {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The request of a client: user input, or answers to questions, without I/O.
+//! Parsing of a client's request: user input, or answers to questions. Without I/O.
 
 use agentese::any::UserInput;
 use agentese::types::{AguiContent, AguiMessage, AguiPart, AguiResume, AguiRunInput, AguiSource};
@@ -6,15 +6,15 @@ use agentese::wire::Maybe;
 use agentese_server_models::is_blank;
 use serde_json::{Map, Value, json};
 
-/// The work of a run.
+/// The purpose of a requested run.
 pub(super) enum RunRequest {
     /// New user input.
     Input {
-        /// The client's id of the message.
+        /// The id that the client gave to the user message.
         id: String,
         user_input: UserInput,
     },
-    /// Answers that continue a waiting run.
+    /// Answers to questions, which continue a suspended run.
     Answers(Vec<AguiResume>),
 }
 
@@ -57,8 +57,8 @@ pub(super) fn parse(input: &AguiRunInput) -> Result<RunRequest, String> {
     Ok(RunRequest::Input { id: message.id.clone(), user_input })
 }
 
-/// Returns the MIME type of an image and its bytes in base64. Returns `None` if the request does not contain
-/// the bytes.
+/// Returns the MIME type and the base64 data of an image. Returns `None` if the source has no data, for example only an
+/// address.
 fn image_data(source: &AguiSource) -> Option<(&str, &str)> {
     match source {
         AguiSource::Data(data) => Some((&data.mime_type, &data.value)),
@@ -71,8 +71,8 @@ fn image_data(source: &AguiSource) -> Option<(&str, &str)> {
     }
 }
 
-/// Returns the parts of a request that do not reach the agent, by the members of the request and `images`.
-/// Returns `None` if all parts reach the agent.
+/// Returns the parts of a request that are not passed to the agent, by the name of the request's member, and `images`.
+/// Returns `None` if there are no such parts.
 pub(super) fn ignored_parts(
     input: &AguiRunInput,
     request: &RunRequest,
@@ -108,8 +108,7 @@ pub(super) fn ignored_parts(
     (!ignored.is_empty()).then_some(Value::Object(ignored))
 }
 
-/// Returns the id of a message that the agent should know. Thoughts belong to the agent, and activities to
-/// the client.
+/// Returns the id of a message if the agent should know that message. Returns `None` for thoughts and activities.
 fn message_id(message: &AguiMessage) -> Option<&str> {
     Some(match message {
         AguiMessage::Developer(message) => &message.id,

@@ -22,10 +22,10 @@ use super::request::{RunRequest, ignored_parts};
 use super::threads::{ReservedThread, Thread, Threads};
 use super::translator::bridge_event;
 
-/// The time limit for an agent to end a run without a client.
+/// The time limit for an agent to end its run after the client has disconnected.
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 
-/// The outcome of following the agent.
+/// The reason for which [`follow`] has returned.
 enum FollowOutcome {
     /// The agent has finished.
     Finished,
@@ -47,7 +47,7 @@ fn run_error(code: &'static str) -> impl FnOnce(String) -> RunError {
     move |message| RunError { code, message }
 }
 
-/// Carries out a request and sends its events, until the run ends or the client disconnects.
+/// Carries out a run request and sends the client its events. Returns when the run ends or the client disconnects.
 pub(super) async fn serve(
     threads: Arc<Threads>,
     mut reserved: ReservedThread,
@@ -78,7 +78,7 @@ pub(super) async fn serve(
     let _ = to.send(end).await;
 }
 
-/// Returns the outcome of the run. Returns `None` if the client has disconnected.
+/// Carries out a run request. Returns the outcome of the run, or `None` if the client has disconnected.
 async fn carry_out(
     threads: &Threads,
     reserved: &mut ReservedThread,
@@ -159,7 +159,7 @@ fn no_waiting_run() -> RunError {
     run_error("nothing_waits")("no run of this thread awaits an answer".to_owned())
 }
 
-/// Sends the events of the agent.
+/// Sends the client the events of the agent until the run ends, a question is open or the client disconnects.
 async fn follow(thread: &mut Thread, work: &mut ActiveRun, to: &Sender<AguiEvent>) -> FollowOutcome {
     loop {
         match work {
@@ -228,8 +228,8 @@ fn agent_error(reserved: &mut ReservedThread, error: &agentese::Error) -> RunErr
     run_error(if is_gone { "agent_gone" } else { "refused" })(reason(error))
 }
 
-/// Stops the work of the agent, and waits for its end. Returns `false` if the work does not stop; the agent is
-/// then ended.
+/// Stops a run of the agent, and waits for its end. Returns `false` if the run does not end in time; the agent is then
+/// ended.
 async fn stop(thread: &mut Thread, work: ActiveRun) -> bool {
     let Thread { agent, questions, translator, .. } = thread;
     let ended = async {

@@ -17,24 +17,24 @@ use super::translator::AguiEventTranslator;
 use crate::options::BridgeOptions;
 use agentese_process::stderr::Stderr;
 
-/// The maximum number of threads with an agent. A new one replaces the least recently used one.
+/// The maximum number of threads with an agent. When it is reached, a new thread replaces the least recently used one.
 const MOST: usize = 16;
-/// The time limit for the end of the previous, stopped run.
+/// The time limit for waiting until the thread's previous run, which was stopped, has ended.
 const RESERVE_LIMIT: Duration = Duration::from_secs(15);
-/// The time limit for all answers of an agent except those to prompts; the first answer includes the start of
+/// The time limit for each response of an agent, except responses to prompts. The first response includes the start of
 /// the agent.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(120);
 
-/// A conversation and its agent.
+/// A conversation of the client, and the agent that serves it.
 pub(super) struct Thread {
     pub agent: Agent,
     pub questions: Questions,
     pub translator: AguiEventTranslator,
-    /// The run that waits for answers.
+    /// The run that is suspended until its questions are answered.
     pub suspended: Option<ActiveRun>,
 }
 
-/// A thread reserved for a run. `None` if no agent has the thread.
+/// A lock on a thread for one run. Contains `None` if the thread has no agent.
 pub(super) type ReservedThread = OwnedMutexGuard<Option<Thread>>;
 
 struct ThreadSlot {
@@ -45,10 +45,10 @@ struct ThreadSlot {
 /// The reason why a thread is not available.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ThreadError {
-    /// The thread has a current run.
+    /// A run of the thread is in progress.
     #[error("a run of this thread is in progress")]
     Busy,
-    /// All other threads are busy.
+    /// The limit is reached, and all threads are busy.
     #[error("{MOST} threads have a run in progress, which is the limit; retry later")]
     Full,
 }
@@ -81,7 +81,7 @@ impl Threads {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reserves the thread for one run.
+    /// Reserves a thread for one run. Fails if the thread or all possible threads are busy.
     pub async fn reserve(&self, id: &str) -> Result<ReservedThread, ThreadError> {
         let thread = self.slot(id)?;
         tokio::time::timeout(RESERVE_LIMIT, thread.lock_owned()).await.map_err(|_| ThreadError::Busy)

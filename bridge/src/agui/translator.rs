@@ -20,39 +20,39 @@ use super::messages::{self, MessageIds};
 /// Converts the neutral events of a thread's runs to AG-UI events.
 pub(super) struct AguiEventTranslator {
     ids: MessageIds,
-    /// The client's id for the user message that is about to enter the conversation.
+    /// The client's id of the user message that the agent is expected to report next.
     pending_input_id: Option<String>,
     open_message: Option<OpenMessage>,
-    /// The blocks of growing messages of which a part has been sent.
+    /// The blocks of growing messages that were sent at least in part: message key and block index.
     sent_blocks: HashSet<(String, usize)>,
     calls: HashMap<String, Call>,
-    /// The end of the last answer of the run.
+    /// The outcome of the last answer in the run.
     pub last: Option<AnswerEnd>,
     usage: Vec<AguiTokenUsage>,
 }
 
-/// The end of an answer of the model.
+/// The outcome of a model's answer.
 pub(super) struct AnswerEnd {
     pub state: MessageState,
     pub error: Option<String>,
 }
 
-/// The message that is being sent in pieces, by its id.
+/// The message that was started and not ended yet at the client, by its id.
 enum OpenMessage {
     Text(String),
     Thought(String),
 }
 
-/// The sent state of a call.
+/// The state of a tool call as sent to the client.
 #[derive(Default)]
 struct Call {
-    /// The text of its arguments so far.
+    /// The text of its arguments that was sent so far.
     text: String,
     is_complete: bool,
 }
 
 impl AguiEventTranslator {
-    /// Creates a translator. `prefix` is the prefix of the ids of this thread's messages.
+    /// Creates a translator that prefixes the ids of this thread's messages with `prefix`.
     pub fn new(prefix: String) -> Self {
         Self {
             ids: MessageIds::new(prefix),
@@ -65,7 +65,7 @@ impl AguiEventTranslator {
         }
     }
 
-    /// Starts a run for the user message with that id of the client.
+    /// Starts a run for the user message to which the client gave `input_id`.
     pub fn start_run(&mut self, input_id: &str) {
         self.ids.known.insert(input_id.to_owned());
         self.pending_input_id = Some(input_id.to_owned());
@@ -76,7 +76,7 @@ impl AguiEventTranslator {
         self.usage.clear();
     }
 
-    /// Returns `true` if the agent knows a message of the client.
+    /// Returns `true` if the client's message is known here.
     pub fn knows(&self, message: &str) -> bool {
         self.ids.known.contains(message)
     }
@@ -91,7 +91,7 @@ impl AguiEventTranslator {
         messages::snapshot(&mut self.ids, conversation).into()
     }
 
-    /// Converts an event to any number of AG-UI events.
+    /// Converts a neutral event to AG-UI events, possibly to an empty list.
     pub fn translate(&mut self, event: &Event) -> Vec<AguiEvent> {
         let mut events = Vec::new();
         match event {
@@ -127,7 +127,7 @@ impl AguiEventTranslator {
         events
     }
 
-    /// Closes the messages that are being sent in pieces.
+    /// Returns the events that end all open messages and tool calls.
     pub fn pause(&mut self) -> Vec<AguiEvent> {
         let mut events = Vec::new();
         self.close(&mut events);
@@ -180,7 +180,7 @@ impl AguiEventTranslator {
         }
     }
 
-    /// Starts a call. `key` is the key of its message, if known.
+    /// Starts a tool call. `key` is the key of the message that contains it, if known.
     fn call(&mut self, id: &str, name: &str, key: Option<&str>, events: &mut Vec<AguiEvent>) {
         if self.calls.contains_key(id) {
             return;
@@ -192,7 +192,8 @@ impl AguiEventTranslator {
         self.calls.insert(id.to_owned(), Call::default());
     }
 
-    /// Sends the addition to arguments: the text of the agent, or else the readable part of the value.
+    /// Sends the new part of a call's arguments. Uses `text` if the agent sends text, else the readable part of
+    /// `value`.
     fn arguments(
         &mut self,
         id: &str,
@@ -208,7 +209,7 @@ impl AguiEventTranslator {
         events.push(AguiToolCallArgs::new(id, added).into());
     }
 
-    /// Completes a call whose arguments are known. `arguments` has all of them, if the agent sends them.
+    /// Completes a tool call. `arguments` contains all its arguments if the agent reports them.
     fn complete(
         &mut self,
         id: &str,
@@ -263,15 +264,15 @@ impl AguiEventTranslator {
     }
 }
 
-/// Converts a neutral event without an AG-UI counterpart to a custom event, with the same name and form as in
-/// all languages.
+/// Converts a neutral event without an AG-UI counterpart to a custom event. The event keeps its name and members, which
+/// are the same in all languages.
 fn custom(event: &Event) -> Option<AguiEvent> {
     let value = serde_json::to_value(event).ok()?;
     let name = format!("agentese.{}", value.get("type")?.as_str()?);
     Some(AguiCustom::new(name, value).into())
 }
 
-/// Returns a custom event of the bridge itself.
+/// Returns a custom event that originates in the bridge instead of the agent.
 pub(super) fn bridge_event(name: &str, value: impl Serialize) -> AguiEvent {
     AguiCustom::new(format!("agentese.{name}"), serde_json::json!(value)).into()
 }

@@ -17,7 +17,8 @@ use crate::convert::IMAGES_ALONE;
 use crate::event_loop::{reason, start_prompt};
 
 impl DialectRemoteAgent {
-    /// Passes user input to the agent. Returns after the agent has accepted it.
+    /// Passes user input to the agent. Returns after the agent has accepted the input or the bridge holds it. Fails if
+    /// the agent rejects it.
     pub(super) async fn send_input(
         &self,
         text: &str,
@@ -66,7 +67,7 @@ impl DialectRemoteAgent {
         outcome.map(drop).map_err(|error| reason(&error))
     }
 
-    /// Applies a change to the agent after earlier input. Reports a failure to the user.
+    /// Changes a setting of the agent after all earlier changes. Reports a failure to the user.
     pub(crate) fn queue_change<F>(&self, what: &'static str, work: impl FnOnce(Agent) -> F)
     where
         F: Future<Output = Result<(), Error>> + Send + 'static,
@@ -82,7 +83,7 @@ impl DialectRemoteAgent {
         let _ = self.jobs.send(job.boxed());
     }
 
-    /// Waits until earlier settings have reached the agent.
+    /// Waits until all earlier changes of settings have been made or have failed.
     pub(crate) async fn wait_for_settings(&self) {
         let (done, over) = oneshot::channel();
         let job = async move {
@@ -93,7 +94,7 @@ impl DialectRemoteAgent {
         }
     }
 
-    /// Sends a prompt, and follows its work.
+    /// Sends a prompt, and returns once its run has started. Fails if the agent rejects the prompt.
     async fn send_prompt(&self, input: UserInput) -> Result<(), RemoteError> {
         if self.open_prompts.fetch_add(1, Ordering::AcqRel) == 0 {
             self.stopped.store(false, Ordering::Release);
@@ -105,7 +106,7 @@ impl DialectRemoteAgent {
         })
     }
 
-    /// Holds input until the end of the agent's run: steering before follow-ups.
+    /// Holds input until the end of the agent's run. Steering input is inserted before follow-up input.
     fn hold(&self, queue: InputQueue, input: UserInput) {
         let mut held_input = self.held_input.lock().unwrap_or_else(PoisonError::into_inner);
         let place = match queue {
@@ -116,8 +117,8 @@ impl DialectRemoteAgent {
         held_input.insert(place, (queue, input));
     }
 
-    /// Returns `true` if input for that queue would start a run, because the agent is idle. Also returns true
-    /// if the agent may lack the queue and would reject the input.
+    /// Returns `true` if the agent is idle and input for this queue would start a run. Also returns `true` if an idle
+    /// agent may lack the queue and would reject the input.
     fn would_start_run(&self, queue: InputQueue) -> bool {
         let intent = match queue {
             InputQueue::Steer => Intent::Steer,
@@ -129,7 +130,7 @@ impl DialectRemoteAgent {
         is_idle && (self.agent.starts_run(intent) || may_lack())
     }
 
-    /// Returns `true` if a run is in progress that accepts no further input.
+    /// Returns `true` if a prompt is being processed and the agent has no queues for further input.
     fn is_busy_without_queues(&self) -> bool {
         let queues = [Intent::Steer, Intent::FollowUp];
         self.open_prompts.load(Ordering::Acquire) > 0
@@ -137,7 +138,7 @@ impl DialectRemoteAgent {
     }
 }
 
-/// Returns the neutral name of the delivery of a prompt during a run.
+/// Returns the neutral name of a queue, as the delivery of a prompt during a run.
 fn delivery_name(busy: InputQueue) -> &'static str {
     match busy {
         InputQueue::Steer => Intent::Steer.name(),

@@ -1,4 +1,4 @@
-//! Event order of a pi agent that the tests play line by line.
+//! Order of the events of a pi agent that the tests simulate line by line.
 
 use agentese::any::Options;
 use agentese::transport::memory_pair;

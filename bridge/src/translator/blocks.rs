@@ -1,4 +1,4 @@
-//! The blocks of a growing answer: opened, written and closed in order.
+//! Blocks of a growing answer: each is opened, extended and closed in order.
 
 use agentese::any::Event;
 use agentese::view::{Block, Conversation, Message};
@@ -21,7 +21,7 @@ impl RemoteEventTranslator {
         push(steps, RemoteEvent::AnswerUpdated(event));
     }
 
-    /// Reports the new part of the open call's arguments.
+    /// Adds the step for the text that `text` has in addition to the reported arguments.
     pub(super) fn push_arguments(&mut self, text: &str, steps: &mut Vec<Step>) {
         if let Some(more) = text.strip_prefix(&self.written_arguments).filter(|more| !more.is_empty()) {
             let more = more.to_owned();
@@ -30,7 +30,7 @@ impl RemoteEventTranslator {
         }
     }
 
-    /// Opens the block at that index, unless it is open already. Closes the previous block.
+    /// Opens the block at an index, unless it is already open. Closes the previous block first.
     pub(super) fn open_block(
         &mut self,
         place: usize,
@@ -51,7 +51,7 @@ impl RemoteEventTranslator {
         self.opened_blocks = self.opened_blocks.max(place + 1);
     }
 
-    /// Closes the open block. `whole` is its final state.
+    /// Closes the open block. `whole` is the final block, if known.
     pub(super) fn close_block(&mut self, whole: Option<&Block>, steps: &mut Vec<Step>) {
         let Some((_, kind, reported)) = self.open_block else { return };
         let (written, arguments) = (std::mem::take(&mut self.written_arguments), self.arguments.take());
@@ -77,9 +77,8 @@ impl RemoteEventTranslator {
         push(steps, RemoteEvent::AnswerUpdated(end));
     }
 
-    /// Returns `true` if the text of an event was reported as part of the preceding block. Agents that do not
-    /// report the ends of blocks continue a block with the text of the next ones, until the answer is
-    /// complete.
+    /// Returns `true` if an event's text was already reported as part of the preceding block. Agents that report no
+    /// ends of blocks first append the text of later blocks to one block, until the answer is complete.
     pub(super) fn continues_previous_block(&mut self, event: &Event, now: &Conversation) -> bool {
         let (message, place, kind, text) = match event {
             Event::TextGrew { message, block, text } => (message, *block, BlockKind::Text, text),
@@ -99,7 +98,7 @@ impl RemoteEventTranslator {
         was_reported
     }
 
-    /// Reports the unreported rest of a complete answer.
+    /// Reports the part of a complete answer that was not reported yet.
     pub(super) fn report_rest(&mut self, message: &Message, now: &Conversation, steps: &mut Vec<Step>) {
         let (opened, open, reported_text) =
             (self.opened_blocks, self.open_block, std::mem::take(&mut self.reported_text));
@@ -137,9 +136,8 @@ impl RemoteEventTranslator {
     }
 }
 
-/// Returns the reported text of the open block that exceeds the blocks from there up to `place`, all of one
-/// kind. Returns `None` if there is no such text, or if the texts differ. `blocks` are the current blocks of
-/// the answer.
+/// Returns the end of the open block's reported text that belongs to the block `place`. For that, the text must begin
+/// with the blocks before `place`, all of the kind `kind`. Returns `None` if it does not, or if no text is left.
 fn text_beyond<'a>(
     open: Option<(usize, BlockKind, usize)>,
     reported_text: &'a str,

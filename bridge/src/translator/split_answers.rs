@@ -1,4 +1,4 @@
-//! Answers with a user message in their middle: each part becomes a message of its own.
+//! Answers that a user message interrupts: each part becomes a message of its own.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::{RemoteEventTranslator, Step, growing, push};
 
 impl RemoteEventTranslator {
-    /// Ends the reported part of the growing answer, because a user message follows. The conversation may be
-    /// ahead; the rest is reported after that message.
+    /// Ends the reported part of the growing answer, because a user message follows. The rest of the answer is reported
+    /// after that message.
     pub(super) fn split(&mut self, now: &Conversation, steps: &mut Vec<Step>) {
         let Some(answer) = self.growing.as_deref().and_then(|key| growing(now, key)) else { return };
         let reported = self.reported_part(answer);
@@ -24,7 +24,7 @@ impl RemoteEventTranslator {
         self.split_answer = Some(reported);
     }
 
-    /// Starts the next part of a divided answer if the event adds to that answer.
+    /// Starts the next part of an interrupted answer if the event adds to that answer.
     pub(super) fn resume_split(&mut self, event: &Event, steps: &mut Vec<Step>) {
         let (Event::TextGrew { message, block, .. }
         | Event::ThinkingGrew { message, block, .. }
@@ -37,8 +37,7 @@ impl RemoteEventTranslator {
         }
     }
 
-    /// Returns the unreported part of an ended answer: all of it, or the rest of a divided answer. Returns
-    /// `None` if nothing is left.
+    /// Returns the part of an ended answer that was not reported. Returns `None` if nothing is left.
     pub(super) fn unreported_part(
         &mut self,
         message: Arc<Message>,
@@ -62,7 +61,7 @@ impl RemoteEventTranslator {
         push(steps, RemoteEvent::AnswerUpdated(StreamEvent::Start));
     }
 
-    /// Returns the growing answer as far as events have reported it.
+    /// Returns the growing answer with only the contents that were reported.
     fn reported_part(&self, answer: &Message) -> Message {
         let mut reported = answer.clone();
         reported.blocks.truncate(self.opened_blocks);
@@ -81,8 +80,8 @@ impl RemoteEventTranslator {
     }
 }
 
-/// Returns the rest of an answer after its reported part. Blocks keep their indices; reported blocks become
-/// empty.
+/// Returns an answer without its reported part. Reported blocks become empty, so that the other blocks keep their
+/// indices.
 fn rest_after(answer: &Message, reported: &Message) -> Message {
     let mut rest = answer.clone();
     for (block, told) in rest.blocks.iter_mut().zip(&reported.blocks) {

@@ -1,4 +1,4 @@
-//! Steps for events.
+//! Tests of the steps for events.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use agentese::view::{Block, ToolBlock};
 
 use super::*;
 
-/// Returns an answer with the text `part`, in that state.
+/// Returns an answer in a given state, with the text `part`.
 fn answer(state: MessageState) -> Arc<Message> {
     let mut message = Message::default();
     (message.key, message.role, message.state) = ("k1".to_owned(), Role::Assistant, state);
@@ -14,7 +14,8 @@ fn answer(state: MessageState) -> Arc<Message> {
     Arc::new(message)
 }
 
-/// Returns the growth of an answer until it ends in that state, with or without events for its text.
+/// Returns the stream events of an answer that ends in a given state. If `with_text` is true, the text has events of
+/// its own.
 fn answer_events(state: MessageState, with_text: bool) -> Vec<StreamEvent> {
     let (mut translator, now, message) =
         (RemoteEventTranslator::default(), Conversation::new("pi"), "k1".to_owned());
@@ -139,7 +140,7 @@ fn a_notice_that_repeats_the_run_failure_is_dropped() {
     assert_eq!(translator.translate(notice("no such model"), &now).len(), 1, "it was repeated already");
 }
 
-/// Operator reports the end of a retry after its run, and clients of pi would expect further work.
+/// Operator reports the end of a retry only after the run, but clients of pi would then expect another run.
 #[test]
 fn a_retry_ends_once_with_its_answer() {
     let (mut translator, now) = (RemoteEventTranslator::default(), Conversation::new("operator"));
@@ -160,7 +161,7 @@ fn a_retry_ends_once_with_its_answer() {
     assert_eq!(over, [answered[0] + 1]);
 }
 
-/// Opal ends an answer at the next one, and reports queued user messages before that end.
+/// Opal reports the end of an answer at the start of the next one, and reports queued user messages before that end.
 #[test]
 fn a_user_message_follows_the_answer_before_it() {
     let (mut translator, mut now) = (RemoteEventTranslator::default(), Conversation::new("opal"));
@@ -180,7 +181,7 @@ fn a_user_message_follows_the_answer_before_it() {
     assert_eq!(messages.collect::<Vec<_>>(), ["answer", "input"]);
 }
 
-/// Returns the texts of the messages from these events in order, each with the pieces of its answer.
+/// Returns the texts of the reported messages, in order. For an answer, returns each piece of its text.
 fn messages(events: &[Event], now: &Conversation) -> Vec<String> {
     let (mut translator, mut pieces, mut texts) =
         (RemoteEventTranslator::default(), String::new(), Vec::new());

@@ -1,11 +1,11 @@
-//! Input with which an agent starts a run by itself.
+//! Tests of input with which an agent starts a run on its own initiative.
 
 use serde_json::{Value, json};
 
 use super::Pair;
 use super::raw_client::RawClient;
 
-/// Opal agent that processes each prompt with `work`.
+/// Opal agent that runs the shell code `work` for each prompt.
 const AGENT: &str = r#"
 import json, sys
 
@@ -54,7 +54,7 @@ def work():
     tell("agent_end")
 "#;
 
-/// Returns a pi client of an agent with that behaviour.
+/// Connects a pi client to an Opal agent that runs `work` for each prompt.
 pub fn client(pair: &Pair, work: &str) -> RawClient {
     let agent = format!("{work}{AGENT}");
     let input = ["bridge", "--to", "pi", "--from", "opal", "--", "python3", "-c", &agent];

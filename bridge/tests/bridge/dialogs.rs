@@ -39,7 +39,7 @@ impl FakeUser {
     }
 }
 
-/// Connects an agent with the extension that shows every dialog to a client of that dialect.
+/// Connects a client of the dialect `front` to an agent with an extension that opens every kind of dialog.
 async fn connect_with_dialogs(front: &'static str, user: &FakeUser) -> (Agent, Pair) {
     let extension = concat!(env!("CARGO_MANIFEST_DIR"), "/../extensions/examples/python/dialogs.py");
     let mut pair = Pair::new(front, "pi");
@@ -47,7 +47,7 @@ async fn connect_with_dialogs(front: &'static str, user: &FakeUser) -> (Agent, P
     (pair.connect(user.clone()).await, pair)
 }
 
-/// Starts the dialogs of the extension, and waits for its last notice.
+/// Runs the extension's command that opens the dialogs. Waits for its last notice.
 async fn run_dialogs(agent: &Agent) {
     let mut events = agent.events();
     let run = soon("the command", agent.prompt("/dialogs")).await;

@@ -1,11 +1,11 @@
-//! Switches between conversations.
+//! Tests of switches between conversations.
 
 use agentese::any::Event;
 use agentese::view::Role;
 
 use super::{Pair, dismiss_all, run_prompt, soon};
 
-/// During a run, an Operator agent rejects a fork, and an omp agent includes the answer.
+/// During a run, an Operator agent would reject a fork, and an omp agent would include the unfinished answer in it.
 #[tokio::test]
 async fn a_fork_stops_the_current_answer() {
     for behind in ["operator", "omp"] {

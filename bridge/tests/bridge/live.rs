@@ -1,4 +1,4 @@
-//! Live Operator with a client of pi.
+//! Tests with the published Operator program and a client of pi.
 
 use std::sync::{Arc, Mutex};
 
@@ -85,7 +85,7 @@ async fn the_key_of_a_live_operator_stays_behind_the_bridge() {
     }
 }
 
-/// Settings that only the live agent has, through commands of pi.
+/// Settings that only the published agent has, changed by commands of pi.
 #[tokio::test]
 async fn settings_of_a_live_operator_are_set_through_the_front() {
     let (agent, pair) = bridge(Some("operator@live"), dismiss_all).await;
@@ -113,7 +113,7 @@ async fn settings_of_a_live_operator_are_set_through_the_front() {
     }
 }
 
-/// The agent accepts a model but keeps its own one.
+/// The agent reports that it accepted a model, but continues with its own.
 #[tokio::test]
 async fn an_unsupported_model_of_a_live_operator_is_rejected() {
     let (agent, _pair) = bridge(Some("operator@live"), dismiss_all).await;

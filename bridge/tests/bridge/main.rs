@@ -36,14 +36,14 @@ fn shell(dialect: &str) -> &'static str {
     found.unwrap().matching.sessions.shell
 }
 
-/// Bridge from one dialect to another.
+/// A bridge with a client of one dialect and an agent of another.
 struct Pair {
     front: &'static str,
     agent: &'static str,
     place: tempfile::TempDir,
     /// Additional arguments of the agent.
     agent_arguments: Vec<String>,
-    /// `true` if the answers come from the script.
+    /// `true` if the agent's model plays the script of these tests.
     scripted: bool,
     /// `true` if the bridge must detect the agent's dialect.
     detects_dialect: bool,
@@ -101,12 +101,12 @@ impl Pair {
         words
     }
 
-    /// Returns the bridge for a client that writes its own frames.
+    /// Returns the command that starts the bridge, for tests that write the client's frames themselves.
     fn command(&self, report: bool) -> tokio::process::Command {
         self.command_with(self.arguments(report))
     }
 
-    /// Returns the bridge with those arguments.
+    /// Returns the command that starts the bridge with these arguments.
     fn command_with(&self, arguments: Vec<String>) -> tokio::process::Command {
         let mut command = tokio::process::Command::new(agentese());
         command.args(arguments).current_dir(self.place.path().join("work")).kill_on_drop(true);
@@ -115,12 +115,12 @@ impl Pair {
         command
     }
 
-    /// Connects a client of the pair's first dialect.
+    /// Connects a client of the pair's front dialect to a bridge.
     async fn connect(&self, handler: impl agentese::any::QuestionHandler) -> Agent {
         self.connect_with(self.arguments(true), handler).await
     }
 
-    /// Connects a client of the pair's first dialect to a bridge with those arguments.
+    /// Connects a client of the pair's front dialect to a bridge with these arguments.
     async fn connect_with(
         &self,
         arguments: Vec<String>,
@@ -129,7 +129,7 @@ impl Pair {
         self.agent(self.front, arguments, handler).await
     }
 
-    /// Connects a client of that dialect to this program with those arguments.
+    /// Starts this program with the given arguments, and connects a client of a dialect to it.
     async fn agent(
         &self,
         dialect: &str,
@@ -155,7 +155,7 @@ fn dismiss_all(_: Question) -> futures::future::BoxFuture<'static, Option<Answer
     async { None }.boxed()
 }
 
-/// Returns `true` if the client's row of that intent is lost.
+/// Returns `true` if the client's command for that intent is declared as lost.
 fn lost(pair: &Pair, intent: Intent) -> bool {
     let spec = |name: &str| -> &'static Spec { agentese::dynamic::spec(name).unwrap() };
     let rows = agentese::any::explain(spec(pair.front), spec(pair.agent)).unwrap();
@@ -246,7 +246,7 @@ async fn check_pair(pair: &Pair) {
     assert!(sent >= 5, "{name}: {report:#}");
 }
 
-/// Returns all pairs, one of them, or a sample with each dialect on both sides.
+/// Returns the tested pairs: all pairs, one pair, or a sample that has each dialect on both sides.
 fn pairs() -> Vec<(&'static str, &'static str)> {
     let names: Vec<&str> = agentese::dynamic::SPECS.iter().map(|spec| spec.name).collect();
     let all = names.iter().flat_map(|front| names.iter().map(move |agent| (*front, *agent)));
@@ -329,7 +329,7 @@ async fn a_killed_agent_fails_open_work_and_ends_the_bridge_with_1() {
     assert_eq!(ended.exit().and_then(|exit| exit.code), Some(1), "{ended:?}");
 }
 
-/// The models of an agent are complete, and the server cycles through them.
+/// The client receives all models of the agent, and can cycle through them.
 #[tokio::test]
 async fn the_next_model_is_set_at_the_agent() {
     let mut pair = Pair::new("omp", "pi");

@@ -1,4 +1,4 @@
-//! Many pending prompts.
+//! Tests of many pending prompts.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::raw_client::RawClient;
 /// Number of prompts.
 const SENT: usize = 5000;
 
-/// Agent of pi that responds to every command except prompts.
+/// Agent of pi that responds to all commands except prompts.
 const SILENT: &str = r#"while IFS= read -r line; do
     member() { printf '%s' "$line" | sed -n 's/.*"'$1'":"\([^"]*\)".*/\1/p'; }
     kind=$(member type)
@@ -20,7 +20,7 @@ const SILENT: &str = r#"while IFS= read -r line; do
     echo '{"id":"'$(member id)'","type":"response","command":"'$kind'","success":true,"data":'$data'}'
 done"#;
 
-/// Beyond a limit, prompts without a response are rejected. Below it, they use little memory.
+/// Prompts beyond the limit are rejected while the agent is silent. Prompts up to the limit use little memory.
 #[tokio::test]
 async fn pending_prompts_are_bounded_and_small() {
     let pair = Pair::new("omp", "pi");
@@ -65,7 +65,8 @@ async fn pending_prompts_fail_with_the_reason_when_the_agent_dies() {
     fails_each("opal", "pi", Some(session), prompt, ping).await;
 }
 
-/// Sends prompts, and then a command that does not wait for them; when the command is answered, the agent dies.
+/// Sends prompts, then a command that the agent answers while the prompts wait. Kills the agent, and expects a failure
+/// for each prompt.
 async fn fails_each(
     front: &str,
     agent: &str,

@@ -1,4 +1,4 @@
-//! Client that writes and reads lines itself.
+//! Client that writes and reads frames as text lines.
 
 use std::process::Stdio;
 
@@ -41,14 +41,14 @@ impl RawClient {
         soon("the line", self.to.write_all(format!("{frame}\n").as_bytes())).await.unwrap();
     }
 
-    /// Returns the size of the bridge's anonymous memory in bytes.
+    /// Returns the size of the bridge's anonymous memory in bytes, without files and shared pages.
     pub fn memory(&self) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.bridge.id().unwrap())).unwrap();
         let kib = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
         kib.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
     }
 
-    /// Reads until a frame of that type, and returns that frame.
+    /// Reads frames until one has the type `kind`. Returns that frame.
     pub async fn until(&mut self, kind: &str) -> Value {
         loop {
             let line = soon(kind, self.from.next_line()).await.unwrap();
@@ -85,7 +85,7 @@ impl RawClient {
         }
     }
 
-    /// Disconnects, and returns the whole output on stdout and stderr.
+    /// Disconnects. Returns the remaining output of the bridge on stdout and stderr.
     pub async fn disconnect(mut self) -> String {
         drop(self.to);
         let mut all: Vec<String> = self.seen.iter().map(Value::to_string).collect();

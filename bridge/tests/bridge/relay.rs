@@ -1,4 +1,4 @@
-//! Agent with a client of its own dialect and revision: the bytes of both sides are unchanged.
+//! Tests of an agent and a client with the same dialect and revision: the bridge does not change a byte.
 
 use std::process::Stdio;
 

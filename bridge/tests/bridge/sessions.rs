@@ -1,4 +1,4 @@
-//! Sessions of the agent behind a front end that identifies sessions by ids.
+//! Tests of the agent's sessions with clients that identify sessions by ids.
 
 use std::process::Stdio;
 
@@ -68,7 +68,7 @@ while read -r line; do
 done
 "#;
 
-/// If the storage of a session at the agent is unknown, the bridge does not start a new session instead.
+/// If it is unknown whether the agent stores a session, the bridge does not replace the session by a new one.
 #[tokio::test]
 async fn a_session_of_unknown_storage_is_not_replaced() {
     let child = ChildOptions::new(agentese())
@@ -81,7 +81,7 @@ async fn a_session_of_unknown_storage_is_not_replaced() {
     soon("the end", agent.close()).await;
 }
 
-/// The agent stores a session that the client wants to keep, so that the client can go back to an earlier entry.
+/// When the client keeps a session, the agent stores it. The client can then go back to an earlier entry.
 #[tokio::test]
 async fn a_client_goes_back_in_a_stored_session() {
     let pair = Pair::new("opal", "pi");
@@ -97,8 +97,8 @@ async fn a_client_goes_back_in_a_stored_session() {
     soon("the end", agent.close()).await;
 }
 
-/// A command with output that is hidden from the model is rejected until the agent's revision is known. Then
-/// it is forwarded as hidden.
+/// The bridge rejects a command with hidden output while it does not know the agent's revision. Afterwards it forwards
+/// the command, and the output stays hidden from the model.
 #[tokio::test]
 async fn a_command_that_is_hidden_from_the_model_stays_hidden_or_is_not_run() {
     let mut pair = Pair::new("pi@1.5", "pi");

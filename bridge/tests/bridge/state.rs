@@ -1,4 +1,4 @@
-//! State of the agent for the client: name and level of the session, and queued input.
+//! Tests of the state that the client receives: name and thinking level of the session, and queued input.
 
 use agentese::any::{Event, Intent};
 use agentese::view::{Block, MessageState, Role};
@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::{Pair, dismiss_all, run_prompt, soon};
 
-/// An agent without queues receives one prompt after the other. Steering comes first, as in an agent with
-/// queues.
+/// The bridge sends one prompt after the other to an agent without queues. Steering input comes first, as in an agent
+/// with queues.
 #[tokio::test]
 async fn held_input_is_reported_once_and_steering_is_sent_first() {
     let pair = Pair::new("pi", "operator");
@@ -35,7 +35,7 @@ async fn held_input_is_reported_once_and_steering_is_sent_first() {
     soon("the end", agent.close()).await;
 }
 
-/// Agents of Opal drop an aborted answer, so the bridge reports its outcome.
+/// Opal agents drop an aborted answer, so the bridge itself reports that the answer was aborted.
 #[tokio::test]
 async fn a_stopped_answer_is_reported_as_aborted() {
     let pair = Pair::new("pi", "opal");
@@ -65,8 +65,8 @@ async fn session_tokens_are_those_of_the_agent() {
     }
 }
 
-/// Opal has no command for the delivery of queued input. The bridge sets it, and restores the user's own
-/// setting after the client disconnects.
+/// Opal clients cannot set the delivery of queued input. The bridge sets it for them, and restores the agent's setting
+/// after the client disconnects.
 #[tokio::test]
 async fn the_follow_up_mode_is_restored_when_an_opal_client_disconnects() {
     for behind in ["pi", "omp", "pisces"] {
@@ -94,7 +94,7 @@ async fn the_follow_up_mode_is_restored_when_an_opal_client_disconnects() {
     }
 }
 
-/// Agents of Opal announce the calls of an answer after the answer.
+/// Opal agents announce the calls of an answer only after that answer.
 #[tokio::test]
 async fn an_answer_has_its_calls() {
     let pair = Pair::new("pi", "opal");
@@ -111,7 +111,7 @@ async fn an_answer_has_its_calls() {
     soon("the end", agent.close()).await;
 }
 
-/// A name that the agent reports may be older than the last name that was set.
+/// The agent may report an old name after the client has set a new one.
 #[tokio::test]
 async fn the_name_that_was_set_last_stays() {
     let pair = Pair::new("pi", "pisces");
@@ -129,7 +129,7 @@ async fn the_name_that_was_set_last_stays() {
     soon("the end", agent.close()).await;
 }
 
-/// The level and the model of an opened session also apply to the server.
+/// When a session is opened, the server takes over its thinking level and its model.
 #[tokio::test]
 async fn an_opened_session_reports_its_level_and_model() {
     for behind in ["omp", "pisces"] {

@@ -1,11 +1,12 @@
-//! Tools of an Opal agent, which announces calls after the answer that contains them, with a client of pi.
+//! Tests of the tool calls of an Opal agent with a client of pi. Opal announces calls after the answer that contains
+//! them.
 
 use serde_json::{Value, json};
 
 use super::raw_client::RawClient;
 use super::{Pair, agent_input, shell};
 
-/// Opal agent with two calls: the second one starts long after the first one, and ends before it.
+/// Opal agent with two calls. The second call starts long after the first one and ends before it.
 const OVERLAPPING_CALLS: &str = r#"
 import os, time
 
@@ -22,7 +23,7 @@ def work():
     tell("agent_end")
 "#;
 
-/// Opal agent with two calls: the second one starts long after the first one, and opens a question.
+/// Opal agent with two calls. The second call starts long after the first one and opens a question.
 const CALL_WITH_QUESTION: &str = r#"
 import os, time
 
@@ -41,7 +42,7 @@ def work():
     tell("agent_end")
 "#;
 
-/// Connects a client to an agent whose model calls that tool, and then answers `Done.`
+/// Connects a client to an agent with a scripted model, which calls the tool `name` and then answers `Done.`
 fn client_with_call(name: &str, arguments: Value) -> (RawClient, Pair) {
     let pair = Pair::new("pi", "opal");
     let call = json!({"tool": {"id": "c1", "name": name, "args": arguments}});
@@ -51,7 +52,7 @@ fn client_with_call(name: &str, arguments: Value) -> (RawClient, Pair) {
     (RawClient::of(pair.command(false)), pair)
 }
 
-/// Returns the positions of the answer with the call, and of the start of the call.
+/// Returns the position of the answer that contains the call, and the position of the start of the call.
 fn answer_and_call(seen: &[Value]) -> Vec<usize> {
     let makes = |frame: &Value| {
         frame["type"] == "message_end" && frame["message"]["content"].to_string().contains("toolCall")

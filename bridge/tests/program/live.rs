@@ -1,6 +1,6 @@
-//! Operator in the form of its published sources: the agent of tests without a model.
+//! The published Operator program, as an agent for tests without a model.
 
-/// Program for Python.
+/// Python code that starts the agent.
 pub const PROGRAM: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../conformance/tests/independent_agents/agents/operator_live.py");
 

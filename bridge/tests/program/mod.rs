@@ -1,4 +1,4 @@
-//! Program, model script of the agents behind its bridge, and bounded waits.
+//! The built program, scripts for the models of its agents, and waits with a time limit.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Returns the script of a model that calls the tool for commands by that name.
+/// Returns a model script that calls the tool `shell`.
 pub fn script(shell: &str) -> Value {
     let call =
         json!({"tool": {"id": "c1", "name": shell, "args": {"command": "echo out-of-it; touch made"}}});

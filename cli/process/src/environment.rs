@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-/// Returns a variable. If `HOME` is unset, returns the user's home directory from the system, as pi does,
-/// because services often run without it.
+/// Returns a variable. If `HOME` is unset, as often in services, returns the home directory that the system
+/// stores for the user, as pi does.
 pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| name != "HOME" || !value.is_empty()).or_else(|| {
         let users = (name == "HOME").then(|| std::fs::read_to_string("/etc/passwd").ok()).flatten()?;
@@ -11,7 +11,7 @@ pub fn variable(name: &str) -> Option<OsString> {
     })
 }
 
-/// Returns the home directory of a user id, from the lines of `/etc/passwd`.
+/// Returns the home directory of the user with the id `number`, from the lines of `/etc/passwd`.
 fn home_of(users: &str, number: u32) -> Option<OsString> {
     users.lines().find_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();

@@ -19,7 +19,7 @@ use super::error::Error;
 use super::signals;
 use auth::Token;
 
-/// Listener of this machine, with the token for its clients.
+/// Server on a port of this machine, with the token that its clients need.
 pub struct LocalServer {
     listener: TcpListener,
     /// Port on 127.0.0.1.
@@ -46,7 +46,7 @@ impl LocalServer {
         format!("http://127.0.0.1:{}/{}/", self.port, self.token.reveal())
     }
 
-    /// Answers requests until a signal.
+    /// Answers requests until a signal ends the program.
     pub async fn serve<A, R>(self, answer: A) -> ExitCode
     where
         A: Fn(Request) -> R + Clone + Send + Sync + 'static,

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use super::error::Error;
 use super::sanitize::{sanitize, sanitize_json};
 
-/// Prints a text with its own line ends. On a terminal, control characters are escaped. A reader that closes
-/// the pipe early (`… | head`) is not a failure.
+/// Prints a text, without adding a line end. On a terminal, control characters are escaped. A reader that
+/// closes the pipe early (`… | head`) is not a failure.
 pub fn print(text: &str) -> Result<ExitCode, Error> {
     exit_code(write(text))
 }

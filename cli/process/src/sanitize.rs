@@ -16,7 +16,7 @@ pub fn sanitize_line(text: &str) -> Cow<'_, str> {
     replace(text, is_hidden, |character, shown| shown.extend(character.escape_default()))
 }
 
-/// Like [`sanitize`], for JSON text, with an unchanged meaning.
+/// Like [`sanitize`], for JSON text: escapes are those of JSON, so the values do not change.
 pub fn sanitize_json(text: &str) -> Cow<'_, str> {
     replace(text, is_hidden, |character, shown| {
         for unit in character.encode_utf16(&mut [0; 2]) {

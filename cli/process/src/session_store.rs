@@ -5,7 +5,7 @@ use std::path::Path;
 use agentese_server_base::config::AgentPaths;
 use agentese_server_sessions::session::Store;
 
-/// Returns the store for the sessions of a working directory. Returns `None` without a location for them.
+/// Returns the store for the sessions of a working directory, or `None` if no location for them is known.
 pub fn store(
     files: &AgentPaths,
     session_dir: Option<&Path>,

@@ -1,5 +1,5 @@
 //! Output for people on stderr: warnings, errors, logs. A separate thread writes it, because a client that
-//! never reads stderr must not block the agent. Texts that exceed the queue are dropped and counted.
+//! never reads stderr must not block the agent. If the queue is full, further texts are dropped and counted.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -14,7 +14,7 @@ use super::sanitize::sanitize;
 /// Limit of queued bytes.
 const LIMIT: usize = 1 << 20;
 
-/// Time limit for a reader at the end of the process.
+/// At the end of the process, longest wait for the reader of stderr.
 pub const FLUSH_LIMIT: Duration = Duration::from_millis(500);
 
 /// Writer for people. Clones share one destination.
@@ -23,7 +23,7 @@ pub struct Stderr(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,
-    /// Notified about new and written texts.
+    /// Notified when a text is added or written.
     changed: Condvar,
 }
 
@@ -31,7 +31,7 @@ struct Shared {
 struct State {
     waiting: VecDeque<Vec<u8>>,
     bytes: usize,
-    /// Number of dropped texts that were not reported.
+    /// Number of dropped texts that the output does not mention yet.
     dropped: u64,
     writing: bool,
     closed: bool,
@@ -49,7 +49,7 @@ impl State {
         self.waiting.push_back(text);
     }
 
-    /// Reports the number of dropped texts, after the texts before them.
+    /// Appends a line with the number of dropped texts to the queue.
     fn report_dropped(&mut self) {
         let dropped = std::mem::take(&mut self.dropped);
         if dropped > 0 {
@@ -64,7 +64,7 @@ impl Stderr {
         Self::with_writer(io::stderr())
     }
 
-    /// Returns a writer for a destination, which may block for any time.
+    /// Returns a writer for a destination whose writes may block forever.
     fn with_writer(mut writer: impl Write + Send + 'static) -> Self {
         let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() });
         let theirs = shared.clone();
@@ -126,8 +126,8 @@ impl Stderr {
         }
     }
 
-    /// Redirects panics to this writer. The standard hook would wait for a reader, although the agent
-    /// survives a panic inside a tool.
+    /// Redirects panic messages to this writer. The standard hook writes to stderr directly and could block,
+    /// although the agent survives a panic inside a tool.
     pub fn take_panics(&self) {
         let stderr = self.clone();
         std::panic::set_hook(Box::new(move |panic| {
@@ -146,7 +146,7 @@ impl Stderr {
     }
 }
 
-/// Returns the next text; `None` after the destination has closed.
+/// Waits for the next text and returns it. Returns `None` after the destination has closed.
 fn next(shared: &Shared) -> Option<Vec<u8>> {
     let mut state = shared.state();
     loop {

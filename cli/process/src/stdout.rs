@@ -11,7 +11,8 @@ use tokio::sync::oneshot;
 pub struct StdoutWatcher(Option<oneshot::Receiver<()>>);
 
 impl StdoutWatcher {
-    /// Observes the current stdout. A stdout that cannot be observed, such as a file, never breaks.
+    /// Observes the current stdout. A stdout that cannot be observed, such as a file, is treated as open
+    /// forever.
     ///
     /// A separate thread observes it, because stdout may be shared and must not become non-blocking for other
     /// processes. The thread ends with the process.
@@ -41,7 +42,7 @@ impl StdoutWatcher {
     }
 }
 
-/// Waits until the other side closes; returns `false` if that cannot be detected.
+/// Waits until the other side closes and returns `true`. Returns `false` if closing cannot be detected.
 fn is_broken(descriptor: &OwnedFd) -> bool {
     loop {
         // Without requested events, the system reports only errors and hang-ups.

@@ -34,7 +34,7 @@ pub(super) enum Output {
     Text,
 }
 
-/// Reason for the end without a call.
+/// Reason to end without a call.
 #[derive(Debug)]
 pub(super) enum ParseError {
     /// Help was requested.
@@ -134,7 +134,7 @@ pub(in super::super) fn all_dialects() -> clap::Command {
     parser
 }
 
-/// Returns the dialect that precedes the command, or `pi` by default.
+/// Returns the dialect in the arguments before the command, or `pi` by default.
 fn dialect(own: &[OsString]) -> String {
     let mut words = own.iter().map(|word| word.to_string_lossy());
     while let Some(word) = words.next() {
@@ -198,7 +198,7 @@ fn options() -> clap::Command {
         )
 }
 
-/// Returns the session parameter, which may be omitted if a session is opened automatically.
+/// Returns the name of the parameter for the session. It may be omitted if the call opens a session by itself.
 fn optional(grammar: &Grammar) -> String {
     let member = grammar.spec.opens_session.and(grammar.spec.session_member);
     member.unwrap_or_default().to_owned()
@@ -229,7 +229,7 @@ fn option(param: &Param, required: bool) -> Arg {
     if kebab == param.name { arg } else { arg.alias(kebab) }
 }
 
-/// Returns an option under the parameter's own name.
+/// Returns a command-line option with the parameter's own name.
 fn plain(param: &Param) -> Arg {
     let kind = param.kind.clone();
     let arg = Arg::new(param.name.clone())

@@ -57,7 +57,7 @@ fn child(parsed: &ParsedCall, stderr: &Stderr) -> Result<ChildOptions, CallError
     Ok(child)
 }
 
-/// Handler that answers the agent's questions from the command line, and prints them.
+/// Handler that prints the agent's questions and answers them with the answers from the command line.
 struct PresetAnswers {
     answers: Map<String, Value>,
     stderr: Stderr,

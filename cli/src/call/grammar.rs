@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 pub(super) struct Command {
     /// Wire name.
     pub name: &'static str,
-    /// Name of the helper in clients.
+    /// Name of the method in clients.
     pub alias: &'static str,
     /// Description.
     pub doc: String,
@@ -42,16 +42,17 @@ pub(super) enum ParamKind {
     Json,
 }
 
-/// Dialect in the view of a client.
+/// Commands of a dialect, as a client sees them.
 pub(super) struct Grammar {
-    /// Tables of its clients.
+    /// Tables of the dialect's clients.
     pub spec: &'static Spec,
-    /// Named revision.
+    /// Revision, if one was named.
     pub revision: Option<&'static Spec>,
     pub commands: Vec<Command>,
 }
 
-/// Reads the commands of `NAME`, which are those of all its revisions, or of `NAME@REVISION`.
+/// Reads the commands of a dialect. `NAME` stands for the commands of all its revisions, and `NAME@REVISION`
+/// for those of one revision.
 ///
 /// # Errors
 /// Fails if the dialect or revision does not exist.
@@ -84,7 +85,7 @@ pub(super) fn grammar(dialect: &str) -> Result<Grammar, agentese::Error> {
 }
 
 impl Command {
-    /// Renames parameters of the revision to the names in the document, which clients use.
+    /// Gives renamed parameters the names of the oldest revision, which clients use for all revisions.
     fn restore_first_names(&mut self, revision: &Spec) {
         let renamed = revision.command(self.name).map_or(&[][..], |command| command.renamed);
         for param in &mut self.params {
@@ -103,7 +104,7 @@ fn of_revision(spec: &'static Spec) -> Vec<Command> {
     found
 }
 
-/// Visits the alternatives of a frame recursively.
+/// Visits the alternatives of a frame recursively, and adds the commands among them to `found`.
 fn visit(schema: &Value, place: &Value, spec: &'static Spec, found: &mut Vec<Command>) {
     for alternative in place["oneOf"].as_array().into_iter().flatten() {
         let frame = resolved(schema, alternative);

@@ -36,7 +36,7 @@ pub(super) fn run(answer: Option<&str>, text: &str) -> Result<(), CallError> {
     line(&json!({ "answer": answer, "text": text }).to_string())
 }
 
-/// Returns a value for people: a string unchanged, and a line for each member or item.
+/// Returns a value as text for people: a string unchanged, anything else with one line for each member or item.
 pub(super) fn text(value: &Value) -> String {
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match value {
@@ -49,7 +49,7 @@ pub(super) fn text(value: &Value) -> String {
     }
 }
 
-/// Growing text of the model, from events.
+/// Printer of the model's text, which grows with each event.
 pub(super) struct TextPrinter {
     pieces: TextPieces,
     prints: bool,
@@ -61,7 +61,7 @@ impl TextPrinter {
         TextPrinter { pieces, prints, text: String::new() }
     }
 
-    /// Processes an event, which may carry text.
+    /// Processes an event. If it carries text of the model, prints and keeps that text.
     pub fn push_event(&mut self, kind: &str, body: &str) -> Result<(), CallError> {
         // A line break separates the texts of two messages.
         if kind == self.pieces.begins && !self.text.is_empty() && !self.text.ends_with('\n') {
@@ -75,7 +75,7 @@ impl TextPrinter {
         self.add(&more)
     }
 
-    /// Ends the last line.
+    /// Ends the last line if it is not empty.
     pub fn end(&mut self) -> Result<(), CallError> {
         if self.text.is_empty() || self.text.ends_with('\n') { Ok(()) } else { self.add("\n") }
     }

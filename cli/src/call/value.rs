@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::grammar::ParamKind;
 
-/// Parses the text of a parameter; each occurrence of the option is one value.
+/// Parses the text of one occurrence of an option as the value of its parameter.
 ///
 /// # Errors
-/// Returns the expected form.
+/// Fails with a description of the expected form.
 pub(super) fn read(kind: &ParamKind, text: &str) -> Result<Value, String> {
     match kind {
         ParamKind::Text | ParamKind::Choice(_) => Ok(text.into()),
@@ -28,7 +28,8 @@ pub(super) fn read(kind: &ParamKind, text: &str) -> Result<Value, String> {
     }
 }
 
-/// Combines the values of several occurrences of an option.
+/// Combines the values of all occurrences of an option: a list of strings collects them, any other type takes
+/// the last.
 pub(super) fn joined(kind: &ParamKind, values: Vec<Value>) -> Option<Value> {
     if *kind != ParamKind::Texts {
         return values.into_iter().last();

@@ -72,7 +72,7 @@ fn text(changes: &Changes) -> String {
     out
 }
 
-/// Returns `made_optional` as `Made optional`.
+/// Converts the name of a kind to a heading, such as `made_optional` to `Made optional`.
 fn title(kind: &str) -> String {
     let words = kind.replace('_', " ");
     let mut letters = words.chars();

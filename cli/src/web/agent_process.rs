@@ -17,16 +17,17 @@ use super::message_log::Recipients;
 
 /// Minimum uptime for an automatic restart of the agent.
 const MIN_UPTIME: Duration = Duration::from_secs(5);
-/// Limit of queued lines for an agent that does not read, beyond which tabs wait.
+/// Limit of queued lines for an agent that does not read its input. When it is reached, the tabs wait.
 const LINE_QUEUE: usize = 256;
-/// Limit of the server's own unsent answers to an agent that does not read, in bytes. Further questions stay open.
+/// Limit in bytes of answers that the server itself gives to questions and that the agent has not read. Beyond
+/// it, further questions stay open.
 const MAX_UNSENT_BYTES: usize = 1024 * 1024;
 
 /// Agent and its tabs, shared between tasks.
 #[derive(Debug, Clone)]
 pub(super) struct SharedHub {
     hub: Arc<Mutex<Hub>>,
-    /// Changes with every message.
+    /// Notifies its receivers of every new message.
     changed: watch::Sender<()>,
     /// Queue of lines for the agent; `None` while it is not running.
     lines: Arc<Mutex<Option<mpsc::Sender<String>>>>,
@@ -60,8 +61,8 @@ impl SharedHub {
         self.changed.subscribe()
     }
 
-    /// Sends a line to the agent. Waits while the queue is full. The line is lost after the end of the agent,
-    /// which the tabs receive as an event.
+    /// Sends a line to the agent, and waits while the queue is full. If the agent has ended, the line is lost,
+    /// and the tabs receive the end as an event.
     pub async fn send(&self, line: String) {
         let lines = self.lines().clone();
         if let Some(lines) = lines {
@@ -86,8 +87,8 @@ impl SharedHub {
     }
 }
 
-/// Runs the agent until `shutdown`: starts, observes and restarts it. From this call on, lines of tabs wait for
-/// the first start.
+/// Runs the agent until `shutdown`: starts, observes and restarts it. Lines of tabs are queued from this call
+/// on, even before the first start.
 pub(super) fn run(
     command: Vec<OsString>,
     shared: SharedHub,
@@ -140,7 +141,7 @@ fn start(command: &[OsString]) -> Result<Transport, String> {
     Transport::from_child(options).map_err(|error| error.to_string())
 }
 
-/// Observes an agent until it ends. Returns its exit and the end of its stderr.
+/// Observes an agent until it ends. Returns its exit status and the last part of its stderr.
 async fn observe(
     transport: Transport,
     mut waiting: mpsc::Receiver<String>,
@@ -214,7 +215,7 @@ mod tests {
     use super::super::tabs::TabQuery;
     use super::*;
 
-    /// The agent continues after a question that the page does not store.
+    /// The agent continues after a question that exceeds the limit of open questions.
     #[tokio::test]
     async fn a_question_that_is_not_stored_is_answered() {
         let spec = agentese::dynamic::client("pi").unwrap().0;

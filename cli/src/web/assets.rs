@@ -8,12 +8,12 @@ const STYLE: &str = include_str!("assets/page.css");
 const ICON: &str = include_str!("assets/icon.svg");
 const LICENSES: &str = include_str!("assets/LICENSES.txt");
 
-/// Content security policy of the page: its own script, pictures of the conversation, and connections to this
-/// server.
+/// Content security policy of the page. Permits the page's own script and style, images of the conversation,
+/// and connections to this server.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Returns the type and the content of a file by its name.
+/// Returns the media type and the content of a file with this name.
 pub(super) fn file(name: &str) -> Option<(&'static str, &'static str)> {
     Some(match name {
         "" => ("text/html; charset=utf-8", PAGE),

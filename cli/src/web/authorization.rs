@@ -12,8 +12,8 @@ pub(super) struct AccessPolicy {
 }
 
 impl AccessPolicy {
-    /// Returns the reason for a rejected command; `None` if it is permitted. An undeclared command is treated
-    /// as one that writes.
+    /// Returns the reason to reject a command, or `None` if the command is permitted. An undeclared command is
+    /// treated as one that changes state.
     pub fn denial_reason(&self, spec: &Spec, command: &str) -> Option<String> {
         if self.deny.iter().any(|name| name == command) {
             return Some(format!("`{command}` is denied: agentese web was started with --deny {command}"));

@@ -1,8 +1,8 @@
 //! Hub between one agent and several tabs, without I/O.
 //!
-//! Every tab numbers its own commands. The hub adds the number of the tab to their ids on the way to the
-//! agent, and restores the ids in the responses. Events go to all tabs. A question also goes to all tabs. The
-//! first answer applies, and the other tabs receive a withdrawal.
+//! Tabs choose the ids of their commands independently. The hub adds the number of the tab to each id on the
+//! way to the agent, and restores the id in the response. Events go to all tabs. A question also goes to all
+//! tabs. The first answer goes to the agent. The other tabs then receive a withdrawal of the question.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -22,7 +22,7 @@ use super::questions::{LONGEST_ID, Questions};
 use super::splice;
 use super::tabs::{TabPosition, TabQuery, Tabs};
 
-/// Limit of the earlier messages for a late tab, in bytes.
+/// Limit in bytes of the earlier messages for a tab that connects during a run.
 const MAX_HISTORY_BYTES: usize = 4 * 1024 * 1024;
 /// Limit of commands without a response.
 const MAX_PENDING_COMMANDS: usize = 16 * 1024;
@@ -31,20 +31,20 @@ const MAX_PENDING_COMMANDS: usize = 16 * 1024;
 #[derive(Debug)]
 struct PendingCommand {
     tab_id: TabId,
-    /// Raw id that the tab assigned.
+    /// Id that the tab assigned, as raw JSON.
     id: Option<String>,
-    /// `true` if other tabs receive the command, because it has an effect.
+    /// `true` if the other tabs also receive the command, because it changes something.
     is_mirrored: bool,
 }
 
-/// Result of a tab's line.
+/// Next step after a line of a tab.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LineOutcome {
-    /// Line for the agent.
+    /// Send this line to the agent.
     Forward(String),
-    /// Request to the server itself.
+    /// Carry out this request in the server.
     Request(ServerRequest),
-    /// No output for the agent.
+    /// Nothing is left to do.
     Done,
 }
 
@@ -57,13 +57,13 @@ pub(super) enum ServerRequest {
     Restart,
 }
 
-/// Start position of a tab.
+/// State that a tab receives when it connects.
 #[derive(Debug)]
 pub(super) struct JoinedTab {
     pub tab_id: TabId,
-    /// Number of the next message.
+    /// Number of the first message after the greeting.
     pub next: u64,
-    /// First message for the tab.
+    /// Greeting with the current state.
     pub hello: Value,
 }
 
@@ -74,7 +74,7 @@ pub(super) struct AgentInfo {
     pub cwd: String,
     /// Revision of the dialect, if known.
     pub revision: Option<&'static str>,
-    /// Reason why the agent is not running.
+    /// Description of the agent's end; `None` while it runs.
     pub ended: Option<Value>,
 }
 
@@ -84,27 +84,27 @@ pub(super) struct Hub {
     spec: &'static Spec,
     policy: AccessPolicy,
     pub agent: AgentInfo,
-    /// Detector of the agent's revision, from its events.
+    /// Detector that finds the agent's revision from its events.
     known: RevisionDetector,
     pub tabs: Tabs,
     /// Tab with the latest input.
     active: Option<TabId>,
-    /// Tab that reopens the session after a restart of the agent.
+    /// Tab that must reopen the session after a restart of the agent.
     resuming: Option<TabId>,
     commands: u64,
     calls: PendingCalls<PendingCommand>,
-    /// Raw ids of the calls at the agent, with the ids of the tabs.
+    /// Ids of the commands at the agent, as raw JSON, each with the tab and the id that the tab assigned.
     ids: HashMap<String, (TabId, String)>,
     questions: Questions,
-    /// Answers to questions that the tabs did not receive.
+    /// Answers from the server itself to questions that the tabs did not receive.
     dismissals: Vec<String>,
     chunks: Assembler,
     /// Session of the latest frame, in dialects with several sessions per connection.
     session: Option<String>,
     running: bool,
-    /// Number of the message at the start of the latest run.
+    /// Number of the message that started the latest run.
     run_started_at: u64,
-    /// Number of the message about the latest command that starts a run, until the run starts.
+    /// Number of the message about the latest command that starts a run; `None` as soon as the run starts.
     run_requested_at: Option<u64>,
 }
 
@@ -139,8 +139,8 @@ impl Hub {
         JoinedTab { tab_id, next, hello: self.hello(is_back, tab.have.is_some(), history, now) }
     }
 
-    /// Returns the earlier messages for a late tab. These are all messages if the tab requests them and they
-    /// fit the limit, else the beginning and the latest messages of the current run.
+    /// Returns the earlier messages for a tab that connects late. If the tab requests all messages and they fit
+    /// the limit, returns all. Otherwise returns the beginning and the latest messages of the current run.
     fn earlier_messages(&self, all: bool) -> TabHistory {
         let log = &self.tabs.log;
         if all && log.first() == 0 {
@@ -174,12 +174,12 @@ impl Hub {
         self.spec.name
     }
 
-    /// Removes and returns the lines for the agent that answer questions which no tab received.
+    /// Removes and returns the server's own answers to questions that no tab received.
     pub fn take_dismissals(&mut self) -> Vec<String> {
         std::mem::take(&mut self.dismissals)
     }
 
-    /// Returns `true` if no message has that number or a later one.
+    /// Returns `true` if the log has no message with this number or a later one.
     pub fn is_read(&self, from: u64) -> bool {
         from >= self.tabs.log.end()
     }
@@ -188,18 +188,19 @@ impl Hub {
         self.tabs.push(Entry { recipients: to, text: text.into(), kind: MessageKind::Frame });
     }
 
-    /// Sends a message to tabs that is not a frame of the agent.
+    /// Sends a message of the server itself to tabs.
     pub fn send_message(&mut self, to: Recipients, what: Value) {
         self.tabs.push(Entry { recipients: to, text: what.to_string().into(), kind: MessageKind::Server });
     }
 
-    /// Sends a line of a tab, or its response, to the other tabs.
+    /// Sends a copy of a tab's line, or of the response to it, to the other tabs.
     fn send_to_others(&mut self, but: TabId, how: &str, line: &str) {
         let text = json!({"agentese": how, "line": line}).to_string().into();
         self.tabs.push(Entry { recipients: Recipients::AllBut(but), text, kind: MessageKind::Mirrored });
     }
 
-    /// Processes a line of a tab. Rejects a line that readers could interpret differently.
+    /// Processes a line of a tab. Rejects an ambiguous line, one that two JSON readers could interpret
+    /// differently.
     pub fn handle_tab_line(&mut self, tab_id: TabId, text: &str) -> LineOutcome {
         const WANTED: MemberSet<1> = MemberSet::new([member("agentese")]);
         if let Some(request) = scan::scan(text, &WANTED).ok().and_then(|found| found.string(0)) {
@@ -319,7 +320,7 @@ impl Hub {
     }
 }
 
-/// Returns the session in the parameters of a command.
+/// Returns the session that the parameters of a command name.
 fn named_session(line: &str, name: &'static str) -> Option<String> {
     let wanted = MemberSet::new([inner("params", name)]);
     scan::scan(line, &wanted).ok()?.string(0).filter(|id| !id.is_empty()).map(std::borrow::Cow::into_owned)

@@ -1,7 +1,7 @@
 //! Log of the messages to the tabs, limited to the latest 64 MiB.
 //!
-//! Each tab reads at its own pace from its own position. Missed messages remain available, unless the tab was
-//! away for too long.
+//! Each tab reads at its own pace from its own position. A tab that was disconnected can still read the
+//! messages it missed, unless they left the log.
 
 use std::collections::VecDeque;
 
@@ -47,14 +47,14 @@ pub(super) struct Entry {
 pub(super) enum MessageKind {
     /// Event of the agent.
     Event {
-        /// Type of the event, if a newer event of that type contains its whole content.
+        /// Type of the event, if the next event of that type replaces it because it repeats its whole content.
         snapshot: Option<&'static str>,
     },
     /// Other frame of the agent: a response or a question.
     Frame,
-    /// Message of the server with a frame: a line of another tab, or its response.
+    /// Copy of another tab's line, or of the response to it.
     Mirrored,
-    /// Other message of the server.
+    /// Other message of the server itself.
     Server,
 }
 
@@ -63,7 +63,7 @@ impl Entry {
         if let MessageKind::Event { snapshot } = self.kind { snapshot } else { None }
     }
 
-    /// Returns `true` if the message belongs to the common history: an event, or an action of a tab.
+    /// Returns `true` if the message is part of the history that all tabs share: an event, or a tab's action.
     fn is_history(&self) -> bool {
         match self.kind {
             MessageKind::Event { .. } => !matches!(self.recipients, Recipients::One(_)),
@@ -77,7 +77,7 @@ impl Entry {
 #[derive(Debug, Default)]
 pub(super) struct TabHistory {
     pub messages: Vec<Utf8Bytes>,
-    /// `true` if messages are missing: after the first one, or because they were dropped.
+    /// `true` if messages are missing, either after the first one or because they left the log.
     pub is_cut: bool,
 }
 
@@ -85,14 +85,14 @@ pub(super) struct TabHistory {
 #[derive(Debug)]
 pub(super) struct MessageLog {
     entries: VecDeque<Entry>,
-    /// Number of the first message.
+    /// Number of the oldest message in the log.
     first: u64,
     bytes: usize,
     max_bytes: usize,
 }
 
 impl MessageLog {
-    /// Creates a log of that many bytes, which always keeps the latest message.
+    /// Creates a log of at most `max_bytes` bytes. It keeps the latest message even if that one is longer.
     pub fn new(max_bytes: usize) -> Self {
         Self { entries: VecDeque::new(), first: 0, bytes: 0, max_bytes }
     }
@@ -119,7 +119,7 @@ impl MessageLog {
         }
     }
 
-    /// Returns the messages from a number on, with their numbers.
+    /// Returns the messages with this number and later ones, each with its number.
     pub fn entries_from(&self, number: u64) -> impl Iterator<Item = (u64, &Entry)> {
         let skipped = usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX);
         let skipped = skipped.min(self.entries.len());
@@ -129,9 +129,9 @@ impl MessageLog {
             .map(move |(at, entry)| (self.first + (skipped + at) as u64, entry))
     }
 
-    /// Returns the history from a number on, for a late tab. It contains events, without superseded
-    /// snapshots. It also contains the actions of other tabs, unless `events` is set. If it exceeds `limit`
-    /// bytes, only the first message and the latest ones remain.
+    /// Returns the history from a number on, for a late tab. Snapshots that a newer event replaces are omitted.
+    /// With `events`, the actions of other tabs are omitted too. If the history exceeds `limit` bytes, only the
+    /// first message and the latest ones remain.
     pub fn history(&self, number: u64, events: bool, limit: usize) -> TabHistory {
         let mut kept: Vec<&Entry> = Vec::new();
         let wanted = |entry: &Entry| entry.is_history() && !(events && entry.kind == MessageKind::Mirrored);

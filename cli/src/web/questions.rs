@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 
 /// Limit of an id in a tab's frame or in a question, in bytes of JSON.
 pub(super) const LONGEST_ID: usize = 1024;
-/// Limit of open questions. Tabs do not receive further ones: the declared fallback is their answer.
+/// Limit of open questions. Beyond it, tabs do not receive a question. The server answers it with the fallback
+/// from the declaration.
 const MAX_OPEN: usize = 16 * 1024;
-/// Limit of the stored questions for late tabs, in bytes. Beyond it, only the ids are stored, so that tabs
-/// with the question can still answer it.
+/// Limit of the stored questions for late tabs, in bytes. Beyond it, only the id is stored. Tabs that already
+/// received the question can still answer it.
 const MAX_STORED_BYTES: usize = 4 * 1024 * 1024;
 
 /// Open question.
@@ -19,7 +20,7 @@ const MAX_STORED_BYTES: usize = 4 * 1024 * 1024;
 struct Question {
     /// Raw id.
     id: String,
-    /// `None` if the limit is exceeded.
+    /// Frame of the question; `None` if `MAX_STORED_BYTES` is exceeded.
     line: Option<String>,
     asked_at: Instant,
     expires: Option<Duration>,
@@ -29,18 +30,20 @@ struct Question {
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     open: Vec<Question>,
-    /// Length of all stored lines.
+    /// Length of all stored lines in bytes.
     stored_bytes: usize,
-    /// `true` for each reason that was reported: too many open questions, an id that is too long.
+    /// `true` if the reason was already reported; the first item is for an id that is too long, the second for
+    /// too many open questions.
     reported: [bool; 2],
 }
 
 impl Questions {
-    /// Adds or withdraws a question of the agent. `id` is raw JSON, `row` is the declaration of the method.
+    /// Adds a question of the agent, or removes the one that it withdraws. `id` is raw JSON, `row` the
+    /// declaration of the method.
     ///
     /// # Errors
-    /// Fails if too many questions are open, or if the id is too long; the error is the reason, if it was not
-    /// reported before. Then tabs must not receive the question, and the declared fallback answers it.
+    /// Fails if too many questions are open or the id is too long. The error contains the reason the first time
+    /// only. The caller must then keep the question from the tabs and answer it with the declared fallback.
     pub fn add(
         &mut self,
         line: &str,
@@ -77,7 +80,7 @@ impl Questions {
         Ok(())
     }
 
-    /// Returns the text about a reason that was not reported before.
+    /// Returns the text for the user about a reason, or `None` if that reason was reported before.
     fn report(&mut self, reason: usize, text: &str) -> Option<String> {
         let is_new = !std::mem::replace(&mut self.reported[reason], true);
         is_new.then(|| format!("{text}; this question and further ones are dismissed"))
@@ -89,7 +92,7 @@ impl Questions {
             self.open.iter().filter_map(|question| question.line.as_ref()).map(String::len).sum();
     }
 
-    /// Removes expired questions, because the agent continued without an answer.
+    /// Removes expired questions. The agent has already continued without an answer to them.
     pub fn expire(&mut self, now: Instant) {
         let is_over = |question: &Question| {
             question.expires.is_some_and(|limit| now.duration_since(question.asked_at) >= limit)
@@ -99,7 +102,7 @@ impl Questions {
         }
     }
 
-    /// Returns `true` if the question is open, and closes it with `closes`.
+    /// Returns `true` if the question is open. With `closes`, also removes it.
     pub fn take(&mut self, id: Option<&str>, closes: bool) -> bool {
         let open = self.open.iter().position(|question| Some(question.id.as_str()) == id);
         if let Some(open) = open
@@ -116,7 +119,8 @@ impl Questions {
         *self = Self::default();
     }
 
-    /// Returns the stored questions with their age in milliseconds, and the number of other open questions.
+    /// Returns the stored questions with their age in milliseconds, and the number of open questions without a
+    /// stored frame.
     pub fn snapshot(&self, now: Instant) -> (Vec<Value>, usize) {
         let ago = |question: &Question| now.duration_since(question.asked_at).as_millis() as u64;
         let entry = |question: &Question| {

@@ -20,12 +20,12 @@ use agentese_process::http::connections::{self, ConnectionGuard};
 
 /// Limit of a tab's message in bytes: a prompt with images.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
-/// Limit of one read of the log in bytes.
+/// Limit in bytes of the messages that one read of the log returns.
 const READ_BYTES: usize = 1024 * 1024;
 /// Interval of the pings to a tab.
 const PING: Duration = Duration::from_secs(20);
 
-/// Context of every request.
+/// State that the handler of every request receives.
 #[derive(Debug, Clone)]
 pub(super) struct AppState {
     pub token: Token,
@@ -43,12 +43,12 @@ pub(super) enum PageSource {
         /// Name of the file.
         name: String,
         text: Bytes,
-        /// Dialect, if the transcript names no dialect.
+        /// Dialect to use if the transcript names none.
         dialect: &'static str,
     },
 }
 
-/// Answers a request. Requests without the token receive no content of the site.
+/// Answers a request. A request without the token receives no file and no data.
 pub(super) async fn handle(state: AppState, request: Request) -> Response<Body> {
     let mut response = answer(&state, request).await;
     let headers = response.headers_mut();
@@ -148,8 +148,8 @@ async fn serve_tab(mut socket: WebSocket, shared: SharedHub, tab: TabQuery) {
     shared.with(|hub| hub.leave(tab_id));
 }
 
-/// Sends new messages. Returns `false` if the connection has ended, or if the tab missed messages that left the
-/// log.
+/// Sends new messages to a tab. Returns `false` if the connection has ended, or if messages left the log before
+/// the tab read them.
 async fn send_new_messages(socket: &mut WebSocket, shared: &SharedHub, tab_id: u32, next: &mut u64) -> bool {
     loop {
         let Some((texts, behind)) = shared.hub().tabs.read(tab_id, *next, READ_BYTES) else {

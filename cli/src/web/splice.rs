@@ -1,9 +1,9 @@
-//! Changes of one member in the text of a JSON object, with all other bytes unchanged.
+//! Edits of one member in the text of a JSON object. All other bytes stay unchanged.
 
 use agentese::scan;
 
-/// Returns the text with another value for every occurrence of the member. Returns `None` if the member is
-/// absent. Values are raw JSON.
+/// Replaces the value of every occurrence of a member, and returns the new text. Returns `None` if the member
+/// is absent. Values are raw JSON.
 pub(super) fn replaced(text: &str, name: &str, value: &str) -> Option<String> {
     let places = value_ranges(text, name);
     if places.is_empty() {
@@ -19,7 +19,7 @@ pub(super) fn replaced(text: &str, name: &str, value: &str) -> Option<String> {
     Some(out)
 }
 
-/// Returns the text with an additional member at its start.
+/// Returns the text with the member added as the first one.
 pub(super) fn inserted(text: &str, name: &str, value: &str) -> String {
     let Some((before, after)) = text.split_once('{') else { return text.to_owned() };
     let comma = if after.trim_start().starts_with('}') { "" } else { "," };
@@ -37,7 +37,7 @@ pub(super) fn removed(text: &str, name: &str) -> String {
     if whole.is_err() { text.to_owned() } else { format!("{{{}}}", kept.join(",")) }
 }
 
-/// Returns the positions of the member's values.
+/// Returns the byte ranges of the member's values.
 fn value_ranges(text: &str, name: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let _ = scan::members(text, |key, value| {

@@ -9,7 +9,7 @@ use super::message_log::{Entry, MessageLog, TabId};
 
 /// Limit of remembered tabs, including disconnected ones.
 const MAX_TABS: usize = 64;
-/// Limit of remembered command ids per tab.
+/// Limit of remembered command ids for each tab.
 const MAX_RECENT_IDS: usize = 4096;
 
 /// Query of a tab's address.
@@ -17,26 +17,26 @@ const MAX_RECENT_IDS: usize = 4096;
 pub(super) struct TabQuery {
     /// `tab`: name of the tab.
     pub name: String,
-    /// `have`: number of received messages.
+    /// `have`: number of messages that the tab has received before.
     pub have: Option<u64>,
-    /// `all=1`: requests the whole history, and not only the current run.
+    /// `all=1`: requests the whole history instead of the current run only.
     pub all: bool,
 }
 
 /// Tab, or a program that connects as one.
 #[derive(Debug, Default)]
 pub(super) struct Tab {
-    /// Number of the first message that may be for the tab.
+    /// Number of the next message when the tab connected first; earlier messages are not for it.
     joined: u64,
-    /// Number of its messages that left the log.
+    /// Number of messages for this tab that left the log.
     dropped: u64,
     connections: u32,
-    /// `true` for a page, which can reopen the agent's session, and false for a program.
+    /// `true` for a page, which can reopen the agent's session; `false` for a program.
     is_page: bool,
     pub recent_ids: RecentIds,
 }
 
-/// Raw ids of the latest commands of a tab, which are not executed twice.
+/// Ids of a tab's latest commands, as raw JSON. A command with a remembered id is not executed again.
 #[derive(Debug, Default)]
 pub(super) struct RecentIds {
     ids: HashSet<Arc<str>>,
@@ -69,13 +69,13 @@ impl Tab {
     }
 }
 
-/// Start position of a tab.
+/// Position at which a tab starts to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TabPosition {
     pub tab_id: TabId,
     /// Number of the next message.
     pub next: u64,
-    /// `true` if the tab resumes at its last position.
+    /// `true` if the tab continues after the last message that it received.
     pub is_resumed: bool,
 }
 
@@ -93,8 +93,8 @@ impl Tabs {
         Self { log: MessageLog::new(max_bytes), tabs: HashMap::new(), names: HashMap::new(), last_id: 0 }
     }
 
-    /// Connects or reconnects a tab. `name` is its name, `have` the number of received messages. Without
-    /// `have`, or if missed messages left the log, the tab starts over.
+    /// Connects or reconnects a tab. `name` is its name, `have` the number of received messages. If `have` is
+    /// absent or missed messages left the log, the tab starts over.
     pub fn join(&mut self, name: &str, have: Option<u64>, is_page: bool) -> TabPosition {
         let known = self.names.get(name).copied();
         let back = known.and_then(|tab_id| Some((tab_id, self.resume_position(tab_id, have?)?)));
@@ -112,7 +112,7 @@ impl Tabs {
         TabPosition { tab_id, next, is_resumed: false }
     }
 
-    /// Returns the number of the first unread message of a tab; `None` if it left the log.
+    /// Returns the number of the first message that the tab has not received, or `None` if it left the log.
     fn resume_position(&self, tab_id: TabId, have: u64) -> Option<u64> {
         let tab = self.tabs.get(&tab_id)?;
         let left = have.checked_sub(tab.dropped)?;
@@ -135,7 +135,7 @@ impl Tabs {
         }
     }
 
-    /// Forgets a tab.
+    /// Forgets a tab completely.
     pub fn forget(&mut self, tab_id: TabId) {
         self.tabs.remove(&tab_id);
         self.names.retain(|_, known| *known != tab_id);
@@ -157,7 +157,7 @@ impl Tabs {
         self.tabs.get_mut(&tab_id)
     }
 
-    /// Returns the preferred page if it is connected, else the first connected one.
+    /// Returns the preferred page if it is connected, else the first connected page.
     pub fn choose_page(&self, preferred: Option<TabId>) -> Option<TabId> {
         let here =
             |tab_id: &TabId| self.tabs.get(tab_id).is_some_and(|tab| tab.is_page && tab.is_connected());
@@ -174,8 +174,8 @@ impl Tabs {
         });
     }
 
-    /// Returns the messages for a tab from a number on, and the following number. Returns `None` if some
-    /// messages are lost.
+    /// Returns the messages for a tab from the number `from` on, and the number of the next message to read.
+    /// Returns `None` if some of them left the log.
     pub fn read(&self, tab_id: TabId, from: u64, limit: usize) -> Option<(Vec<Utf8Bytes>, u64)> {
         self.tabs.get(&tab_id).filter(|_| from >= self.log.first())?;
         let (mut texts, mut bytes, mut next) = (Vec::new(), 0, from);

@@ -1,4 +1,4 @@
-//! File of a recorded session, which must be a regular file of a size that a page can show.
+//! File of a recorded session. It must be a regular file, short enough for the page.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Limit of the file in bytes. The page stores it several times.
+/// Limit of the file in bytes. The page keeps several copies of the content.
 const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Reads a regular file of UTF-8. Fails at once for pipes, devices and files that are too long.

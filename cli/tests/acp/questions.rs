@@ -129,7 +129,12 @@ fn an_unsupported_form_is_dismissed_and_reported() {
     }
     let frames = editor.until_answer(turn);
     let said = text(&frames, "agent_message_chunk");
-    assert!(said.contains("\"What is it called?\" was asked") && said.contains("That is all."), "{said}");
+    assert!(
+        said.contains(
+            "the question \"What is it called?\" was dismissed: this client does not support forms"
+        ) && said.contains("That is all."),
+        "{said}"
+    );
     assert_eq!(frames.last().unwrap()["result"]["stopReason"], "end_turn");
 }
 

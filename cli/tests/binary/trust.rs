@@ -213,7 +213,7 @@ fn trust_applies_from_the_answer_on() {
         let dialog = question(&mut agent);
         let title = dialog["title"].as_str().unwrap();
         assert!(
-            title.contains("It brings .pi/settings.json, .pi/SYSTEM.md, .mcp.json, .pi/extensions."),
+            title.contains("It contains .pi/settings.json, .pi/SYSTEM.md, .mcp.json, .pi/extensions."),
             "{title}"
         );
         assert!(dialog["options"].as_array().unwrap().contains(&json!(choice)), "{dialog}");

@@ -8,14 +8,14 @@ function answerWith(spec: Spec, id: unknown, members: object): object {
   return { jsonrpc: "2.0", id, result: members };
 }
 
-/** Returns the row of a dialog. */
+/** Returns the declaration of a question's dialog. */
 function rowOf(spec: Spec, { method }: OpenQuestion): Spec["dialogs"][string] | undefined {
   return Object.hasOwn(spec.dialogs, method) ? spec.dialogs[method] : undefined;
 }
 
 /**
- * Returns the answer with the chosen, entered or edited value. If a dialect requires a text for yes and no,
- * the text is one of the options.
+ * Returns the answer with the chosen, entered or edited value. In JSON-RPC dialects, yes and no are sent as one
+ * of the question's options.
  */
 export function answerFrame(spec: Spec, dialog: OpenQuestion, value: string | boolean): object {
   const row = rowOf(spec, dialog);
@@ -27,7 +27,7 @@ export function answerFrame(spec: Spec, dialog: OpenQuestion, value: string | bo
   return answerWith(spec, dialog.id, { [member]: word ?? String(value) });
 }
 
-/** Returns the answer for a dismissed question. */
+/** Returns the answer that dismisses a question. */
 export function dismissFrame(spec: Spec, dialog: OpenQuestion): object {
   const fallback = rowOf(spec, dialog)?.fallback;
   if (fallback !== undefined) return answerWith(spec, dialog.id, fallback);

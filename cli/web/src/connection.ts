@@ -8,7 +8,7 @@ import { prettyJson } from "./text/json.js";
 export interface Hello {
   readonly agentese: "hello";
   readonly version: string;
-  /** `true` if the tab resumes its connection. */
+  /** `true` if the tab continues an earlier connection. */
   readonly back: boolean;
   /** `true` if the server no longer has the messages that the tab missed. */
   readonly lost: boolean;
@@ -23,11 +23,11 @@ export interface Hello {
   readonly session: string | null;
   readonly readOnly: boolean;
   readonly deny: readonly string[];
-  /** Earlier messages: events, and messages about actions of other tabs. */
+  /** Messages from before the connection: frames of the agent, and frames that other tabs sent. */
   readonly begun: readonly string[];
   /** Open questions with their age in milliseconds. */
   readonly questions: readonly { readonly line: string; readonly ago: number }[];
-  /** Number of other open questions, which only tabs that were connected earlier can answer. */
+  /** Number of open questions that are missing in `questions`. Only tabs that already show them can answer. */
   readonly unshown: number;
 }
 
@@ -39,7 +39,7 @@ export interface EndedMessage {
   readonly restarts: boolean;
 }
 
-/** Returns the end of the agent as a sentence without a period. */
+/** Returns a sentence, without a period, that describes the end of the agent. */
 export function endedText({ text }: EndedMessage): string {
   return `The agent ${text.startsWith("killed") ? "was " : ""}${text}`;
 }
@@ -89,7 +89,7 @@ export class CallError extends Error {
 /** Receiver of messages. */
 export interface Listener {
   message(message: ServerMessage): void;
-  /** Receives a line in either direction; `isOtherTab` if another tab sent it. */
+  /** Receives a line in either direction. `isOtherTab` is `true` if another tab sent the line. */
   frame(direction: "sent" | "received", line: string, isOtherTab: boolean): void;
   state(connected: boolean): void;
 }
@@ -98,7 +98,7 @@ interface PendingCall {
   readonly number: number;
   readonly command: string;
   readonly line: string;
-  /** `true` after transmission; `false` for a call during connection setup. */
+  /** `true` if the line was sent; `false` while the call waits for a connection. */
   sent: boolean;
   resolve(data: unknown): void;
   reject(error: Error): void;
@@ -117,15 +117,15 @@ export class ServerConnection {
   #socket: WebSocket | undefined;
   #receivedCount: number | undefined;
   #attempts = 0;
-  /** Number of calls. */
+  /** Number of calls so far. */
   #calls = 0;
   #pending = new Map<string, PendingCall>();
   /**
-   * Answers to questions that may be lost, each with the number of the preceding call. They remain until a
-   * later call is settled.
+   * Answers to questions that the server has possibly not received. `after` is the number of the last call
+   * before the answer. An answer is dropped when a later call is settled.
    */
   #answers: { readonly after: number; readonly line: string }[] = [];
-  /** Tables of the dialect that the server names. */
+  /** Tables of the dialect that the server reports. */
   spec: Spec | undefined;
 
   constructor(listener: Listener) {
@@ -157,7 +157,7 @@ export class ServerConnection {
     };
   }
 
-  /** Starts over as a new tab. */
+  /** Fails all calls and connects again as a new tab. */
   restart(): void {
     const old = this.#socket;
     this.#socket = undefined;
@@ -196,7 +196,7 @@ export class ServerConnection {
     else this.#listener.message(message);
   }
 
-  /** Returns the frames in stored messages with their directions, for a late tab. */
+  /** Returns the frames in the messages that the server stored for new tabs, each with its direction. */
   storedFrames(messages: readonly string[]): ["sent" | "received", string][] {
     return messages.map((message) => {
       if (!message.startsWith(SERVER_MESSAGE_PREFIX)) return ["received", message];
@@ -229,7 +229,7 @@ export class ServerConnection {
     return new CallError(command, text, this.spec && failureKind(this.spec, ...details));
   }
 
-  /** Returns the oldest call to which a failure without an id can belong. */
+  /** Returns the id of the oldest call to which a failure without an id can belong. */
   #oldest(command: unknown): string | undefined {
     const calls = [...this.#pending];
     const isAny = command === this.spec?.parseCommand || command === undefined;
@@ -258,7 +258,7 @@ export class ServerConnection {
     return isOpen;
   }
 
-  /** Answers a question of the agent, if necessary after a reconnection. */
+  /** Answers a question of the agent. Without a connection, the answer is sent after the reconnection. */
   answer(frame: object): void {
     const line = JSON.stringify(frame);
     this.#answers.push({ after: this.#calls, line });
@@ -266,7 +266,7 @@ export class ServerConnection {
     this.#send(line);
   }
 
-  /** Sends a request to the server itself. */
+  /** Sends a request that the server itself handles. Without a connection, the request is dropped. */
   requestServer(what: "sessions" | "restart" | "resumed"): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ agentese: what }));
   }

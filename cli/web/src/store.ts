@@ -43,7 +43,7 @@ const INITIAL_PAGE: Page = {
   draft: undefined,
 };
 
-/** Time of late events, which cause no notifications. */
+/** Time for stored frames of earlier events, so that they cause no notifications. */
 export const LONG_AGO = 1;
 
 /** Display time of a message of the page in milliseconds. */
@@ -58,12 +58,16 @@ export class Store {
   #listeners = new Set<() => void>();
   #isDrawScheduled = false;
   #toasts = 0;
-  /** Last open session, for a restarted agent; a session without storage has no file. */
+  /**
+   * Last open session, to be reopened after a restart of the agent. A session that is not stored has no file.
+   */
   #lastSession: Conversation["session"] = {};
   #revision: RevisionDetector | undefined;
   /** Number of complete refreshes in progress. */
   #refreshing = 0;
-  /** Opening of the session for a new tab or a restarted agent; resolves also after a failure. */
+  /**
+   * Opening of the session for a new tab or a restarted agent. The promise also resolves if the opening fails.
+   */
   #opening: Promise<unknown> = Promise.resolve();
   /** Ends the wait for a restarted agent. */
   #resolveRestart: () => void = () => {};
@@ -120,7 +124,7 @@ export class Store {
     this.#fold(direction, line);
   }
 
-  /** Processes a frame. The inspector records a failure, which has no other effect. */
+  /** Runs a function that processes a frame. A failure is only recorded as a note in the inspector. */
   #tryRead(read: () => void): void {
     try {
       read();
@@ -138,7 +142,7 @@ export class Store {
     this.#scheduleDraw();
   }
 
-  /** Updates the revision by a frame, which may enable controls. */
+  /** Passes a frame to the detection of the revision. A detected revision may enable controls. */
   #observeRevision(line: string): void {
     if (this.#revision?.isKnown !== false) return;
     const frame = membersOf(line);
@@ -250,8 +254,8 @@ export class Store {
   }
 
   /**
-   * Forks the session at a message. If only user messages can be forked, the agent returns their text for
-   * editing.
+   * Forks the session at a message. If the dialect forks only at user messages, the agent returns the message's
+   * text for editing.
    */
   async forkAt(message: Message): Promise<void> {
     if (!this.dialect.forkReturnsText) {
@@ -301,7 +305,7 @@ export class Store {
     this.#fold("sent", JSON.stringify(frame));
   }
 
-  /** Returns the reason for a missing action; `undefined` if it is available. */
+  /** Returns the reason why an action is unavailable; `undefined` if it is available. */
   unavailableReason(action: Action): string | undefined {
     const { hello, missing } = this.page;
     const name = hello?.dialect ?? "";
@@ -317,7 +321,7 @@ export class Store {
     return hello?.readOnly && !reads ? "agentese web was started with --read-only" : undefined;
   }
 
-  /** Missing actions with their reasons. */
+  /** Unavailable actions with their reasons. */
   get unavailableActions(): { title: string; reason: string }[] {
     return Object.entries(TITLES).flatMap(([action, title]) => {
       const reason = this.unavailableReason(action as Action);
@@ -330,7 +334,7 @@ export class Store {
   }
 
   /**
-   * Executes an action after any pending opening of a session. Returns the data of the response. A failure is
+   * Executes an action as soon as no session is being opened. Returns the data of the response. A failure is
    * displayed, and the result is `undefined`.
    */
   async try<K extends Action>(action: K, ...args: ActionArguments[K]): Promise<{ data: unknown } | undefined> {
@@ -359,7 +363,7 @@ export class Store {
     this.toast("error", error instanceof Error ? error.message : String(error));
   }
 
-  /** Queries optional data of the page. */
+  /** Queries data that the page can do without. Only an unknown command is reported. */
   async queryOptional(action: "state" | "history" | "models" | "commands" | "forkPoints" | "stats" | "tree" | "thinkingLevels"): Promise<void> {
     if (this.unavailableReason(action) !== undefined) return;
     const command = this.dialect.actions[action];
@@ -385,7 +389,10 @@ export function textOf(message: Message): string {
   return message.blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
 }
 
-/** Returns the conversation after the end of its agent: no activity, and incomplete messages aborted. */
+/**
+ * Returns the conversation after the end of its agent. The state is idle, and messages in progress are marked
+ * as aborted.
+ */
 function interruptedConversation(view: View): Conversation {
   const snapshot = view.snapshot();
   const messages = snapshot.messages.map((message) => (message.state === "growing" ? { ...message, state: "aborted" as const } : message));

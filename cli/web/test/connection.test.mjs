@@ -5,7 +5,10 @@ import { test } from "node:test";
 
 import { DIALECTS, ServerConnection, Socket, installBrowser } from "./support/memory.mjs";
 
-/** Returns a connected link to an agent of a dialect, and the steps of losing the connection and resuming it. */
+/**
+ * Returns a connected link to an agent of a dialect. `last` returns its current socket; `back` resumes the
+ * connection after a loss and returns the lines that the page then sent.
+ */
 function connect(t, dialect = "pi") {
   installBrowser(t);
   const link = new ServerConnection({ message() {}, frame() {}, state() {} });

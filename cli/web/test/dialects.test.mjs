@@ -9,7 +9,10 @@ import { withSite } from "./support/site_tests.mjs";
 
 const run = (id, name, command) => ({ tool: { id, name, args: { command } } });
 
-/** The tool that runs commands, `true` if runs of the dialect can be steered, and the missing actions. */
+/**
+ * The tested dialects. `shell`: the tool that runs commands. `steers`: `true` if a run can be steered.
+ * `missing`: the unavailable actions.
+ */
 const DIALECTS = [
   { dialect: "pi@1.5", shell: "bash", steers: true, missing: [] },
   { dialect: "omp", shell: "bash", steers: true, missing: ["Slash commands", "Session tree"] },

@@ -11,7 +11,7 @@ import { withSite } from "./support/site_tests.mjs";
 
 const AGENT = join(REPOSITORY, "cli/web/test/support/agent.mjs");
 
-/** Returns a site whose agent plays these turns. */
+/** Returns the options of a site whose agent sends the frames of these turns. */
 const plays = (...turns) => ({ files: { "turns.json": JSON.stringify(turns) }, command: [process.execPath, AGENT, "../turns.json"] });
 
 const text = (words) => ({ say: { role: "assistant", content: [{ type: "text", text: words }], stopReason: "stop" } });
@@ -22,7 +22,7 @@ const call = (name, args, details) => [
   { say: { role: "toolResult", toolCallId: "c1", toolName: name, content: [{ type: "text", text: "ok" }], details, isError: false } },
 ];
 
-/** Sends a prompt, and waits until the page has drawn the text after the turns. */
+/** Sends another prompt, and waits until the page has drawn the text "THE-END" of the last turn. */
 async function completesRun(page) {
   await sendMessage(page, "again");
   await page.locator(".message.assistant", { hasText: "THE-END" }).waitFor();
@@ -31,7 +31,7 @@ async function completesRun(page) {
 
 const lines = (count, word) => Array.from({ length: count }, (_, at) => `${word} ${at}`).join("\n");
 
-/** Answers that are more work, or deeper, than they look. */
+/** Answers that take more time to parse, or are nested deeper, than their length suggests. */
 const HARD = {
   "quotes within quotes": `${">".repeat(2000)}a`,
   "lists within lists": `${"- ".repeat(1500)}x`,
@@ -56,7 +56,7 @@ const HARD = {
   "code of one bracket": `\`\`\`markdown\n${"[".repeat(49_000)}\n\`\`\``,
 };
 
-/** Waits for a condition that no page shows; at most a minute. */
+/** Waits at most a minute for a condition that is not visible in the page. */
 async function until(holds) {
   const end = Date.now() + PATIENCE;
   while (!holds()) {

@@ -13,7 +13,7 @@ import { withSite } from "./support/site_tests.mjs";
 const UNSEEN = ["\u202e", "\u2066", "\u2069", "\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u0007", "\u001b", "\u0000", "\u3164", "\u{e0041}", "\u2028", "\u061c"];
 const number = (character) => `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 
-/** Returns a site whose agent asks for approval before it runs a command. */
+/** Returns the options of a site whose agent asks for approval before it runs each of these commands. */
 const promptFor = (...commands) => ({
   home: { "home/.agentese/agent/settings.json": JSON.stringify({ approval: { tools: ["bash"] } }) },
   responses: [
@@ -22,7 +22,7 @@ const promptFor = (...commands) => ({
   ],
 });
 
-/** Returns whether an element is drawn and within the window. */
+/** Returns `true` if an element is drawn and within the window. */
 const visible = (locator) =>
   locator.evaluate((element) => {
     const box = element.getBoundingClientRect();

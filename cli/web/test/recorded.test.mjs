@@ -15,7 +15,10 @@ if (!existsSync(PLAYER)) throw new Error(`${PLAYER} is missing: cargo build -p a
 /** Returns the options of a site with that recording as its agent. */
 const recorded = (dialect, name) => ({ dialect, command: [PLAYER, "replay", "--dialect", dialect, name] });
 
-/** Reloads the page in the middle of an answer, loses the connection, and stops: the text so far appears once. */
+/**
+ * Reloads the page in the middle of an answer, loses the connection, and stops the run. Checks that the text so
+ * far appears only once.
+ */
 async function loadAgain(page, soFar) {
   const isThere = () => page.locator(".message.assistant", { hasText: soFar }).first().waitFor();
   await isThere();
@@ -36,7 +39,7 @@ const stop = (page) => page.getByRole("button", { name: "Stop" }).click();
 const call = (page, command, params) =>
   page.evaluate(([command, params]) => globalThis.agenteseLink.call(command, params), [command, params]);
 
-/** Sends the commands that the recorded client sent at this place; the recording then goes on. */
+/** Sends the commands that the recording contains at this point, so that its playback continues. */
 async function expectRequests(page, ...commands) {
   for (const command of commands) await call(page, command, {});
 }

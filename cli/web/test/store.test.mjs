@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { Socket, Store, installBrowser } from "./support/memory.mjs";
 
-/** Resolves when the page has sent all requests that need no earlier answer. */
+/** Resolves when the page has sent all requests that do not wait for a response. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Returns the page's first command after a restart; `state` is the session state before the restart. */
@@ -61,7 +61,7 @@ test("a tab that does not open the session again waits for the one that does", a
   assert.equal(socket.received[0].type, "get_state");
 });
 
-/** Returns a page in front of opal during the opening of its first session, and the request for that session. */
+/** Returns a page that waits for the first session of opal, and its request that opens this session. */
 async function opening(t) {
   installBrowser(t);
   const store = new Store();

@@ -1,6 +1,6 @@
-//! The compatibility of changes with a client of the older revision, and their effect on it.
+//! Rules for each kind of change: compatibility with a client of the older revision, and effect on it.
 
-/// `true` if the change is compatible, and the effect.
+/// Compatibility of a change (`true` if the client keeps working), and the effect on the client.
 pub(super) type Rule = (bool, &'static str);
 
 pub(super) const COMMAND_ADDED: Rule = (true, "it never sends it");

@@ -20,7 +20,8 @@ impl Senders {
     const AGENTS: Senders = Senders { agents: true, clients: false };
     const CLIENTS: Senders = Senders { agents: false, clients: true };
 
-    /// Returns the applicable rule. If both sides send the type, returns the rule of the incompatible change.
+    /// Returns the rule that applies to the senders of the type. If both sides send it and one of the two
+    /// changes is incompatible, the rule of that change applies.
     fn rule(self, received: Rule, sent: Rule) -> Rule {
         match (self.agents, self.clients) {
             (true, true) if received.0 && !sent.0 => sent,
@@ -52,7 +53,7 @@ fn members_of(def: Option<&TypeDef>) -> &'static [Field] {
     }
 }
 
-/// Adds the changes of the common types of both revisions, except the types of a single command, event or
+/// Adds the changes of the types in both revisions. Omits types that belong to a single command, event or
 /// dialog.
 pub(super) fn types(changes: &mut Vec<Change>, old: &Index, new: &Index) {
     let own = own_types(old);
@@ -145,7 +146,7 @@ fn listed(
     }
 }
 
-/// Returns the types whose changes appear under the name of their command, event or dialog.
+/// Returns the types that belong to a single command, event or dialog. Their changes are listed under its name.
 fn own_types(index: &Index) -> BTreeSet<&'static str> {
     let commands = index.commands.iter().filter_map(|command| command.params);
     let events = index.events.iter().map(|event| event.payload.name);

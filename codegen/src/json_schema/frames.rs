@@ -57,7 +57,7 @@ impl<'a> Frames<'a> {
         self.define(name, json!({"description": doc, "oneOf": schemas}))
     }
 
-    /// Returns the schema of a frame: a record with members before its own.
+    /// Returns the schema of a frame: a record with the members of `before`, followed by the parameters.
     fn frame(&self, before: Vec<(&str, Value)>, required: &[&str], params: Option<&str>, doc: &str) -> Value {
         let mut properties: Map<String, Value> =
             before.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
@@ -163,7 +163,7 @@ impl<'a> Frames<'a> {
         roots
     }
 
-    /// Returns the schema of a frame of one dialog: a question, an answer, or a frame between the two.
+    /// Returns the schema of one of a dialog's frames: its question, its answer, or a frame between the two.
     fn dialog_frame(&self, kind: &str, members: &str, doc: &str) -> Value {
         self.frame(
             vec![

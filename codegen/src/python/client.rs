@@ -11,12 +11,12 @@ use super::parameters::{failures, fields, head, is_session, members};
 use super::ty;
 use crate::names::snake;
 
-/// Returns the commands with a method of a run.
+/// Returns the commands that are also methods of a run.
 fn acting(index: &Index) -> impl Iterator<Item = &'static Command> + '_ {
     index.commands.iter().copied().filter(|c| matches!(c.run, RunRole::Acts | RunRole::Stops))
 }
 
-/// Shortens `agent_abort` to `abort` on a run.
+/// Returns the name of a command as a method of a run, such as `abort` for `agent_abort`.
 fn on_run(command: &Command) -> String {
     snake(command.name.strip_prefix("agent_").unwrap_or(command.name))
 }
@@ -48,12 +48,12 @@ fn doc(out: &mut String, index: &Index, command: &Command, asynchronous: bool) {
 const ASK: &str = "Sends a prompt, waits for the end of the run and returns the text of its last message.\n\n\
                    Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.";
 
-/// Returns the command that sends a plain prompt: the first one that starts a run.
+/// Returns the command for a plain prompt, which is the first command that starts a run.
 fn starting(index: &Index) -> Option<&'static Command> {
     index.commands.iter().copied().find(|command| command.run == RunRole::Starts)
 }
 
-/// Returns the parameters of a command. A command that starts a run has its limits, too.
+/// Returns the parameters of a command's method. If the command starts a run, `limits` is one of them.
 fn given(command: &Command, fields: &[&Field], typed: bool) -> String {
     let head = head(fields, typed);
     match (command.run == RunRole::Starts, typed) {
@@ -63,7 +63,7 @@ fn given(command: &Command, fields: &[&Field], typed: bool) -> String {
     }
 }
 
-/// Returns the parameters of that command, with the time limit of the whole run.
+/// Returns the parameters of the method `ask`. Its `timeout` applies to the whole run.
 fn asking(command: &Command, fields: &[&Field], typed: bool) -> String {
     let head = given(command, fields, typed);
     let (from, to) = match typed {
@@ -174,7 +174,7 @@ pub fn stubs(out: &mut String, index: &Index) {
     }
 }
 
-/// Returns the class that answers the dialogs of this dialect.
+/// Returns the class of a handler for the dialogs of this dialect, or `None` for a dialect without dialogs.
 pub fn dialogs_class(index: &Index, asynchronous: bool) -> &'static str {
     match (index.dialogs.is_empty(), asynchronous) {
         (true, _) => "None",

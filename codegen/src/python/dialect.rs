@@ -62,7 +62,7 @@ const DECODE: &str = "The event of a line that an agent sent, with or without it
                       Raises DecodeError where the line is no event: no JSON object, an answer, a dialog. Members are \
                       decoded when\n    they are read.";
 
-/// Returns the location of the model's text, by the names of attributes.
+/// Returns the table with the location of the model's text in events, as names of attributes.
 fn text(index: &Index) -> String {
     let table = index.dialect.text;
     let path: Vec<String> = table.path.iter().map(|name| format!("{}, ", quote(&attribute(name)))).collect();

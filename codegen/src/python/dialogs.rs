@@ -13,15 +13,16 @@ use crate::names::snake;
 const WHAT: &str = "Override the methods of the dialogs that you answer. The other ones, and those whose method returns None or\n    \
                     raises an exception, get the declared default: questions are dismissed, notices are ignored.";
 
-/// The documentation for handlers about withdrawn questions.
+/// The documentation of withdrawn questions, for authors of handlers.
 const WITHDRAWN: [&str; 2] = [
     "Each question is answered on a thread of its own. A question is withdrawn when the agent takes it back, its time\n    \
-     runs out or the connection ends: then `agentese.withdrawn()` is true in its handler, and no answer is sent.",
+     runs out or the connection ends: then `agentese.is_withdrawn()` is true in its handler, and no answer is sent.",
     "Each question is answered by a task of its own. It is cancelled when the agent takes the question back, its time\n    \
      runs out or the connection ends; no answer is sent then.",
 ];
 
-/// Returns the dialogs with handlers. The connection itself handles the withdrawal of a question.
+/// Returns the dialogs that a handler receives. These exclude withdrawals of a question, which the connection
+/// handles itself.
 fn handled(index: &Index) -> impl Iterator<Item = &'static Dialog> {
     index.dialogs.iter().copied().filter(|dialog| dialog.withdraws.is_none())
 }

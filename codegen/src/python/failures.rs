@@ -9,7 +9,7 @@ use super::literal::quote;
 use super::{banner, docs};
 use crate::names::snake;
 
-/// Returns the documented kinds of failure, each with the sentences about its conditions.
+/// Returns the documented kinds of failure, each with its conditions as sentences.
 fn kinds(dialects: &[Index]) -> BTreeMap<&'static str, Vec<&'static str>> {
     let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for error in dialects.iter().flat_map(Index::failures) {
@@ -29,7 +29,8 @@ pub fn names(index: &Index) -> Vec<&'static str> {
     names
 }
 
-/// Returns an exception for each kind of failure, and the table with which the native core finds it.
+/// Returns an exception class for each kind of failure, and a table in which the native core looks the class
+/// up.
 pub fn module(dialects: &[Index]) -> String {
     let mut out = banner("The documented failures of all dialects, as exceptions.");
     out.push_str("from agentese.errors import RefusedError\n");

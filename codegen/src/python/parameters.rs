@@ -15,13 +15,13 @@ pub fn fields(index: &Index, command: &Command) -> &'static [Field] {
     }
 }
 
-/// Returns `true` if a parameter names the session, which a run adds itself.
+/// Returns `true` if a parameter names the session. Methods of a run set this parameter themselves.
 pub fn is_session(index: &Index, field: &Field) -> bool {
     index.dialect.event_members.iter().any(|member| member.name == field.name)
 }
 
-/// Returns the parameters after `self`. The only required parameter may be positional; all others are
-/// keyword-only.
+/// Returns the parameters after `self`. If exactly one parameter is required, it may be positional. All others
+/// are keyword-only.
 pub fn head(fields: &[&Field], typed: bool) -> String {
     let required: Vec<&&Field> = fields.iter().filter(|field| field.presence.is_required()).collect();
     let first = match required.as_slice() {
@@ -55,7 +55,7 @@ fn parameter(field: &Field, typed: bool) -> String {
     }
 }
 
-/// Returns the dictionary of a command's members. The serialization omits absent ones.
+/// Returns the expression for the dictionary of a command's members. The serialization omits absent members.
 pub fn members(fields: &[&Field], session: Option<&str>) -> String {
     let parts: Vec<String> = fields
         .iter()

@@ -12,7 +12,8 @@ use crate::typescript::declared;
 
 type DeclaredTypes<'a> = BTreeMap<&'a str, (&'a TypeDef, &'a [Field])>;
 
-/// Returns the parts of a record, with the members that a dialect adds to all events.
+/// Returns the constants and the members of a record. `common` are the members that a dialect adds to all
+/// events.
 fn record<'a>(def: &TypeDef, common: &'a [Field]) -> Option<(&'static [Constant], Vec<&'a Field>)> {
     match def.shape {
         Shape::Record { constants, fields } => Some((constants, common.iter().chain(fields).collect())),
@@ -44,7 +45,7 @@ pub fn module(dialects: &[Index]) -> String {
     out
 }
 
-/// Returns the constants of a record as members of a dictionary, each value as JSON.
+/// Returns the constants of a record as entries of a dictionary, with values in JSON.
 fn constants_json(constants: &[Constant]) -> String {
     let parts: Vec<String> =
         constants.iter().map(|c| format!("{}: {}", quote(c.member), quote(&json(c.value)))).collect();

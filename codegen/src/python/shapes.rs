@@ -1,4 +1,4 @@
-//! JSON shapes: a TypedDict for every declared record, with the names of the wire.
+//! JSON shapes: a TypedDict for every declared record, with the member names of the wire.
 
 use std::fmt::Write as _;
 
@@ -28,7 +28,7 @@ pub fn module(dialects: &[Index]) -> String {
     out
 }
 
-/// Returns the position of a type among the groups of types.
+/// Returns the number of the group in which a type is defined; groups follow each other in this order.
 fn standing(def: &TypeDef) -> u8 {
     match def.shape {
         Shape::Record { .. } => 0,
@@ -38,7 +38,7 @@ fn standing(def: &TypeDef) -> u8 {
     }
 }
 
-/// Adds a type with its shape. With `behind`, its referenced types precede it.
+/// Adds a type with its shape. With `behind`, the types that it refers to are already defined.
 pub(super) fn shape(out: &mut String, def: &TypeDef, common: &[Field], behind: bool) {
     let name = def.name;
     let quotes = if behind { "" } else { "\"" };

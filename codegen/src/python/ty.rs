@@ -17,7 +17,7 @@ pub fn kind(ty: &Ty) -> String {
     }
 }
 
-/// Returns the annotation of a received value; `prefix` precedes declared names.
+/// Returns the annotation of a received value. `prefix` is put before the names of declared types.
 pub fn read(ty: &Ty, prefix: &str) -> String {
     match ty {
         Ty::String => "str".to_owned(),
@@ -32,7 +32,7 @@ pub fn read(ty: &Ty, prefix: &str) -> String {
     }
 }
 
-/// Returns the annotation of a value from the caller: shapes, and received records.
+/// Returns the annotation of a value that a caller passes. `prefix` is put before the names of declared types.
 pub fn given(ty: &Ty, prefix: &str) -> String {
     match ty {
         Ty::String => "str".to_owned(),
@@ -47,7 +47,7 @@ pub fn given(ty: &Ty, prefix: &str) -> String {
     }
 }
 
-/// Returns the annotation of a value from the caller, as a shape or as a record.
+/// Returns the annotation of a value that a caller passes either as a shape or as a record.
 pub fn either(ty: &Ty) -> String {
     match ty {
         Ty::Named(name) => format!("shapes.{name} | {name}"),

@@ -61,7 +61,7 @@ pub(super) fn page() -> String {
     out
 }
 
-/// Returns the name, with its old and new form.
+/// Returns the name of the changed item, with its old and new form if the change has them.
 fn name(change: &Change) -> String {
     let code = |text: &str| format!("`{}`", cell(text).replace('`', "'"));
     match (&change.before, &change.after) {
@@ -75,7 +75,7 @@ fn name(change: &Change) -> String {
     }
 }
 
-/// Adds the revisions of a dialect, if there are several, and the number of changes of each.
+/// Adds a list of the dialect's revisions with the number of their changes, if there are several revisions.
 pub(super) fn revisions(out: &mut String, index: &Index) {
     let dialect = index.dialect;
     if dialect.revisions.len() == 1 {

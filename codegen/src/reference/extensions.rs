@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::{frame, members, text, type_name, type_section};
 use crate::declaration::tag_of;
 
-/// The sections for unions of frames: the union, its title, and the records with the names of its answers.
+/// The sections for unions of frames. Each has the union, a title, and the records whose members are the
+/// answers.
 const FRAMES: &[(&str, &str, &[&str])] = &[
     ("HostFrame", "What the agent sends", &["ExtensionAnswers"]),
     ("HookEvent", "Events", &["HookAnswers"]),

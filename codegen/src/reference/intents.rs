@@ -1,4 +1,4 @@
-//! The page of the intents: the requests of a client for any agent, and the commands for them in each
+//! The page of the intents: the neutral requests of a client, and the command for each of them in every
 //! dialect.
 
 use std::fmt::Write as _;

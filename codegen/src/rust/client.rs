@@ -48,7 +48,7 @@ pub fn helpers(out: &mut String, index: &Index, marker: &str) {
     out.push_str("}\n\n");
 }
 
-/// Shortens `agent_abort` to `abort` on a run.
+/// Returns the name of a command as a method of a run, such as `abort` for `agent_abort`.
 fn run_helper(name: &str) -> &str {
     name.strip_prefix("agent_").unwrap_or(name)
 }

@@ -27,7 +27,7 @@ pub fn file(index: &Index) -> String {
     out
 }
 
-/// Returns the module of a protocol that is served but is not a dialect: without a client.
+/// Returns the module of a served protocol that is not a dialect. It contains no client.
 pub fn served(index: &Index) -> String {
     let marker = pascal(index.dialect.name);
     let mut out = head(index, "protocol");
@@ -43,7 +43,7 @@ pub fn served(index: &Index) -> String {
     }
 }
 
-/// Returns the start of such a module.
+/// Returns the beginning of a module.
 fn head(index: &Index, kind: &str) -> String {
     let dialect = index.dialect;
     let marker = pascal(dialect.name);
@@ -130,7 +130,7 @@ fn unions(out: &mut String, index: &Index) {
     out.push_str("    }\n}\n\n");
 }
 
-/// Adds the data of responses, with its codec.
+/// Adds the enumeration of the responses' data, and the code that decodes and encodes it.
 fn replies(out: &mut String, index: &Index) {
     out.push_str(
         "/// The data of a command's answer.\n#[derive(Debug, Clone, PartialEq)]\n#[non_exhaustive]\npub enum Reply {\n",

@@ -88,7 +88,7 @@ pub fn handler(out: &mut String, index: &Index, marker: &str) {
     out.push_str("            }\n        })\n    }\n}\n\n");
 }
 
-/// Adds the functions with which a server asks questions.
+/// Adds the functions with which a server sends questions.
 pub fn asking(out: &mut String, index: &Index, marker: &str) {
     for dialog in &index.dialogs {
         let (variant, params) = (pascal(dialog.name), dialog.params.name);

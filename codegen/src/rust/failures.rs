@@ -39,7 +39,7 @@ pub fn kinds(out: &mut String, index: &Index) {
     );
 }
 
-/// Returns the text as the start of a sentence.
+/// Returns the text with a capital letter, as the start of a sentence.
 fn sentence(text: &str) -> String {
     let mut characters = text.chars();
     match characters.next() {

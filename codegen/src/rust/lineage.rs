@@ -1,5 +1,5 @@
-//! Traits for the commands that several dialects of a family share: a server implements inherited commands
-//! once for all heirs.
+//! Traits for the commands that several dialects of a family share. A server implements an inherited command
+//! once for all dialects that inherit it.
 
 use std::fmt::Write as _;
 
@@ -10,13 +10,13 @@ use agentese_protocol::model::Command;
 use super::serving::answered_with;
 use super::signature::{params_type, result_type};
 
-/// The assignment of a dialect's commands to the traits of its family.
+/// The division of a dialect's commands into the traits of its family.
 struct Lineage {
     /// The commands that the dialect introduces and every heir inherits unchanged.
     inherited: Vec<&'static Command>,
-    /// The other commands, which are not inherited from an ancestor either.
+    /// The commands that are only in this dialect's own trait: neither inherited nor inheritable.
     specific: Vec<&'static Command>,
-    /// The ancestors with a trait of inherited commands, the oldest first, with these commands.
+    /// The ancestors from which commands are inherited, oldest first, each with these commands.
     ancestors: Vec<(&'static str, Vec<&'static Command>)>,
 }
 
@@ -40,7 +40,7 @@ fn same(one: &Command, other: &Command) -> bool {
 }
 
 impl Lineage {
-    /// Returns `None` for a dialect without relatives.
+    /// Divides the commands of a dialect. Returns `None` for a dialect without relatives.
     fn of(index: &Index) -> Option<Self> {
         let line = ancestry(index.dialect);
         let mut ancestors: Vec<(&'static str, Vec<&'static Command>)> = Vec::new();
@@ -70,8 +70,8 @@ impl Lineage {
     }
 }
 
-/// Adds the traits of shared and own commands, and an implementation of `Service` for types with all these
-/// traits.
+/// Adds the traits for shared commands and for the dialect's own. Implements `Service` for types that implement
+/// all of them.
 pub fn traits(out: &mut String, index: &Index, marker: &str) {
     let Some(Lineage { inherited, specific, ancestors }) = Lineage::of(index) else { return };
     let root = ancestors.is_empty();

@@ -7,21 +7,21 @@ use agentese_protocol::dialect::Framing;
 
 use super::banner;
 
-/// The frames of one dialect that no dialect of another framing has.
+/// The frames by which a client of another framing recognises an agent of this dialect.
 pub struct DialectVocabulary {
     /// The dialect.
     pub name: &'static str,
     /// The method of the notifications that carry events, in JSON-RPC.
     pub notification: Option<&'static str>,
-    /// The events, by type. Empty in JSON-RPC, where a notification carries them.
+    /// The types of the events. Empty in JSON-RPC, in which notifications carry the events.
     pub events: Vec<&'static str>,
-    /// The types of question frames in dialects of lines; the methods of questions in JSON-RPC.
+    /// The types of question frames; in JSON-RPC, the methods of questions.
     pub questions: Vec<&'static str>,
 }
 
 impl DialectVocabulary {
-    /// Returns the frames of one dialect. Returns `None` for a dialect whose frames are not lines of an
-    /// agent.
+    /// Returns the frames of one dialect. Returns `None` for a protocol whose frames are not lines, such as
+    /// AG-UI.
     pub fn of(index: &Index) -> Option<Self> {
         let own = index.dialogs.iter().filter_map(|dialog| Some(dialog.frames?.request));
         Some(match index.framing() {

@@ -1,4 +1,4 @@
-//! The shapes of keys.
+//! The members and patterns by which keys are recognised.
 
 use std::fmt::Write as _;
 

@@ -79,8 +79,8 @@ pub fn service(out: &mut String, index: &Index, marker: &str) {
     );
 }
 
-/// Returns the second argument of the type of a call, for the data of its response. Returns an empty text if
-/// there is no data.
+/// Returns the second type argument of a call, which is the type of its response's data. Returns an empty text
+/// if the response has no data.
 pub fn answered_with(command: &Command) -> String {
     match command.result {
         None => String::new(),

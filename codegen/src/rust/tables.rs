@@ -20,7 +20,8 @@ pub fn client_name(index: &Index) -> &'static str {
     if index.dialect.revisions.len() == 1 { "SPEC" } else { "CLIENT" }
 }
 
-/// Adds the tables of each revision, and those of a client if they differ.
+/// Adds the tables of each revision. Adds separate tables of a client if they differ from those of the first
+/// revision.
 pub fn specs(out: &mut String, index: &Index) {
     let dialect = index.dialect;
     let name = |position: usize| match position {
@@ -203,7 +204,7 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
     out.push_str("    ],\n};\n\n");
 }
 
-/// Returns the literal of an event's statement about the outcome of a run.
+/// Returns the literal of a rule by which an event determines the outcome of a run.
 fn outcome(rule: &OutcomeRule) -> String {
     let path = |path: &str| format!("&{:?}", parts(path));
     let paths =
@@ -243,13 +244,13 @@ fn barrier(barrier: Option<Barrier>) -> String {
     }
 }
 
-/// Returns the command that a client sends after an unreadable line of a run.
+/// Returns the command with which a client queries the agent's state after an unreadable line during a run.
 fn asked_state(index: &Index) -> String {
     let end = index.revision.run_end;
     barrier(end.state.or(end.barrier))
 }
 
-/// Returns the plain JSON of an example or fallback text, which consists of tokens.
+/// Returns the JSON of an example or fallback without white space.
 fn compact(text: &str) -> String {
     serde_json::from_str::<serde_json::Value>(text)
         .map_or_else(|_| text.to_owned(), |value| value.to_string())
@@ -292,7 +293,7 @@ fn command_spec(index: &Index, command: &Command) -> String {
         command.params.is_some()
     )
 }
-/// Returns the required parameters of a command, in the order of its row.
+/// Returns the required parameters of a command, in the order of the declaration.
 fn required(index: &Index, command: &Command) -> Vec<&'static str> {
     let Some(Shape::Record { fields, .. }) =
         command.params.and_then(|params| index.type_def(params)).map(|params| params.shape)

@@ -12,14 +12,14 @@ use super::{banner, docs};
 use crate::declaration::{FORMATS, tag_of};
 use crate::names::{pascal, rust_field};
 
-/// A file of types: its title and its types.
+/// A file with types: its title and its content.
 struct Group<'a> {
     name: &'a str,
     title: String,
     defs: Vec<(&'static TypeDef, &'static [Field])>,
 }
 
-/// Returns the files of the types: the common file, and one for each dialect behind its feature.
+/// Returns the files of the types: one common file, and one for each dialect's feature.
 pub fn files(dialects: &[&Index]) -> Vec<(String, String)> {
     let groups = groups(dialects);
     let mut root = banner("Every declared type, once; the modules of the dialects name the types they use.");
@@ -48,7 +48,7 @@ pub fn files(dialects: &[&Index]) -> Vec<(String, String)> {
     files
 }
 
-/// The group of the types that need no feature.
+/// The name of the group of types that need no feature.
 const COMMON: &str = "common";
 
 fn groups(dialects: &[&Index]) -> Vec<Group<'static>> {
@@ -202,7 +202,7 @@ pub fn rust_type(ty: &Ty) -> String {
     }
 }
 
-/// Returns an argument of a constructor or helper, and the expression for its stored value.
+/// Returns an argument of a constructor or helper, and the expression that converts it to the stored value.
 pub fn argument(field: &Field) -> (String, String) {
     let name = rust_field(field.name);
     match (field.presence, &field.ty) {
@@ -225,7 +225,7 @@ fn is_choice(ty: &Ty) -> bool {
 /// The maximum number of required members for a `new` with positional arguments.
 const POSITIONAL: usize = 3;
 
-/// Adds the constructor of a record: `new`, or a builder if `new` would have too many arguments.
+/// Adds the constructor of a record: `new`, or a builder if the record has too many required members for `new`.
 fn constructor(out: &mut String, def: &TypeDef, common: &[Field], fields: &[&Field]) {
     let name = def.name;
     let required: Vec<_> = fields.iter().copied().filter(|field| field.presence.is_required()).collect();
@@ -259,8 +259,8 @@ pub fn builder_of(def: &TypeDef, common: &[Field]) -> Option<String> {
     (required > POSITIONAL).then(|| format!("{}Builder", def.name))
 }
 
-/// Adds a struct of the required members, so that the compiler reports a missing one and each value has its
-/// name.
+/// Adds a builder: a struct with the required members. The compiler reports a missing member, and each value is
+/// written with its name.
 fn builder(out: &mut String, name: &str, builder: &str, fields: &[&Field], required: &[&Field]) {
     let _ = writeln!(
         out,
@@ -301,7 +301,7 @@ fn initializers(out: &mut String, fields: &[&Field], required: impl Fn(&Field) -
     out.push_str("            extra: crate::wire::ExtraMembers::default(),\n");
 }
 
-/// Returns `true` if the empty value of a record is meaningful: no member is required, or all required members are
+/// Returns `true` if a record may implement `Default`: no member is required, or all required members are
 /// amounts or collections.
 fn has_default(def: &TypeDef) -> bool {
     let Shape::Record { constants, fields } = def.shape else { return false };
@@ -313,7 +313,7 @@ fn has_default(def: &TypeDef) -> bool {
     is_data && required.all(|field| field.presence == Presence::Nullable || empty(&field.ty).is_some())
 }
 
-/// Returns the empty value of a type, if there is one.
+/// Returns the expression for the empty value of a type, if the type has an empty value.
 fn empty(ty: &Ty) -> Option<&'static str> {
     match ty {
         Ty::Count => Some("0"),

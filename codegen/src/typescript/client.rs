@@ -31,7 +31,7 @@ pub fn classes(out: &mut String, index: &Index) {
     out.push_str("}\n");
 }
 
-/// Returns `params` for a method signature, with its comma. Returns an empty text for a command without
+/// Returns `params` for a method signature, with a comma after it. Returns an empty text for a command without
 /// parameters.
 fn params(index: &Index, command: &Command) -> String {
     match command.params {

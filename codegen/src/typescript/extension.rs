@@ -11,8 +11,8 @@ use agentese_protocol::model::{Shape, TypeDef};
 use super::banner;
 use super::types::{declared, type_def};
 
-/// Returns the module, which contains only types. Types of the dialects are imported and exported again, so
-/// authors find all types here.
+/// Returns the module, which contains only types. It also exports types of the dialects, so authors find all
+/// types in one place.
 pub fn file(dialects: &[Index]) -> String {
     let there = declared(dialects);
     let mut defs: BTreeMap<&str, &TypeDef> = BTreeMap::new();

@@ -12,7 +12,7 @@ pub fn fields(index: &Index, command: &Command) -> &'static [Field] {
     }
 }
 
-/// Returns `true` if a parameter names the session, which a run adds itself.
+/// Returns `true` if a parameter names the session. Methods of a run set this parameter themselves.
 pub fn is_session(index: &Index, field: &Field) -> bool {
     index.dialect.event_members.iter().any(|member| member.name == field.name)
 }

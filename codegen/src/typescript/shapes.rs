@@ -95,7 +95,8 @@ fn member(field: &Field) -> String {
     out + " }"
 }
 
-/// Returns the code of a type: the name of a primitive type, or a list with the name of a declared one.
+/// Returns the code of a type in the table: the name of a primitive type, or an object that refers to other
+/// types.
 pub fn type_code(ty: &Ty) -> String {
     match ty {
         Ty::String => "\"string\"".to_owned(),

@@ -1,4 +1,4 @@
-//! The tables of a dialect: the common tables of all revisions, and the differences of each.
+//! The tables of a dialect: common tables for all revisions, and the differences of each revision from them.
 
 use std::fmt::Write as _;
 
@@ -80,7 +80,7 @@ pub fn write(out: &mut String, index: &Index) {
     out.push_str("  },\n};\n\n");
 }
 
-/// Returns the name of the list of dialects with another framing.
+/// Returns the name of the list of dialects whose framing differs from this dialect's.
 pub fn others(index: &Index) -> &'static str {
     match index.framing() {
         Framing::JsonRpc { .. } => "lineDialects",
@@ -201,7 +201,8 @@ fn event_spec(index: &Index, event: &Event) -> String {
     object(&members)
 }
 
-/// Returns an event's statement about the outcome of a run as an object literal, without default values.
+/// Returns a rule by which an event determines the outcome of a run, as an object literal without default
+/// values.
 fn outcome(rule: &OutcomeRule) -> String {
     let list =
         |paths: &[&str]| format!("[{}]", paths.iter().map(|path| quote(path)).collect::<Vec<_>>().join(", "));
@@ -243,7 +244,7 @@ pub fn object(members: &[String]) -> String {
     if members.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", members.join(", ")) }
 }
 
-/// Returns the parameters of a command with another name in some revisions, as an object literal.
+/// Returns the parameters of a command that have another name in some revisions, as an object literal.
 fn renamed(index: &Index, command: &Command) -> String {
     let names: Vec<String> = index
         .renamed(command)

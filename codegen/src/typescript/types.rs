@@ -10,7 +10,8 @@ use agentese_protocol::model::{ConstantValue, Field, Presence, Shape, Ty, TypeDe
 use super::{banner, docs, quote};
 use crate::declaration::SHARED_FORMATS;
 
-/// Returns the types of all dialects and file formats, with the members that a dialect adds to all events.
+/// Returns the types of all dialects and file formats. Each type has the members that its dialect adds to all
+/// events.
 pub fn declared(dialects: &[Index]) -> BTreeMap<&str, (&TypeDef, &[Field])> {
     let mut defs: BTreeMap<&str, (&TypeDef, &[Field])> = BTreeMap::new();
     for index in dialects {

@@ -1,6 +1,6 @@
-//! Rust types that typify makes of the published draft-07 schemas, as a third party would: without settings and without
-//! knowledge of the declaration. One half of the proof is that this crate compiles. The other half are the tests, which
-//! decode the examples and the recordings.
+//! Rust types that typify generates from the published draft-07 schemas, as a third party would: without
+//! settings and without knowledge of the declaration. This crate compiles only if the generated types are valid
+//! Rust. Its tests decode the examples and the recordings.
 
 #![allow(missing_docs, clippy::all, unused_qualifications, irrefutable_let_patterns)]
 

@@ -1,4 +1,4 @@
-//! The code of typify decodes every example and every recorded frame that the schemas accept.
+//! The code that typify generates decodes every example and every recorded frame that the schemas accept.
 
 #![allow(clippy::print_stdout, reason = "the counts are shown with --nocapture")]
 

@@ -1,7 +1,7 @@
-"""Changes that a defect makes to the frames of an agent. Nothing here knows how the suite compares.
+"""Changes that a defect makes to the frames of an agent, independent of the code that the suite compares with.
 
-A change of the output takes a frame and the state of the change. It returns the frame, a list of items, or `None` for
-no output. An item is a frame, a line as text, or a `Pause`.
+A change of the output is a function of a frame and a dictionary that lasts for the session. It returns the frame, a
+list of items, or `None` for no output. An item is a frame, a line as text, or a `Pause`.
 """
 
 import copy
@@ -57,7 +57,7 @@ class DefectCollection:
 
 
 def body(frame):
-    """Returns the event within its envelope; without an envelope, the frame."""
+    """Returns the event inside the frame's envelope, or the frame itself if it has no envelope."""
     if frame.get("type") == "event" and isinstance(frame.get("event"), dict):
         return frame["event"]
     if frame.get("method") == "agent/event":
@@ -74,7 +74,9 @@ def is_answer(frame, command):
 
 
 def of(kind):
-    """Returns a test for frames of a kind: the type of an event, or `command NAME` for a success."""
+    """Returns a predicate for frames of a kind. `kind` is the type of an event, or `command NAME` for a successful
+    answer.
+    """
     if callable(kind):
         return kind
     if kind.startswith("command "):
@@ -83,7 +85,9 @@ def of(kind):
 
 
 def at(value, path):
-    """Returns the object or list at the end of a path, and the last name; `(None, None)` if the path does not exist."""
+    """Returns the object or list that contains the value at a path, and the value's key. Returns `(None, None)` if the
+    path does not exist.
+    """
     *names, last = path.split(".") if isinstance(path, str) else path
     for name in names:
         if isinstance(value, list) and int(name) < len(value):
@@ -98,7 +102,7 @@ def at(value, path):
 
 
 def edit(kind, change):
-    """Changes frames of a kind in place."""
+    """Makes a change of the output that applies `change` in place to the frames of a kind."""
 
     def said(frame, state):
         if of(kind)(frame):
@@ -109,7 +113,8 @@ def edit(kind, change):
 
 
 def put(kind, path, value):
-    """Replaces an existing value with `value`, or with its result for the old value if it is a function."""
+    """Replaces an existing value with `value`. If `value` is a function, it gets the old value and returns the new one.
+    """
 
     def change(frame):
         holder, name = at(frame, path)
@@ -150,7 +155,7 @@ def twice(kind):
 
 
 def late(kind, until):
-    """Delays a frame until another one has been sent."""
+    """Sends the first frame of a kind only after a frame of the kind `until`."""
 
     def said(frame, state):
         if of(kind)(frame) and "kept" not in state:

@@ -1,4 +1,5 @@
-//! Baselines: an agent's output in a case, to change and to judge again.
+//! Baselines: outputs of an agent that pass a case. A trial changes such an output, and the suite judges it
+//! again.
 
 use agentese::dynamic;
 use agentese::types::{
@@ -21,7 +22,7 @@ use crate::{Application, Mutator, NeutralChange};
 /// Signal with which the player ends an agent that does not end by itself.
 const TERM: i64 = 15;
 
-/// An agent's output in a case, which passes without a change.
+/// An agent's output in a case. The suite passes it as long as it is unchanged.
 #[derive(Debug, Clone)]
 pub struct Baseline {
     /// The case.
@@ -30,7 +31,7 @@ pub struct Baseline {
     played: PlayResult,
     /// Lines of both sides.
     pub stream: Stream,
-    /// Index of the record of each line of the agent.
+    /// Index of the transcript record for each line of the agent.
     records: Vec<usize>,
     waits: Waits,
 }
@@ -48,7 +49,7 @@ pub enum BaselineError {
     /// There is no transcript.
     #[error("there is no transcript of it")]
     NoTranscript,
-    /// No check of the case can fail.
+    /// The case has no check whose failure counts.
     #[error("no check of it counts")]
     OnlyInfo,
     /// The case has allowances of its own.
@@ -227,7 +228,7 @@ impl Baseline {
     }
 }
 
-/// Converts a record to the form in a file.
+/// Converts a recorded line or event to a record of a transcript file.
 fn written(record: &Record) -> TranscriptRecord {
     let line = |dir, text: &str| {
         let mut line = TranscriptLine::new(dir);
@@ -241,7 +242,7 @@ fn written(record: &Record) -> TranscriptRecord {
     }
 }
 
-/// Records the complete lines.
+/// Moves the complete lines from `pending` to `out`.
 fn take_lines(pending: &mut Vec<u8>, like: &TranscriptLine, out: &mut Vec<TranscriptRecord>) {
     while let Some(end) = memchr::memchr(b'\n', pending) {
         note(&pending[..end], None, like, out);
@@ -249,7 +250,7 @@ fn take_lines(pending: &mut Vec<u8>, like: &TranscriptLine, out: &mut Vec<Transc
     }
 }
 
-/// Records output without a line feed at its end.
+/// Moves output without a line feed at its end from `pending` to `out`.
 fn take_rest(pending: &mut Vec<u8>, out: &mut Vec<TranscriptRecord>) {
     if !pending.is_empty() {
         note(pending, Some(""), &TranscriptLine::new(Direction::S2c), out);
@@ -269,7 +270,7 @@ fn note(bytes: &[u8], eol: Option<&str>, like: &TranscriptLine, out: &mut Vec<Tr
     out.push(TranscriptRecord::Line(line));
 }
 
-/// Records the end of the agent, with the change.
+/// Records the end of the agent; `end` replaces the recorded end.
 fn end(control: &TranscriptControl, end: Option<AgentEnd>, out: &mut Vec<TranscriptRecord>) {
     let mut control = control.clone();
     let is_last = control.event == "exit";
@@ -287,7 +288,7 @@ fn end(control: &TranscriptControl, end: Option<AgentEnd>, out: &mut Vec<Transcr
     out.push(TranscriptRecord::Control(control));
 }
 
-/// Returns the failed checks of a case that weigh enough, with their messages.
+/// Returns the failed checks of the levels *must* and *should*, with their messages.
 ///
 /// # Errors
 /// If the suite cannot judge.
@@ -302,7 +303,7 @@ pub fn failed_checks(
     Ok(counted.filter_map(describe_finding).collect())
 }
 
-/// Describes a failed check.
+/// Describes a failed check. Returns `None` if the check did not fail.
 fn describe_finding(finding: &Finding) -> Option<String> {
     let Outcome::Failed(mismatch) = &finding.outcome else { return None };
     let found = mismatch.found.as_ref().map(|shown| shown.line.as_str()).unwrap_or_default();

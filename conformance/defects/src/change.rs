@@ -1,4 +1,4 @@
-//! One application of a mutator: its place, and its effect on the stream.
+//! One change by a mutator: its place, and its effect on the stream.
 
 use crate::place::{Edit, Place, edited};
 
@@ -37,8 +37,7 @@ pub struct Application {
 }
 
 impl Application {
-    /// Returns the bytes in place of the line, with its line feed. Returns `None` if the effect leaves this
-    /// line unchanged.
+    /// Returns the bytes that replace the line, with a line feed. Returns `None` if the line stays as it is.
     pub fn bytes(&self, line: &str) -> Option<Vec<u8>> {
         match &self.effect {
             Effect::Edit(place, edit) => edited(line, place, edit).map(|line| with_end(&line)),
@@ -47,8 +46,7 @@ impl Application {
         }
     }
 
-    /// Returns `true` if the effect is visible in the output: the agent's line changes, moves, or is the last
-    /// one.
+    /// Returns `true` if the output changes: the line gets other bytes, moves, or becomes the last one.
     pub fn changes(&self, line: &str) -> bool {
         self.bytes(line).is_none_or(|bytes| bytes != with_end(line))
     }
@@ -57,7 +55,7 @@ impl Application {
 /// The changed output of an agent, and its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedOutput {
-    /// Output for each line, in order: the index of the agent's line, and the bytes.
+    /// Output in order: the index of each line of the agent, and the bytes to write.
     pub lines: Vec<(usize, Vec<u8>)>,
     /// The end of the agent, if the application changes it.
     pub end: Option<AgentEnd>,
@@ -72,7 +70,7 @@ pub enum AgentEnd {
     Killed,
 }
 
-/// Applies an application to the lines of an agent.
+/// Applies one change to the lines of an agent.
 pub fn apply(lines: &[&str], application: &Application) -> ChangedOutput {
     let mut said: Vec<(usize, Vec<u8>)> =
         lines.iter().enumerate().map(|(at, line)| (at, with_end(line))).collect();

@@ -1,4 +1,4 @@
-//! Values that the matcher leaves free, by the matcher's own tables: no defects are seeded there.
+//! Values that the matcher does not compare exactly, according to its tables. Mutators leave them alone.
 
 use agentese::spec::{Framing, Spec};
 use agentese_conformance::matching::path;
@@ -20,16 +20,16 @@ pub(super) struct Exclusions {
     json_rpc: bool,
 }
 
-/// Extent to which the matcher compares a value.
+/// Freedom of a value: the other values that the matcher accepts in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Freedom {
-    /// The whole value is compared.
+    /// No other value: the matcher compares the whole value.
     None,
-    /// The value may be absent or null.
+    /// Absence or null.
     MayBeAbsent,
-    /// The value may be any earlier version of the final value.
+    /// Any earlier version of the final value.
     Grows,
-    /// The value is bound, or not compared.
+    /// Other values: the matcher binds the value to a recorded one, or does not compare it.
     Bound,
 }
 
@@ -45,8 +45,9 @@ impl Exclusions {
         }
     }
 
-    /// Returns `true` for an event whose number is free: partial output of a tool, a piece, or an event that
-    /// an allowance names. `body` is the event without its envelope.
+    /// Returns `true` for an event that an agent may send any number of times: partial output of a tool, a
+    /// piece of a streamed text, or an event that an allowance names. `body` is the event without its
+    /// envelope.
     pub(super) fn is_piece(&self, event: &str, body: &Value) -> bool {
         let Some(tables) = self.tables else { return false };
         let matching = &tables.matching;
@@ -56,17 +57,17 @@ impl Exclusions {
             || self.forms().any(|form| matches!(form, Form::Events(names) if names.contains(&event)))
     }
 
-    /// Returns the declared form of the pieces of an event.
+    /// Returns the declaration of the streamed pieces in events of this type.
     pub(super) fn delta(&self, event: &str) -> Option<&'static Delta> {
         self.tables?.matching.deltas.iter().find(|delta| delta.event == event)
     }
 
-    /// Returns the declared growth of messages.
+    /// Returns the declaration of growing messages.
     pub(super) fn snapshots(&self) -> Option<&'static Snapshots> {
         self.tables?.matching.snapshots.as_ref()
     }
 
-    /// Returns the call that an event belongs to, if any.
+    /// Returns the id of the tool call that an event belongs to, if any.
     pub(super) fn call<'a>(&self, event: &str, body: &'a Value) -> Option<&'a str> {
         let tools = self.tables?.matching.tools.as_ref()?;
         let other = tools.others.iter().find(|(name, _)| *name == event).map(|(_, path)| *path);
@@ -81,14 +82,14 @@ impl Exclusions {
         keys.iter().map(|path| path::get(body, path).map(Value::to_string)).collect()
     }
 
-    /// Iterates over the forms of all allowances.
+    /// Returns an iterator over the rules of all allowances.
     pub(super) fn forms(&self) -> impl Iterator<Item = &'static Form> {
         let all = self.tables.map_or(&[][..], |tables| tables.matching.allowances);
         all.iter().copied().flatten().map(|allowance| &allowance.form)
     }
 
-    /// Returns the freedom of a site. `frame` is the whole frame, `sites` are all its sites; `event` is the
-    /// name of the event and its place in the frame.
+    /// Returns the freedom of the value at a site. `frame` is the whole frame, and `sites` are all its sites.
+    /// `event` has the event's name and its place in the frame.
     pub(super) fn freedom(
         &self,
         site: &Site,
@@ -122,7 +123,7 @@ impl Exclusions {
         }
     }
 
-    /// Returns `true` for the text of a failure that no document contains.
+    /// Returns `true` for an error text that is in no document of the dialect.
     fn is_agent_text(&self, site: &Site, frame: &Value) -> bool {
         let steps: Vec<&str> = site
             .place
@@ -179,7 +180,8 @@ impl Exclusions {
             .unwrap_or(Freedom::None)
     }
 
-    /// Returns the freedom of a site in a growing message or in partial output of a tool.
+    /// Returns the freedom of a site within a growing message or the partial output of a tool. Returns `None`
+    /// for other sites.
     fn growth(&self, event: &str, inside: &Place, site: &Site, sites: &[Site]) -> Option<Freedom> {
         let matching = &self.tables?.matching;
         let shows = matching.tools.as_ref().and_then(|tools| tools.shows.as_ref());
@@ -212,7 +214,7 @@ impl Exclusions {
     }
 }
 
-/// Returns the piece that an event carries.
+/// Returns the piece of a streamed text that an event carries.
 pub(super) fn piece<'a>(delta: &Delta, body: &'a Value) -> Option<&'a str> {
     // In a path, `[]` is the first element.
     let path = delta.text.replace("[]", ".0");
@@ -224,7 +226,7 @@ pub(super) fn piece<'a>(delta: &Delta, body: &'a Value) -> Option<&'a str> {
         .as_str()
 }
 
-/// Returns the place of a path below another place.
+/// Returns the place that a path below `place` leads to.
 pub(super) fn below(place: &Place, path: &str) -> Place {
     path.split('.').fold(place.clone(), |place, name| match name.strip_suffix("[]") {
         Some(name) => place.member(name).item(0),
@@ -242,7 +244,7 @@ fn holds(row: &Wording, object: &Value) -> bool {
     }
 }
 
-/// Returns the freedom that a form of allowances gives to a member.
+/// Returns the freedom that an allowance gives to a member.
 fn allowed(form: &Form, (record, member): (&str, &str), object: &Value, value: &Value) -> Freedom {
     let here = |of: &str, name: &str| (of == record || of == "*") && name == member;
     let among = |rows: &[(&str, &str)]| rows.iter().any(|(of, name)| here(of, name));

@@ -1,4 +1,5 @@
-//! The experiment: all mutators in all cases, at a sample of the places, each judged by the suite.
+//! The experiment: applies each mutator to each case at a sample of places. The suite judges every changed
+//! output.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -99,13 +100,13 @@ impl Outcome {
         self.wrong.extend(other.wrong);
     }
 
-    /// Counts a trial of a defect; `wrong` is given if the suite missed the defect.
+    /// Counts a trial of a defect. `wrong` describes the trial if the suite missed the defect.
     pub(super) fn count_defect(&mut self, name: &'static str, wrong: Option<WrongOutcome>) {
         count(&mut self.defects, name, wrong.is_none());
         self.wrong.extend(wrong);
     }
 
-    /// Counts a trial of a neutral change; `fault` is given if the suite reported the change.
+    /// Counts a trial of a neutral change. `fault` is the suite's report, if it reported the change.
     pub(super) fn count_neutral(&mut self, name: &'static str, case: &Scenario, fault: Option<&str>) {
         count(&mut self.neutral, name, fault.is_none());
         self.wrong.extend(fault.map(|fault| WrongOutcome {
@@ -199,7 +200,7 @@ pub fn run(
     Ok(outcome)
 }
 
-/// Draws the sample, and counts the places that the sample is drawn from.
+/// Draws the sample of trials, and counts all places in `outcome`.
 fn draw_sample<'a>(bases: &'a [Baseline], plan: &Plan, outcome: &mut Outcome) -> Vec<MutantRun<'a>> {
     let mut rng = fastrand::Rng::with_seed(plan.seed);
     let mutators: Vec<Mutator> = mutators().into_iter().filter(|mutator| plan.wants(mutator.name)).collect();

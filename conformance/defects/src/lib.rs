@@ -83,7 +83,7 @@ pub enum Lookahead {
     All,
 }
 
-/// Finds the effects of a mutator on the line at an index.
+/// Finds the changes that a mutator can make to the line at an index.
 pub(crate) type EffectFinder = fn(&Stream, usize) -> Vec<(Place, Effect)>;
 
 /// One kind of defect.
@@ -95,9 +95,10 @@ pub struct Mutator {
     pub description: &'static str,
     /// Subject of the change.
     pub group: Group,
-    /// Required part of the stream.
+    /// Part of the output that the mutator needs to see.
     pub lookahead: Lookahead,
-    /// Spares values that grow: an earlier version of such a value is no defect.
+    /// `true` if the mutator leaves growing values alone, because an earlier version of such a value is no
+    /// defect.
     spares_growth: bool,
     find: EffectFinder,
 }
@@ -122,7 +123,7 @@ impl Mutator {
         self
     }
 
-    /// Returns all applications to one line of the agent.
+    /// Returns all changes that the mutator can make to one line of the agent.
     pub fn applications_at(&self, stream: &Stream, at: usize) -> Vec<Application> {
         let Some(line) = stream.lines.get(at) else { return Vec::new() };
         let found = (self.find)(stream, at).into_iter().map(|(place, effect)| Application {
@@ -138,7 +139,7 @@ impl Mutator {
             .collect()
     }
 
-    /// Returns all applications to a stream.
+    /// Returns all changes that the mutator can make to a stream.
     pub fn applications(&self, stream: &Stream) -> Vec<Application> {
         (0..stream.lines.len()).flat_map(|at| self.applications_at(stream, at)).collect()
     }

@@ -17,13 +17,13 @@ use crate::experiment::{Outcome, WrongOutcome};
 use crate::proxy::works_live;
 use crate::{Mutator, mutators};
 
-/// Name of the neutral change for a proxy that changes nothing.
+/// Name under which trials with a proxy that changes nothing are counted.
 pub const PROXY_ALONE: &str = "proxy-alone";
 
 /// A live agent.
 #[derive(Debug, Clone)]
 pub struct LiveAgent {
-    /// Start of the agent, except for the command.
+    /// Profile that starts the agent; `command` replaces the profile's command.
     pub profile: Profile,
     /// Program and arguments.
     pub command: Vec<String>,
@@ -102,7 +102,7 @@ async fn played(agent: &LiveAgent, command: &[String], case: &Scenario) -> Resul
     play(case, &agent.profile, &options).await.map_err(failed)
 }
 
-/// One trial: a case, the mutator and the number of the place. Without a mutator the proxy changes nothing.
+/// One trial. Without a mutator, the proxy changes nothing.
 struct LiveRun {
     base: Arc<Baseline>,
     change: Option<(Mutator, usize, Application)>,

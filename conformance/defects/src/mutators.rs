@@ -37,7 +37,7 @@ pub fn mutator(name: &str) -> Option<Mutator> {
     mutators().into_iter().find(|mutator| mutator.name == name)
 }
 
-/// Result of a finder.
+/// The places that a mutator found in a line, each with its change.
 type Effects = Vec<(Place, Effect)>;
 
 /// Makes one effect on the whole line.

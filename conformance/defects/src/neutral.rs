@@ -1,4 +1,4 @@
-//! Changes that the suite must not report: the changed agent is as good as the original.
+//! Neutral changes: the changed output is as correct as the original, and the suite must not report it.
 
 mod pieces;
 mod tokens;
@@ -21,7 +21,8 @@ pub struct NeutralChange {
     change: Change,
 }
 
-/// Changes all texts, except for values from the case itself. The second argument is the text of the case.
+/// Changes the texts of all lines consistently, but no value that comes from the case. The second argument is
+/// the case as text.
 type TextChange = fn(&[&str], &str, &mut fastrand::Rng) -> Option<Vec<String>>;
 
 /// Scope of the change.
@@ -90,7 +91,7 @@ pub fn neutrals() -> Vec<NeutralChange> {
 }
 
 impl NeutralChange {
-    /// Returns `true` for a change in the number of pieces of a message.
+    /// Returns `true` if the change alters the number of streamed pieces.
     pub(super) fn is_of_pieces(&self) -> bool {
         matches!(self.change, Change::Lines(_))
     }

@@ -39,7 +39,7 @@ impl Exclusions {
     }
 }
 
-/// Returns `true` if a form of allowances accepts `value` in place of the value at `place`.
+/// Returns `true` if an allowance accepts `value` in place of the value at `place`.
 fn is_permitted_value(
     form: &Form,
     line: &AgentLine,

@@ -9,18 +9,19 @@ use crate::{Application, Lookahead, Mutator};
 
 pub use program::{ProxyError, ProxyOptions, Report, run};
 
-/// Passes on the output of an agent with one change: the n-th application of a mutator.
+/// Passes on the output of an agent, and makes one of the changes that the mutator can make.
 #[derive(Debug)]
 pub struct Filter {
     stream: Stream,
     mutator: Mutator,
-    /// Number of applications to skip before the one to make.
+    /// Number of possible changes to skip before one is made.
     to_skip: usize,
-    /// Number of applications so far.
+    /// Number of possible changes in the output so far.
     seen: usize,
-    /// Line that waits for the next one, which the mutator has to see.
+    /// Line that is withheld until the next line arrives, because the mutator has to see both.
     held: Option<Vec<u8>>,
-    /// Line that moves: the line to move it behind (`None`: to the very end), and its bytes.
+    /// Line that the change moves: the index of the line before its new place (`None`: the last line), and
+    /// its bytes.
     moved: Option<(Option<usize>, Vec<u8>)>,
     applied: Option<Application>,
     end: Option<AgentEnd>,
@@ -33,29 +34,30 @@ impl Filter {
         Self { stream, mutator, to_skip: at, seen: 0, held: None, moved: None, applied: None, end: None }
     }
 
-    /// Returns the application, once made.
+    /// Returns the change, or `None` if it has not been made yet.
     pub fn applied(&self) -> Option<&Application> {
         self.applied.as_ref()
     }
 
-    /// Returns the changed line before its change.
+    /// Returns the original text of the line that the proxy changed.
     pub fn changed_line(&self) -> Option<&str> {
         let at = self.applied.as_ref()?.at;
         self.stream.lines.get(at).map(|said| said.text.as_str())
     }
 
-    /// Returns the number of places so far that the mutator applies to.
+    /// Returns the number of places in the output so far at which the mutator can make a change.
     pub fn seen(&self) -> usize {
         self.seen
     }
 
-    /// Returns the end of the agent, if it is changed; this end comes at once.
+    /// Returns the changed end of the agent. The proxy ends in this way at once. Returns `None` if the end is
+    /// unchanged.
     pub fn end(&self) -> Option<AgentEnd> {
         self.end
     }
 
-    /// Returns `true` if a line waits for the next one. If no line arrives for a while, the caller has to
-    /// [`release`](Self::release) it.
+    /// Returns `true` if a line is withheld until the next line arrives. If no line arrives for a while, the
+    /// caller has to [`release`](Self::release) it.
     pub fn holds(&self) -> bool {
         self.held.is_some()
     }
@@ -98,7 +100,7 @@ impl Filter {
         }
     }
 
-    /// Returns the line that waits, because the next one does not come soon.
+    /// Returns the withheld line, for the case that the next line does not arrive soon.
     pub fn release(&mut self) -> Vec<u8> {
         self.held.take().unwrap_or_default()
     }
@@ -121,7 +123,7 @@ impl Filter {
         out
     }
 
-    /// Returns the application to make, if it is one of this line.
+    /// Returns the change to make, if the mutator can make it in this line.
     fn next_application(&mut self, at: usize) -> Option<Application> {
         let mut found = self.mutator.applications_at(&self.stream, at);
         self.seen += found.len();
@@ -159,7 +161,7 @@ impl Filter {
     }
 }
 
-/// Returns `true` if the change is possible after the last line.
+/// Returns `true` if the proxy can make the change after it has written the last line.
 fn at_the_end(effect: &Effect) -> bool {
     matches!(effect, Effect::Code(_) | Effect::Stays)
 }
@@ -178,7 +180,8 @@ fn text(line: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(line))
 }
 
-/// Compares the filter, line by line, with [`change::apply`](crate::change::apply) on all lines.
+/// Compares the filter's output, line by line, with the output of [`change::apply`](crate::change::apply) for
+/// all lines at once.
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,5 @@
-//! The declared value at each place of a frame: walks the generated schema of a server's frames along the
-//! frame. Never marks a value as declared if the schema leaves it open.
+//! The declared value at each place of a frame, found by a walk of the dialect's generated schema along the
+//! frame. A value for which the schema allows anything does not count as declared.
 
 use agentese::schema::{Side, schema};
 use agentese::spec::Spec;
@@ -46,15 +46,15 @@ pub struct Site {
     pub required: bool,
     /// `true` if null is allowed.
     pub nullable: bool,
-    /// `true` if other shapes are allowed as well.
+    /// `true` if the schema allows values of other types as well.
     pub several: bool,
     /// `true` if an agent may omit the value, or send null, although the recording has it.
     pub may_be_absent: bool,
-    /// `true` if the value is part of a growing message: any earlier version of it is valid.
+    /// `true` if the value belongs to a growing message, in which any earlier version of the value is valid.
     pub grows: bool,
 }
 
-/// Declared shapes of the frames from a server of one dialect.
+/// Declared shapes of the frames that an agent of one dialect sends.
 #[derive(Debug)]
 pub struct Shapes {
     root: Value,
@@ -67,8 +67,8 @@ impl Shapes {
         Self { root: serde_json::from_str(text).unwrap_or_default() }
     }
 
-    /// Returns the sites of a frame, outer ones first. `method` is the answered method, if the result depends
-    /// on it.
+    /// Returns the sites of a frame, outer ones first. For an answer whose result depends on the method,
+    /// `method` is the answered method.
     pub fn sites(&self, frame: &Value, method: Option<&str>) -> Vec<Site> {
         let mut walk = SiteWalker { shapes: self, sites: Vec::new() };
         walk.inside(&self.root, frame, &Place::default());
@@ -154,7 +154,7 @@ impl<'a> SiteWalker<'a> {
         self.inside(shape, value, &place);
     }
 
-    /// Returns the arm of a union that fits the value, and the arm's name.
+    /// Returns the alternative of a union that fits the value, and its name.
     fn fitting(&self, shape: &'a Value, value: &Value) -> (&'a Value, Option<&'a str>) {
         let name = shape.get("$ref").and_then(Value::as_str).and_then(|name| name.rsplit('/').next());
         let shape = self.shapes.resolve(shape);
@@ -165,7 +165,8 @@ impl<'a> SiteWalker<'a> {
     }
 }
 
-/// Returns `true` if the value fits the shape, as far as is needed to choose between shapes.
+/// Returns `true` if the value fits the shape. The check is only precise enough to choose between
+/// alternatives.
 fn fits(shape: &Value, value: &Value) -> bool {
     let Some(shape) = shape.as_object() else { return false };
     let is = |name: &str| match name {

@@ -27,12 +27,12 @@ pub enum Role {
     Event {
         /// Type of the event.
         kind: String,
-        /// Row of the event, if the event is declared.
+        /// Declaration of the event; `None` if the event is undeclared.
         spec: Option<&'static EventSpec>,
-        /// Session of the event, if the event names one.
+        /// Id of the session, if the event contains one.
         session: Option<String>,
     },
-    /// A question or a notice.
+    /// A question to the user, or a notice.
     Dialog,
     /// A line that is not a frame.
     Other,
@@ -47,9 +47,9 @@ pub struct AgentLine {
     pub frame: Value,
     /// Role of the line.
     pub role: Role,
-    /// Declared members that are not bound: the ones that a defect may touch.
+    /// Declared members that the matcher compares. A mutator may change them.
     pub sites: Vec<Site>,
-    /// Number of lines from the client before this one.
+    /// Number of lines that the client had sent before this line.
     pub after: usize,
 }
 
@@ -59,7 +59,7 @@ impl AgentLine {
         matches!(self.role, Role::Answer { .. })
     }
 
-    /// Returns the row of the event, if the line is a declared event.
+    /// Returns the declaration of the event, if the line is a declared event.
     pub fn event(&self) -> Option<&'static EventSpec> {
         match &self.role {
             Role::Event { spec, .. } => *spec,
@@ -72,27 +72,27 @@ impl AgentLine {
         matches!(self.role, Role::Event { .. })
     }
 
-    /// Returns the site at a place, if the site is declared and not bound.
+    /// Returns the site at a place, if the value there is declared and compared.
     pub fn site(&self, place: &Place) -> Option<&Site> {
         self.sites.iter().find(|site| site.place == *place)
     }
 }
 
-/// Member of an answer with the name of its command, in envelopes that have one.
+/// Name of the member in an answer that names the command, in envelopes that have such a member.
 const ANSWERED: &str = "command";
 
-/// Member names of an envelope.
+/// Names of the members of an envelope.
 #[derive(Debug, Clone, Copy)]
 pub struct Envelope {
-    /// Name of the id.
+    /// Member with the id.
     pub id: &'static str,
-    /// Name of the member with the result of a command.
+    /// Member with the result of a command.
     pub data: &'static str,
-    /// Name of the member with the error of a command.
+    /// Member with the error of a command.
     pub error: &'static str,
-    /// Name of the member with the success of a command. `None` if the other two show the success.
+    /// Member that is `true` for a success; `None` if the presence of a result or an error shows it.
     pub success: Option<&'static str>,
-    /// Name of the member with the name of a command.
+    /// Member of a client's frame that names the command.
     pub command: &'static str,
 }
 
@@ -111,7 +111,7 @@ pub fn envelope(spec: &Spec) -> Envelope {
 /// The lines of both sides so far.
 #[derive(Debug, Clone)]
 pub struct Stream {
-    /// Tables of the dialect.
+    /// Declaration of the dialect.
     pub spec: &'static Spec,
     shapes: Arc<Shapes>,
     exclusions: Arc<Exclusions>,
@@ -119,7 +119,7 @@ pub struct Stream {
     pub lines: Vec<AgentLine>,
     /// Lines from the client; null for a line that is not JSON.
     pub client_lines: Vec<Value>,
-    /// `true` if no more lines come: mutators of the last line depend on it.
+    /// `true` if the output has ended. Mutators of the last line need this.
     pub complete: bool,
 }
 
@@ -202,7 +202,7 @@ impl Stream {
         }
     }
 
-    /// Returns the frame's event without its envelope, and the place of the event.
+    /// Returns the event without its envelope, and the place of the event in the frame.
     fn body<'a>(&self, frame: &'a Value) -> (&'a Value, Place) {
         let place = match self.spec.framing {
             Framing::Flat => Place::default(),
@@ -222,25 +222,26 @@ impl Stream {
         Some((kind, self.body(&line.frame).0))
     }
 
-    /// Returns `true` for a frame whose number is free: a piece of a growing text, or partial output of a
-    /// tool.
+    /// Returns `true` for an event that an agent may send any number of times: a piece of a streamed text, or
+    /// partial output of a tool.
     pub fn is_piece(&self, at: usize) -> bool {
         self.event(at).is_some_and(|(name, body)| self.exclusions.is_piece(name, body))
     }
 
-    /// Returns the piece of a text in an event, if there is one and it is not empty.
+    /// Returns the piece of a streamed text in an event. Returns `None` if there is no piece or if it is
+    /// empty.
     pub fn piece(&self, at: usize) -> Option<&str> {
         let (name, body) = self.event(at)?;
         piece(self.exclusions.delta(name)?, body).filter(|text| !text.is_empty())
     }
 
-    /// Returns the place of that piece.
+    /// Returns the place of the streamed piece in an event.
     pub(super) fn piece_place(&self, at: usize) -> Option<Place> {
         let (name, _) = self.event(at)?;
         Some(self.within(at, self.exclusions.delta(name)?.text))
     }
 
-    /// Returns the declared growth of the message whose next version the event carries.
+    /// Returns the declaration of growing messages, if the event carries a newer version of such a message.
     pub(super) fn grows(&self, at: usize) -> Option<&'static Snapshots> {
         let (name, _) = self.event(at)?;
         self.exclusions.snapshots().filter(|row| row.grows == name)
@@ -251,15 +252,15 @@ impl Stream {
         below(&self.body(&self.lines[at].frame).1, path)
     }
 
-    /// Returns the places of the snapshots of a message in an event.
+    /// Returns the places at which an event carries the message so far.
     pub(super) fn snapshots(&self, at: usize) -> Vec<Place> {
         let Some(row) = self.grows(at) else { return Vec::new() };
         let places = row.within.iter().map(|path| self.within(at, path));
         places.filter(|place| place.of(&self.lines[at].frame).is_some()).collect()
     }
 
-    /// Returns the joined pieces, up to a line, of the block that grows there, and the block's member for
-    /// that text.
+    /// Returns the text so far of the content block that grows at a line: its pieces up to this line. The
+    /// second value is the member of the block that holds the text.
     pub(super) fn text_so_far(&self, at: usize) -> Option<(String, &'static str)> {
         let row = self.grows(at)?;
         let of = |at: usize, path: &str| self.within(at, path).of(&self.lines[at].frame);
@@ -275,8 +276,8 @@ impl Stream {
         Some(((begin..=at).filter(same).filter_map(|at| self.piece(at)).collect(), member))
     }
 
-    /// Returns `true` if the order of two events is compared: both belong to one stream, and not to two tool
-    /// calls.
+    /// Returns `true` if the matcher compares the order of two events. Both have to belong to the same
+    /// stream, and must not belong to two different tool calls.
     pub(super) fn in_order(&self, at: usize, other: usize) -> bool {
         let (Some((name, body)), Some((other_name, other_body))) = (self.event(at), self.event(other)) else {
             return false;
@@ -288,7 +289,7 @@ impl Stream {
             && !matches!(calls, (Some(call), Some(other)) if call != other)
     }
 
-    /// Returns `true` if the declaration covers the object and at least one member is not free.
+    /// Returns `true` if the object is declared, and at least one of its members is compared.
     pub fn is_record(&self, at: usize, place: &Place) -> bool {
         let inside = |site: &Site| site.place.0.len() == place.0.len() + 1 && site.place.is_within(place);
         self.lines[at].sites.iter().any(|site| inside(site) && site.record.is_some())

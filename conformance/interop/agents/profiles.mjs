@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
 const EXTENSION = path("extension.ts");
 
-/** Models for the agent. Both are the same server. */
+/** The agent's two models. One server answers for both. */
 const models = (url) => ({
   providers: {
     loopback: {
@@ -24,7 +24,7 @@ const models = (url) => ({
   },
 });
 
-/** Rule of omp that interrupts an answer. */
+/** omp's rule that interrupts an answer when the model writes a forbidden word. */
 const RULE = `---
 description: the word is not said
 condition: forbidden

@@ -13,7 +13,10 @@ const CALLS = {
 const serialized = (body) => JSON.stringify(body);
 const called = (text) => Object.entries(CALLS).find(([words]) => text.includes(`"${words}"`))?.[1];
 
-/** For each API: its path, a test for a tool result as the newest message, its text, and the events of an answer. */
+/**
+ * For each API: its path, a check if the newest message is a tool result, that result's text, and the events of an
+ * answer.
+ */
 const APIS = [
   {
     name: "anthropic-messages",

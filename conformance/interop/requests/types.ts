@@ -3,7 +3,7 @@ import type Anthropic from "@anthropic-ai/sdk";
 import type * as Google from "@google/genai";
 import type OpenAI from "openai";
 
-/** A type as it is in JSON: an enumeration is the texts of its members. */
+/** The type that JSON carries for `T`: an enumeration becomes the union of its string values. */
 type Wire<T> = T extends string ? `${T}` : T extends object ? { [Name in keyof T]: Wire<T[Name]> } : T;
 
 export type Messages = Anthropic.MessageCreateParamsStreaming;

@@ -25,8 +25,8 @@ const CLIENTS = {
 };
 
 /**
- * Revisions, with support by the agent of this repository, the result of the newest command, and the detected
- * revision if another one has the same frames.
+ * By revision: `ours`: support by this repository's agent; `newer`: result of the newest command; `seen`: detected
+ * revision, if another revision has the same frames.
  */
 const AGENTS = {
   "pi@0.55": { ours: true, newer: "not in pi@0.55" },

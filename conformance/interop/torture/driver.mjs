@@ -21,7 +21,7 @@ const PARAMETERS = {
   export_html: ["outputPath"], switch_session: ["sessionPath"], fork: ["entryId"], branch: ["entryId"],
   set_session_name: ["name"],
 };
-/** Member of the data that a method returns in place of the whole data. */
+/** By method: the member of the answer's data that the method returns. Other methods return the whole data. */
 const GIVES = {
   get_available_models: "models", get_fork_messages: "messages", get_branch_messages: "messages",
   get_messages: "messages", get_commands: "commands", get_last_assistant_text: "text",

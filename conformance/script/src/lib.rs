@@ -1,17 +1,17 @@
-//! Model scripts: selection of the response for a request, and its division into pieces.
+//! Model scripts: a script determines the response to each request, and the pieces in which it is streamed.
 //!
-//! A script replaces a language model. A provider inside an agent or a server on loopback plays it. Both
-//! decode the script with this crate, so a script has the same meaning for both.
+//! A script replaces a language model. A provider inside an agent plays it, or a server on loopback. Both
+//! decode the script with this crate, so that a script has the same meaning for both.
 
 use agentese::types::{
     Chunks, ModelScript, ScriptArguments, ScriptBlock, ScriptCondition, ScriptRepeat, ScriptResponse,
     ScriptStop, ScriptUsage,
 };
 
-/// Text of the response after the last response of a script without a default.
+/// Text of all further responses of a script that has run out of responses and has no default.
 const EXHAUSTED: &str = "(script exhausted)";
 
-/// Default token numbers of a response.
+/// Token numbers of a response for which the script has no numbers.
 const INPUT: u64 = 100;
 const OUTPUT: u64 = 20;
 
@@ -56,7 +56,7 @@ impl RequestProperties<'_> {
 pub struct Turn {
     /// The number of the request, from 0.
     pub number: u64,
-    /// The index of the response in the script; `None` for the default and after the end of the script.
+    /// Index of the response in the script; `None` if no response of the script was left.
     pub place: Option<usize>,
     /// The response.
     pub answer: ScriptResponse,
@@ -76,9 +76,10 @@ impl Playlist {
         Self { used: vec![false; script.responses.len()], script, requests: 0 }
     }
 
-    /// Returns the response to the next request: the first unused response with a matching condition,
-    /// otherwise the next response without a condition. After those, returns the default, or a text about the
-    /// end of the script.
+    /// Returns the response to the next request.
+    ///
+    /// An unused response whose condition matches comes first, and then the next unused response without a
+    /// condition. If no response is left, returns the default, or a text that the script is exhausted.
     pub fn next(&mut self, request: &RequestProperties<'_>) -> Turn {
         let number = self.requests;
         self.requests += 1;
@@ -100,7 +101,7 @@ impl Playlist {
     }
 }
 
-/// Kind of a block.
+/// Type of a content block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// Text.
@@ -110,7 +111,7 @@ pub enum Kind {
         /// The provider's signature.
         signature: Option<String>,
     },
-    /// A tool call; its pieces form the JSON text of the arguments.
+    /// A tool call. Its pieces, joined, are the JSON text of the arguments.
     ToolCall {
         /// The id of the call, if the script has one.
         id: Option<String>,
@@ -135,14 +136,14 @@ pub enum Interruption {
     Hang,
     /// The connection is reset.
     Reset,
-    /// The connection is closed in good order.
+    /// The connection is closed normally, before the response is complete.
     Close,
     /// An error is sent within the stream.
     Error,
 }
 
-/// Returns the interruption of a response and the number of pieces before it. A negative number means before
-/// any output. Returns `None` for a complete response.
+/// Returns the interruption of a response, and the number of pieces before it. A negative number means that
+/// the interruption comes before any output. Returns `None` for a complete response.
 pub fn interruption_of(answer: &ScriptResponse) -> Option<(Interruption, i64)> {
     [
         (Interruption::Hang, answer.hang_after),

@@ -1,4 +1,4 @@
-//! An abort at each event of a run.
+//! Attack: aborts a run at each of its events.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ pub(super) const ATTACK: Attack = Attack {
     run: |context| Box::pin(attack(context)),
 };
 
-/// Interval of the state requests during unfinished work.
+/// Interval of the requests for the state while the agent still works.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Maximum number of aborts in one session, because each abort is slower in a longer session.
 const MAX_ABORTS: u64 = 60;
 
-/// Returns the script of a run with all kinds of content: reasoning, text in pieces, a command with output, a
+/// Returns the script of a run with all types of content: reasoning, streamed text, a command with output, a
 /// second turn.
 fn script(shell: &str) -> Value {
     json!({"responses": [

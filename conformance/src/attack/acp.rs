@@ -1,4 +1,4 @@
-//! An agent as an editor drives it, and an editor with every kind of mistake.
+//! Attack on an agent behind ACP: plays an editor that makes every kind of mistake.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ pub(super) const ATTACK: Attack = Attack {
     run: |context| Box::pin(attack(context)),
 };
 
-/// Length of the text of an editor's file, in bytes: more than any agent must accept.
+/// Length in bytes of a file that the editor returns: more than any agent must accept.
 const GIANT: usize = 65 << 20;
-/// The prompt for which the model reads that file.
+/// Prompt at which the model reads the giant file.
 const READ_PROMPT: &str = "read the giant file";
 /// Maximum number of cancelled turns of one agent.
 const MAX_CANCELS: u64 = 60;
@@ -86,7 +86,7 @@ fn needs(command: &CommandSpec, names: &[&str]) -> bool {
 
 struct Editor {
     agent: AgentUnderTest,
-    /// Number of answers to each request by its id: successes and failures.
+    /// Number of successful and of failed answers, by the id of the request.
     answers: BTreeMap<String, [u32; 2]>,
     request_ids: Vec<String>,
     giants: u64,
@@ -123,7 +123,7 @@ impl Editor {
         self.agent.send(format!("{frame}\n"));
     }
 
-    /// Returns the next frame, and answers a request of the agent.
+    /// Returns the next frame. Answers the frame if it is a request of the agent.
     async fn next(&mut self, what: &str) -> Result<Value, AttackError> {
         let Some(line) = self.agent.line(what).await? else {
             return Err(AttackError::finding(format!("the agent ended before {what}")));

@@ -1,4 +1,4 @@
-//! An agent under attack: its lines, its memory, and the processes that it leaves behind.
+//! An agent under attack: its lines, its memory, and its processes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,7 +35,8 @@ pub(super) struct AgentConfig {
     pub surfaces: Surfaces,
 }
 
-/// A directory with files and a model in which agents run, one after the other or side by side.
+/// Surroundings of the attacked agents: a directory with files, and a model. Agents run in it one after the
+/// other, or concurrently.
 pub(super) struct AttackEnv {
     case_env: CaseEnv,
     codec: DialectCodec,
@@ -48,7 +49,7 @@ impl AttackEnv {
         Self::with(config, script, Value::Null).await
     }
 
-    /// Does the same as [`AttackEnv::new`], with more members of the case: `files`, `settings`, `setup`.
+    /// Works as [`AttackEnv::new`] does, and adds members to the case: `files`, `settings`, `setup`.
     pub(super) async fn with(config: &AgentConfig, script: Value, more: Value) -> Result<Self, AttackError> {
         let mut case = json!({
             "scenario": 1, "name": "attack", "dialect": config.profile.dialect, "title": "an attack", "steps": [],
@@ -105,8 +106,8 @@ impl AttackEnv {
         Ok(agent)
     }
 
-    /// Returns the command line of a surface, with the values of this environment. `agent` is the command behind the
-    /// surface.
+    /// Returns the command line of a program around the agent, with its placeholders replaced. `agent` is the
+    /// command line of the agent behind that program.
     pub(super) fn surface(&self, line: &str, agent: &[String], more: &[(&str, Vec<String>)]) -> Vec<String> {
         let found = |program: &String| find_program(program).to_string_lossy().into_owned();
         let program = self.case_env.argv.first().map(found).unwrap_or_default();
@@ -157,7 +158,8 @@ impl AttackEnv {
         Ok(AgentUnderTest { process, writer: Some(writes), lines: receiver, codec, answers: BTreeMap::new() })
     }
 
-    /// Waits until no process from this environment lives. Fails with the names of the live ones.
+    /// Waits until all processes of this environment have ended. Fails with the names of processes that are
+    /// still running.
     pub(super) async fn check_no_processes(&self) -> Result<(), AttackError> {
         let begun = Instant::now();
         loop {
@@ -180,7 +182,8 @@ impl AttackEnv {
     }
 }
 
-/// Returns the living processes with this mark in their environment; an empty list if the system does not show them.
+/// Returns the running processes with this mark in their environment. The list is empty on systems without
+/// `/proc`.
 fn marked_processes(mark: &str) -> Vec<(Pid, String)> {
     let wanted = format!("{MARK}={mark}");
     let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
@@ -220,7 +223,7 @@ pub(super) struct AgentUnderTest {
     writer: Option<mpsc::UnboundedSender<Vec<u8>>>,
     lines: mpsc::Receiver<Vec<u8>>,
     pub codec: DialectCodec,
-    /// Number of answers to each command by its id: successes and failures.
+    /// Number of successful and of failed answers, by the id of the command.
     pub answers: BTreeMap<String, [u32; 2]>,
 }
 

@@ -1,4 +1,4 @@
-//! A bridge whose agent stops, dies, or writes lines outside of its dialect.
+//! Attack on a bridge: its agent stops, dies, or writes lines outside of its dialect.
 
 use std::time::Duration;
 
@@ -23,9 +23,10 @@ pub(super) const ATTACK: Attack = Attack {
 const QUEUED_PROMPTS: u64 = 2500;
 /// Length of each prompt in bytes.
 const PROMPT_LENGTH: usize = 1000;
-/// Maximum growth of the bridge's memory for them, in MiB: some kB each, and the overhead of an allocator.
+/// Maximum growth of the bridge's memory for these prompts, in MiB: some kB for each prompt, and the overhead
+/// of an allocator.
 const GROWTH: u64 = 48;
-/// Time without a frame from a bridge after rejections without ids.
+/// Time without a frame after which all rejections without an id count as received.
 const QUIET: Duration = Duration::from_secs(5);
 /// Number of runs with an agent that writes garbage.
 const RUNS: u64 = 5;
@@ -82,7 +83,8 @@ async fn start(
     env.open(env.spawn(&argv, front.clone())?).await
 }
 
-/// Tests an agent with garbage between its lines: the bridge must forward its frames.
+/// Tests a bridge whose agent writes garbage between its lines. The bridge must still forward the agent's
+/// frames.
 async fn test_garbage(
     context: &mut AttackContext,
     line: &str,
@@ -151,8 +153,8 @@ async fn test_stopped_agent(
     Ok(grown)
 }
 
-/// Waits for the answer to a request after the prompts. In some dialects a rejection has no id; there the
-/// wait ends when no further frame arrives.
+/// Waits until the bridge answers a request that follows the prompts. In dialects whose rejections have no
+/// id, waits until no further frame arrives.
 async fn wait_until_read(bridge: &mut AgentUnderTest) -> Result<(), AttackError> {
     let question = bridge.codec.query("behind-the-prompts");
     bridge.send(question);

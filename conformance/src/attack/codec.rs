@@ -57,12 +57,12 @@ impl DialectCodec {
         Some(Self { spec, tables, session: None })
     }
 
-    /// Returns the commands for random selection: all except commands that would end the attack.
+    /// Returns the commands for random selection.
     pub(super) fn commands(&self) -> &'static [Command] {
         self.tables.commands
     }
 
-    /// Returns the first command that can be sent at once and whose response has that member.
+    /// Returns the first command without required parameters whose response has this member.
     fn command_returning(&self, member: &str) -> Option<&'static str> {
         let has = |record: &str| {
             self::record(record).is_some_and(|fields| fields.iter().any(|field| field.name == member))
@@ -72,20 +72,21 @@ impl DialectCodec {
         giving.find(|command| self.required_params(command).is_empty()).map(|command| command.wire)
     }
 
-    /// Returns the required parameters of a command, except the session.
+    /// Returns the required parameters of a command, except for the id of the session.
     fn required_params(&self, command: &Command) -> Vec<&'static str> {
         let fields = command.params.and_then(record).unwrap_or_default();
         let own = |name: &str| self.session.is_some() && Some(name) == self.spec.session_member;
         fields.iter().filter(|field| field.required && !own(field.name)).map(|field| field.name).collect()
     }
 
-    /// Returns the request for the place of the session, or `None` if the dialect cannot open such a place.
+    /// Returns the request for the path of the session's file. Returns `None` if the dialect cannot open a
+    /// session by its file.
     pub(super) fn session_path_request(&self, id: &str) -> Option<String> {
         let (command, _) = self.sessions().files?.reported_by;
         Some(self.line(id, command, Map::new()))
     }
 
-    /// Returns the place in the response to [`DialectCodec::place`].
+    /// Returns the path of the session's file from the response to [`DialectCodec::session_path_request`].
     pub(super) fn session_path(&self, answer: &Value) -> Option<String> {
         let (_, member) = self.sessions().files?.reported_by;
         answer["data"][member].as_str().map(str::to_owned)
@@ -139,20 +140,21 @@ impl DialectCodec {
         params.is_some_and(|fields| fields.iter().any(|field| field.name == member))
     }
 
-    /// Returns the command that must be answered before any other command, or `None`.
+    /// Returns the request that opens a session. It must be answered before any other command. Returns `None`
+    /// in dialects with one session per connection.
     pub(super) fn opening_request(&self, id: &str) -> Option<String> {
         Some(self.line(id, self.command_returning(self.spec.session_member?)?, Map::new()))
     }
 
-    /// Sets the session from the response to the opening.
+    /// Sets the current session from the response to [`DialectCodec::opening_request`].
     pub(super) fn set_session(&mut self, answer: &[u8]) {
         let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
         let member = self.spec.session_member.unwrap_or_default();
         self.session = answer.get("result").and_then(|result| result.get(member)).cloned();
     }
 
-    /// Returns the command that opens a session and its member for the name; `None` in dialects with one
-    /// session per connection.
+    /// Returns the command that opens a session, and its parameter for the session's id. Returns `None` in
+    /// dialects with one session per connection.
     pub(super) fn open_command(&self) -> Option<(&'static Command, &'static str)> {
         let member = self.spec.session_member?;
         let wire = self.command_returning(member)?;

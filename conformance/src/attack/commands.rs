@@ -1,4 +1,4 @@
-//! Random commands.
+//! Attack: sends random commands.
 
 use agentese::spec::{AnswerTiming, RunRole};
 use serde_json::json;
@@ -14,7 +14,7 @@ pub(super) const ATTACK: Attack = Attack {
     run: |context| Box::pin(attack(context)),
 };
 
-/// Maximum number of concurrent commands.
+/// Maximum number of commands in a batch.
 const AT_ONCE: usize = 32;
 
 async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
@@ -53,7 +53,8 @@ async fn send_batches(context: &mut AttackContext) -> Result<u64, AttackError> {
     Ok(count)
 }
 
-/// Waits for an answer to each command of a batch. A stop command ends runs that commands wait for.
+/// Waits for an answer to each command of a batch. Stops runs, because some commands are answered only after
+/// a run.
 async fn wait_for_answers(agent: &mut AgentUnderTest, batch: &[(String, bool)]) -> Result<(), AttackError> {
     let stops = agent.codec.spec.commands.iter().any(|command| command.run == RunRole::Stops);
     if stops {

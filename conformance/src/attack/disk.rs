@@ -1,4 +1,4 @@
-//! A home directory on a full disk.
+//! Attack: fills the disk of the agent's home directory.
 
 use std::process::Stdio;
 
@@ -14,8 +14,8 @@ pub(super) const ATTACK: Attack = Attack {
     run: |context| Box::pin(attack(context)),
 };
 
-/// Script that starts an agent whose home is on a separate disk with room for its contents and 16 KiB more.
-/// Requires a system that allows users to mount in their own namespace.
+/// Script that moves the agent's home to a small disk and starts the agent. The disk has 16 KiB left beside
+/// the home's contents. Requires a system on which users may mount in their own namespace.
 const SMALL_HOME: &str = r#"set -e
 copy=$(mktemp -d)
 cp -a "$HOME/." "$copy"
@@ -26,7 +26,7 @@ dd if=/dev/zero of="$HOME/.room" bs=1k count=16 2>/dev/null
 dd if=/dev/zero of="$HOME/.filled" bs=1k 2>/dev/null || true
 rm "$HOME/.room"
 exec "$@""#;
-/// Number of prompts: their answers exceed the disk.
+/// Number of prompts. Their answers need more space than the disk has.
 const PROMPTS: u64 = 12;
 
 async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {

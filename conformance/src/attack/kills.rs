@@ -1,4 +1,4 @@
-//! SIGKILL at any moment of a run.
+//! Attack: sends SIGKILL at any moment of a run.
 
 use std::time::Duration;
 
@@ -18,7 +18,8 @@ pub(super) const ATTACK: Attack = Attack {
 /// Maximum time between a prompt and the kill.
 const MAX_DELAY: Duration = Duration::from_millis(500);
 
-/// Turns with a command that leaves a process behind for a minute, and a command that takes time.
+/// Returns a script with two kinds of turns: with a command that leaves a process behind for a minute, and
+/// with a command that takes time.
 fn script(shell: &str) -> Value {
     let lasting = "(exec sleep 60) & echo started; sleep 0.02";
     let turn = |number: usize| {
@@ -72,7 +73,8 @@ async fn kill_after(context: &AttackContext, moment: Duration) -> Result<u64, At
     Ok(seen.len() as u64)
 }
 
-/// Returns the place of the session, or `None` if the dialect cannot report the place or open it again.
+/// Returns the path of the session's file. Returns `None` if the dialect cannot report the path, or cannot
+/// open a session by it.
 async fn session_path(agent: &mut super::agent::AgentUnderTest) -> Result<Option<String>, AttackError> {
     let Some(question) = agent.codec.session_path_request("state") else { return Ok(None) };
     let answer = serde_json::from_slice(&agent.request("state", question).await?).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Lines that are invalid or unusual frames.
+//! Attack: sends invalid lines, and lines that are unusual frames.
 
 use serde_json::json;
 

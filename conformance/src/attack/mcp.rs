@@ -1,4 +1,4 @@
-//! MCP servers that flood, write garbage, hang and die.
+//! Attack on an agent with MCP servers that flood it, write garbage, hang or die.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ pub(super) const ATTACK: Attack = Attack {
     run: |context| Box::pin(attack(context)),
 };
 
-/// The defects; the first one is observed while the agent is idle.
+/// The defects. The attack tests the first one on an idle agent.
 const DEFECTS: [&str; 7] = [
     "changes-its-tools",
     "offers-many",
@@ -26,10 +26,11 @@ const DEFECTS: [&str; 7] = [
     "hangs-in-a-call",
     "says-nothing",
 ];
-/// Duration of the observation of an idle agent. The limit grows with the time, so a slow machine causes no
-/// findings.
+/// Time for which the attack observes an idle agent. The limit of requests grows with this time, so that a
+/// slow machine causes no findings.
 const IDLE: Duration = Duration::from_secs(3);
-/// Permitted number of list requests for each second, and at the start.
+/// `LISTS_PER_SECOND`: permitted list requests for each second of the observation; `FIRST_LISTS`: further
+/// list requests that are permitted in total.
 const LISTS_PER_SECOND: f64 = 5.0;
 const FIRST_LISTS: f64 = 20.0;
 

@@ -1,4 +1,4 @@
-//! Many sessions of one connection, and two processes with one session.
+//! Attack: opens many sessions on one connection, and one session in two processes.
 
 use serde_json::{Map, Value, json};
 
@@ -16,11 +16,11 @@ pub(super) const ATTACK: Attack = Attack {
     run: |context| Box::pin(attack(context)),
 };
 
-/// Minimum number of sessions; with more time, more sessions are opened.
+/// Minimum number of sessions. The attack opens more if there is time.
 const SESSIONS: u64 = 80;
 /// Maximum number of sessions in one process.
 const MAX_SESSIONS: u64 = 1000;
-/// Maximum number of threads, and of descriptors, of a process with any number of idle sessions.
+/// Maximum number of threads of a process, and also of its file descriptors, for any number of idle sessions.
 const RESOURCE_LIMIT: u64 = 64;
 /// A directory that does not exist.
 const MISSING_DIRECTORY: &str = "/no/such/directory";
@@ -97,8 +97,8 @@ async fn open_session(
     Ok(opened)
 }
 
-/// Opens one session in two processes. The agent must reject the second one, or a third process must see the
-/// entries of both.
+/// Opens the same session in two processes. Either the agent rejects the second process, or a third process
+/// must see the entries of both.
 async fn one_session_in_two_processes(
     env: &AttackEnv,
     opener: &Command,
@@ -136,8 +136,8 @@ async fn one_session_in_two_processes(
     env.check_no_processes().await
 }
 
-/// Opens sessions with a declared parameter of another type, and starts a run in an unknown session: the
-/// agent must reject all of them.
+/// Opens sessions with wrong types of declared parameters, and starts a run in an unknown session. The agent
+/// must reject all of these requests.
 async fn odd_parameters(
     context: &mut AttackContext,
     env: &AttackEnv,

@@ -1,4 +1,4 @@
-//! Requests with large responses, sent without reading.
+//! Attack: sends requests with large responses, and does not read the responses.
 
 use std::time::Duration;
 
@@ -14,11 +14,12 @@ pub(super) const ATTACK: Attack = Attack {
     run: |context| Box::pin(attack(context)),
 };
 
-/// Length of the text of the large message, in bytes.
+/// Length in bytes of the text in the large message.
 const TEXT: usize = 2 << 20;
 /// Number of requests, each with a response of two megabytes.
 const QUESTIONS: u64 = 400;
-/// Time without reading. It suffices for some responses; the attack measures the memory meanwhile.
+/// Time for which the attack does not read, before it measures the agent's memory. The agent can write some
+/// of the responses in this time.
 const UNREAD: Duration = Duration::from_millis(1500);
 
 async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {

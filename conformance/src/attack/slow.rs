@@ -1,4 +1,4 @@
-//! A long message without a reader.
+//! Attack: does not read a long message.
 
 use std::time::Duration;
 

@@ -23,9 +23,9 @@ pub enum StandIn {
         /// The file.
         log: PathBuf,
     },
-    /// An agent with invalid lines between its own lines.
+    /// An agent behind a proxy that inserts invalid lines between the agent's own lines.
     Garble {
-        /// The seed of these lines.
+        /// The random seed of the invalid lines.
         seed: u64,
         /// The agent's command line.
         command: Vec<String>,

@@ -1,4 +1,4 @@
-//! Many agents at once.
+//! Attack: starts many agents at once.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(super) const ATTACK: Attack = Attack {
     run: |context| Box::pin(attack(context)),
 };
 
-/// The agents together may use this fraction of the free memory: one part in that many.
+/// Divisor of the free memory: the agents together may use the quotient.
 const MEMORY_SHARE: u64 = 3;
 
 async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {

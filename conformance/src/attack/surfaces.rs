@@ -13,7 +13,7 @@ use agentese::types::Profile;
 pub struct Surfaces {
     /// The server of a page, which prints its address as the first line.
     pub web: Option<String>,
-    /// A bridge between a client and an agent of two dialects.
+    /// A bridge between a client of one dialect and an agent of another.
     pub bridge: Option<String>,
     /// The agent as started by an editor.
     pub acp: Option<String>,
@@ -24,7 +24,8 @@ pub struct Surfaces {
 }
 
 impl Surfaces {
-    /// Returns the surfaces of an agent of this project; for another agent only its tool for subagents.
+    /// Returns the programs around an agent of this project. For another agent, only `subagents` is set, to
+    /// no arguments.
     pub fn of(profile: &Profile) -> Self {
         if profile.agent != "agentese" {
             return Self { subagents: Some(String::new()), ..Self::default() };

@@ -1,4 +1,4 @@
-//! Calls of tools with hostile arguments.
+//! Attack: calls tools with hostile arguments.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,5 @@
-//! The server of a page: its access control, the lines that reach the agent, and its resource usage.
+//! Attack on the server of a page: its access control, the lines that it lets through to the agent, and its
+//! resource usage.
 
 mod frames;
 mod socket;
@@ -23,10 +24,11 @@ pub(super) const ATTACK: Attack = Attack {
 
 /// Number of hostile frames to one page.
 const FRAMES: usize = 120;
-/// Number of connections with half a request, and the server's limit of open files.
+/// Number of incomplete requests, more than the server's limit of open files.
 const HALVES: usize = 300;
 const FILES: &str = "ulimit -n 256; exec \"$@\"";
-/// Number of denied commands with long ids, the length of an id, and the permitted growth of memory in MiB.
+/// `FLOOD`: number of denied commands with long ids; `LONG_ID`: length of an id; `GROWTH`: permitted growth
+/// of the server's memory in MiB.
 const FLOOD: usize = 4000;
 const LONG_ID: usize = 20_000;
 const GROWTH: u64 = 48;
@@ -56,7 +58,7 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     ])
 }
 
-/// A page in front of an agent without work.
+/// A page whose agent does no work.
 struct Page {
     env: AttackEnv,
     server: AgentUnderTest,

@@ -97,7 +97,8 @@ impl Detect {
 }
 
 impl Detect {
-    /// Writes a profile: the given one, or one with nothing but the start of the agent.
+    /// Writes the profile that `--profile` names, or a new profile that starts the agent's command. Adds the
+    /// agent's choices if the profile has the detected dialect.
     async fn write(&self, file: &Path, dialect: &str, suite: &Suite) -> anyhow::Result<()> {
         let mut profile = match &self.profile {
             Some(name) => suite.profile(name)?,

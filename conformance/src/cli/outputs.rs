@@ -27,8 +27,8 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// Opens all output files before the first case: a misspelt folder must not cost a run. Existing files
-    /// keep their content until the run is over.
+    /// Opens all output files before the first case, so that a misspelt folder fails before the run. Existing
+    /// files keep their content until the run is over.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         for path in [&self.json, &self.junit, &self.html, &self.summary].into_iter().flatten() {
             let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);

@@ -1,4 +1,4 @@
-//! Progress on stderr: one line that changes on a terminal, a line for each case elsewhere.
+//! Progress on stderr. A terminal shows one line that changes; other outputs get a line for each case.
 
 use std::io::{IsTerminal as _, Write as _};
 
@@ -43,7 +43,7 @@ impl ProgressReporter {
         self.show();
     }
 
-    /// Erases the line that changes.
+    /// Erases the progress line of a terminal.
     pub(super) fn end(&self) {
         if self.is_terminal {
             eprint!("\r\x1b[2K");

@@ -116,8 +116,8 @@ impl Record {
     }
 }
 
-/// Returns the given replacements, and replacements for the directories of this machine. The longest path
-/// comes first: the working directory often lies in the home directory.
+/// Returns the given replacements, and then replacements for the directories of this machine, the longest
+/// path first. The working directory often lies in the home directory, so the order matters.
 fn directory_replacements(mut pairs: Vec<(String, String)>) -> Vec<(String, String)> {
     let mut places = Vec::new();
     let mut place = |path: Option<PathBuf>, name: &str| {

@@ -165,7 +165,7 @@ impl Run {
         }
     }
 
-    /// Returns the selected cases: of the suite, and from files.
+    /// Returns the cases that the arguments select: cases of the suite, and cases from files.
     fn cases(&self, suite: &Suite, profile: &Profile, all: Vec<Scenario>) -> anyhow::Result<Vec<Scenario>> {
         let (files, patterns): (Vec<_>, Vec<_>) =
             self.only.iter().cloned().partition(|only| only.ends_with(".json"));
@@ -263,7 +263,7 @@ fn command(profile: &Profile, given: &[String]) -> Vec<String> {
     command.iter().chain(profile.arguments.iter().flatten()).cloned().collect()
 }
 
-/// Returns a token that SIGINT or SIGTERM cancels. The second signal ends the program at once.
+/// Returns a token that the first SIGINT or SIGTERM cancels. The second signal ends the program at once.
 pub(super) fn interrupted() -> anyhow::Result<CancellationToken> {
     let stop = CancellationToken::new();
     let token = stop.clone();

@@ -1,4 +1,5 @@
-//! `torture`: runs an agent with all behaviour that the documents allow and that client authors forget.
+//! `torture`: tests a client with agent behaviour that the documents allow and that authors of clients often
+//! forget.
 
 use std::num::NonZeroU64;
 use std::process::ExitCode;

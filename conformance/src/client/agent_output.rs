@@ -11,11 +11,11 @@ use super::report_tracker::{
     AgentAnswer, AnswerError, RecordedLine, SentDialog, SentEvent, UnattributedError,
 };
 
-/// Members around the parameters of a dialog, in flat dialects.
+/// Members of a dialog that are not its parameters, in dialects with flat frames.
 pub(super) const ENVELOPE: [&str; 3] = ["type", "id", "method"];
 
 impl ClientCaseRunner<'_> {
-    /// Sends a line of the transcript, and records the reports that it requires.
+    /// Sends a line of the transcript, and records the reports that the driver then has to make.
     pub(super) async fn send_line(&mut self, line: &FrameText) -> Result<(), EarlyEnd> {
         let routed = route(self.spec, line);
         let line = match &routed {
@@ -125,8 +125,8 @@ impl ClientCaseRunner<'_> {
         }
     }
 
-    /// Answers a command that the library sends by itself: now, or with the next recorded answer to the same
-    /// command.
+    /// Answers a command that the library sends by itself. If a call of the same command is open, waits for
+    /// the recorded answer and repeats it. Otherwise answers at once.
     pub(super) async fn answer_library_command(
         &mut self,
         command: &str,
@@ -140,7 +140,8 @@ impl ClientCaseRunner<'_> {
         if soon { Ok(()) } else { self.answer_library_commands(Some(command)).await }
     }
 
-    /// Keeps an answer for commands that the library sends by itself, and answers the ones that wait.
+    /// Keeps an answer as the model for answers to the library's own commands of this name, and answers the
+    /// waiting ones.
     async fn store_answer(&mut self, line: &FrameText) -> Result<(), EarlyEnd> {
         let Ok(frame) = agentese::wire::decode::<Value>(line.as_str()) else { return Ok(()) };
         let Some(command) = frame["command"].as_str().map(str::to_owned) else { return Ok(()) };
@@ -150,7 +151,8 @@ impl ClientCaseRunner<'_> {
         self.answer_library_commands(Some(&command)).await
     }
 
-    /// Answers all waiting commands of the library itself, or only those with the name `only`.
+    /// Answers the waiting commands that the library sent by itself: all of them, or only commands with the
+    /// name `only`.
     pub(super) async fn answer_library_commands(&mut self, only: Option<&str>) -> Result<(), EarlyEnd> {
         let owed = std::mem::take(&mut self.library_commands);
         for (command, id) in owed {
@@ -181,12 +183,12 @@ impl ClientCaseRunner<'_> {
         answer
     }
 
-    /// Returns the data of the answer to a command of the library itself.
+    /// Returns the data that the answer to one of the library's own commands contains.
     pub(super) fn library_answer_data(&self, command: &str) -> Option<Value> {
         self.library_answer(command, None).get("data").cloned()
     }
 
-    /// Writes a line to the client: now, or with the next lines.
+    /// Writes a line to the client, or buffers it until further lines follow.
     async fn write(&mut self, line: &FrameText) -> Result<RecordedLine, EarlyEnd> {
         let line = self.encoder.encode(line);
         let end = self.encoder.line_end();

@@ -21,8 +21,8 @@ pub struct ClientRun {
     pub library: Option<String>,
 }
 
-/// Plays cases to a client, side by side as `options` request. Cases of the suite use their golden
-/// transcripts, and `extra` cases their own.
+/// Plays cases to a client, with the concurrency that `options` requests. Cases of the suite use their golden
+/// transcripts. Each case in `extra` brings its own transcript.
 ///
 /// # Errors
 /// If a golden transcript is invalid.

@@ -1,4 +1,4 @@
-//! A case with the sides swapped, played action by action.
+//! Plays one case to a client, action by action.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -27,10 +27,11 @@ use crate::verdict::{LineExcerpt, Mismatch};
 const BEFORE: usize = 3;
 /// Time limit for the driver to start the agent.
 const START: Duration = Duration::from_secs(30);
-/// Time limit for the driver's next report during a wait.
+/// Time limit for the next report of the driver, while the suite waits for one.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Time limit for an explanation after the client has closed the agent's stdin: the driver may have crashed.
+/// Time limit for a sign that the driver crashed, after the client has closed the agent's stdin without an
+/// instruction.
 const EXPLANATION_LIMIT: Duration = Duration::from_secs(2);
 
 /// Reason why a case ended before its last action.
@@ -64,14 +65,15 @@ pub(super) struct ClientCaseRunner<'a> {
     pub(super) ends_mid_run: bool,
     /// Spelling of the agent's lines.
     pub(super) encoder: LineEncoder,
-    /// `true` if calls do not wait for the client's reports.
+    /// `true` if the driver is instructed to make further calls before the reports on earlier ones have
+    /// arrived.
     pub(super) rush: bool,
     pub(super) checks: Checks,
     pub(super) tracker: ReportTracker,
     pub(super) agent_writer: Option<AgentWriter>,
     pub(super) ready: Option<DriverReady>,
     pub(super) expected_line: Option<ExpectedLine>,
-    /// Commands of the library itself without an answer so far: names and ids.
+    /// Commands that the library sent by itself and that have no answer yet: names and ids.
     pub(super) library_commands: Vec<(String, Option<Value>)>,
     /// Last successful answer to each command.
     pub(super) last_answers: HashMap<String, Value>,
@@ -79,13 +81,13 @@ pub(super) struct ClientCaseRunner<'a> {
     pub(super) records: usize,
     /// All lines, in order.
     pub(super) lines: Vec<(Direction, RecordedLine)>,
-    /// `true` after the driver's instruction to close.
+    /// `true` after the driver was instructed to close the connection.
     pub(super) closing: bool,
     /// `true` after the agent has closed its stdin.
     pub(super) agent_stdin_closed: bool,
     pub(super) client_closed: bool,
     pub(super) agent_ended: bool,
-    /// `true` after the driver's report that everything is closed.
+    /// `true` after the driver has reported that the connection is closed.
     pub(super) closed: bool,
     pub(super) driver_ended: bool,
 }
@@ -357,13 +359,13 @@ impl ClientCaseRunner<'_> {
             .collect()
     }
 
-    /// Fails a check, so that later actions cannot be judged.
+    /// Fails a check, and ends the case because its later actions cannot be judged.
     pub(super) fn fail_check(&mut self, check: &'static str, mismatch: Mismatch) -> EarlyEnd {
         self.checks.fail(check, mismatch);
         EarlyEnd::CheckFailed
     }
 
-    /// Fails a check as [`fail_check`](Self::fail_check) does, with nothing but a description.
+    /// Fails a check as [`fail_check`](Self::fail_check) does, with a description but no frame.
     pub(super) fn fail_with_message(&mut self, check: &'static str, message: String) -> EarlyEnd {
         let mismatch = self.plain_mismatch(message);
         self.fail_check(check, mismatch)

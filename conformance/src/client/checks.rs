@@ -26,12 +26,12 @@ pub const CHECKS: &[(&str, CheckLevel, &str)] = &[
     ("exit-code", CheckLevel::Should, "the exit code or signal of the agent is reported"),
 ];
 
-/// Outcomes of the checks of one case. A check that was not made is absent.
+/// Outcomes of the checks of one case. Checks that were not made are not in the map.
 #[derive(Debug, Default)]
 pub(super) struct Checks(BTreeMap<&'static str, Outcome>);
 
 impl Checks {
-    /// Records that the check was made; an earlier failure stays.
+    /// Records that the check holds, unless it has an outcome already.
     pub(super) fn hold(&mut self, check: &'static str) {
         self.0.entry(check).or_insert(Outcome::Held);
     }
@@ -52,7 +52,8 @@ impl Checks {
         }
     }
 
-    /// Returns findings in the order of [`CHECKS`]; no finding is heavier than the case itself.
+    /// Returns the findings in the order of [`CHECKS`]. In a case of the level *info*, all findings have this
+    /// level.
     pub(super) fn findings(mut self, case: CheckLevel) -> Vec<Finding> {
         let weight = |level: &CheckLevel| match level {
             CheckLevel::Must => 2,

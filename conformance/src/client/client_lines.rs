@@ -75,7 +75,7 @@ impl ClientCaseRunner<'_> {
         }
     }
 
-    /// Compares a command with the recorded one: all members but the id, which the client chooses.
+    /// Compares a command with the recorded one. Ignores the id, because the client chooses it.
     fn compare_command(&mut self, at: usize, mut frame: Value, recorded: &RecordedLine) {
         let line = self.tracker.calls[at].planned.line.clone();
         let mut expected: Value = agentese::wire::decode(line.as_str()).unwrap_or_default();
@@ -156,7 +156,10 @@ fn dialog_answer(runner: &ClientCaseRunner<'_>, frame: &Value) -> Value {
     answer_content(runner.spec, frame).unwrap_or_else(|| frame.get("error").cloned().unwrap_or_default())
 }
 
-/// Parses the frame of a line. Fails with a description of the problem.
+/// Parses the frame of a line.
+///
+/// # Errors
+/// If the line is not a frame; the error describes the problem.
 fn parse_frame(line: &ClientLine) -> Result<Value, String> {
     let text = std::str::from_utf8(&line.bytes)
         .map_err(|error| format!("the line is not valid UTF-8 after {} bytes", error.valid_up_to()))?;

@@ -1,6 +1,6 @@
-//! Cases for clients alone, made from the golden transcripts. They contain undeclared members and events, and
-//! characters that some readers treat as line ends. They also contain answers in another order, and an agent
-//! that dies.
+//! Cases that only clients can play, made from the golden transcripts. They contain undeclared members and
+//! events, and characters that some readers treat as line ends. Other such cases have answers in another
+//! order, or an agent that dies.
 
 use agentese::framing::FrameText;
 use agentese::route::{RoutedFrame, route};
@@ -81,17 +81,19 @@ pub(super) fn run_effect(spec: &Spec, line: &FrameText) -> Option<RunEffect> {
     }
 }
 
-/// Returns `true` if a run begins in the transcript, and an event ends a run or may end one.
+/// Returns `true` if the transcript has an event that begins a run, and an event that ends a run or may end
+/// one.
 fn has_run(spec: &Spec, golden: &Transcript) -> bool {
     let effects: Vec<_> = golden.received().filter_map(|line| run_effect(spec, line)).collect();
     let ends = effects.contains(&RunEffect::MayEnd) || effects.contains(&RunEffect::Ends);
     effects.contains(&RunEffect::Begins) && ends
 }
 
-/// A question and the recorded answer.
+/// A command without an effect on runs, and its recorded answer.
 pub(super) type RecordedQuery = (PlannedCall, FrameText);
 
-/// Returns questions of a transcript, each once: commands without parameters whose answers have data.
+/// Returns recorded commands without parameters and without an effect on runs, if their answers have data.
+/// Each command occurs once.
 pub(super) fn recorded_queries(
     spec: &Spec,
     golden: &Transcript,
@@ -192,7 +194,7 @@ fn with_separators(spec: &Spec, golden: &Transcript) -> Transcript {
     })
 }
 
-/// Makes a transcript with two questions and their answers in reverse order.
+/// Makes a transcript with two commands whose answers come in reverse order.
 fn with_swapped_answers(spec: &Spec, one: &RecordedQuery, other: &RecordedQuery) -> Transcript {
     let mut records: Vec<Record> = Vec::new();
     for (at, (call, _)) in [one, other].into_iter().enumerate() {
@@ -206,8 +208,8 @@ fn with_swapped_answers(spec: &Spec, one: &RecordedQuery, other: &RecordedQuery)
     transcript(spec, records)
 }
 
-/// Makes a transcript that ends after the beginning of the run: the client asks a question, and the agent
-/// exits.
+/// Makes a transcript of a run that just began: the client sends the command `question`, and the agent exits
+/// without an answer.
 fn with_agent_death(spec: &Spec, golden: &Transcript, question: &PlannedCall) -> Transcript {
     let begins = |record: &Record| match record {
         Record::Received(line) => run_effect(spec, line) == Some(RunEffect::Begins),

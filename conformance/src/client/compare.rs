@@ -1,4 +1,4 @@
-//! Comparison by value of the expected and the received JSON of a client.
+//! Comparison of the JSON that a client should report with the JSON that it reported.
 
 use serde_json::{Number, Value};
 
@@ -32,8 +32,9 @@ impl ValueAllowance {
     }
 }
 
-/// Returns the first difference that is a failure, or else the first that is allowed. Returns `None` if both
-/// values are equal: the order of members does not matter, and `1` is `1.0`.
+/// Returns the first difference that is a failure. If there is no failure, returns the first allowed
+/// difference. Returns `None` if the values are equal. The order of members does not matter, and `1` equals
+/// `1.0`.
 pub(super) fn difference(expected: &Value, found: &Value) -> Option<ValueDifference> {
     let mut soft = None;
     walk(expected, found, "", &mut soft).or(soft)

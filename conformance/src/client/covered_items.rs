@@ -1,5 +1,5 @@
-//! Declared items that a client has seen in a case. The coverage of a case is about agents, and a client may
-//! see less, or something else.
+//! Declared items that occur in a client's run of a case. The `covers` of a case do not suffice, because they
+//! state what an agent has to show.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use agentese::types::{Direction, TranscriptRecord};
 use crate::decode::{LineRole, SentCommands, decode, name, record_commands};
 use crate::transcript::whole_line;
 
-/// Returns the commands of the client and the events and dialogs of the agent, in the notation of `covers`:
-/// `command prompt`, `event agent_end`, `dialog select`. Omits undeclared ones.
+/// Returns the commands that the client sent, and the events and dialogs that the agent sent. Each has the
+/// notation of `covers`: `command prompt`, `event agent_end`, `dialog select`. Omits undeclared names.
 pub(crate) fn covered_items(dialect: &str, records: &[TranscriptRecord]) -> Vec<String> {
     let Some((spec, decode)) = decode(dialect) else { return Vec::new() };
     let mut asked = SentCommands::default();

@@ -188,7 +188,7 @@ impl ClientCaseRunner<'_> {
         }
     }
 
-    /// Judges a failed call whose id is in no failure of the agent.
+    /// Judges a reported failure of a call whose id is in no failed answer of the agent.
     fn failed_without_answer(
         &mut self,
         at: usize,
@@ -290,7 +290,7 @@ impl ClientCaseRunner<'_> {
         Ok(())
     }
 
-    /// Fails if the call does not exist or has already been reported.
+    /// Fails the case if the call does not exist, or if the driver has already reported its end.
     fn require_unsettled(&mut self, name: &str) -> Result<(), EarlyEnd> {
         match self.tracker.call(name) {
             None => Err(self.fail_with_message("driver", format!("report of an unknown call: {name}"))),
@@ -307,12 +307,12 @@ impl ClientCaseRunner<'_> {
         own.is_some_and(|own| own.iter().any(|name| name == command))
     }
 
-    /// Returns `true` if the value is the answer to commands of the library itself.
+    /// Returns `true` if the value is the data that the library got in answer to its own command.
     fn is_library_answer(&self, command: &str, value: &Value) -> bool {
         self.library_answer_data(command).is_some_and(|data| difference(&data, value).is_none())
     }
 
-    /// Records an allowed difference; any other difference ends the case.
+    /// Records a difference that an allowance permits. Ends the case at any other difference.
     fn judge_difference(
         &mut self,
         check: &'static str,

@@ -17,20 +17,20 @@ pub(super) enum Input {
     StdinClosed,
     /// A report of the driver.
     Report(FrameText),
-    /// Output of the driver that is not text.
+    /// The driver wrote bytes that are not text.
     BadReport(String),
     /// The driver ended.
     DriverEnded,
 }
 
-/// A line of the client as received: its bytes without the line feed; `whole` if it had one.
+/// A line of the client: its bytes without the line feed. `whole` is `true` if the line had a line feed.
 #[derive(Debug)]
 pub(super) struct ClientLine {
     pub(super) bytes: Vec<u8>,
     pub(super) whole: bool,
 }
 
-/// Reads the client's output to its end. Only a line feed ends a line.
+/// Reads the client's output to its end. Only a line feed ends a line, not a carriage return.
 pub(super) async fn listen(mut reader: OwnedReadHalf, inbox: UnboundedSender<Input>) {
     let mut buffer = Vec::new();
     let mut searched = 0;

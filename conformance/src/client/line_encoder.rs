@@ -1,4 +1,4 @@
-//! Encoding of the agent's lines: the same frames, with other spellings and other boundaries of writes.
+//! Encoding of the agent's lines: other spellings of the same frames, and other divisions into writes.
 
 use std::mem::take;
 
@@ -6,26 +6,26 @@ use agentese::framing::FrameText;
 
 use crate::json_spelling::{escaped, shuffle, spaced};
 
-/// Length from which a line keeps its spelling, in bytes: a new spelling would take most of the time.
+/// Length in bytes from which a line keeps its spelling, because a new spelling would take too much time.
 const LONG: usize = 256 << 10;
-/// Largest write in bytes, so that a client that has stopped reading is noticed.
+/// Largest write in bytes. With a limit, the suite notices a client that has stopped reading.
 const MAX_WRITE: usize = 64 << 10;
-/// Number of bytes of a batch that come one by one; the rest comes in small pieces.
+/// Number of bytes at the start of a batch that are written one by one. The rest is written in small pieces.
 const ONE_BY_ONE: usize = 512;
-/// Limit for bytes that wait for the next write.
+/// Limit of the bytes that are buffered until the next write.
 const MAX_BUFFERED: usize = 1 << 20;
 
-/// Boundaries of writes.
+/// Division of the agent's output into writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum WriteBoundaries {
-    /// After each line.
+    /// Each line is a write.
     #[default]
     Lines,
-    /// After each byte.
+    /// Each byte is a write, up to a limit.
     Bytes,
-    /// Anywhere, also within characters; a piece may contain several lines.
+    /// Writes end anywhere, even within a character. A write may contain several lines.
     Anywhere,
-    /// No boundaries: all output up to a wait of the agent arrives at once.
+    /// All lines up to the next wait of the agent are one write.
     Merged,
 }
 
@@ -33,15 +33,15 @@ pub(super) enum WriteBoundaries {
 #[derive(Debug, Clone)]
 pub(super) struct LineEncoder {
     pub(super) rng: fastrand::Rng,
-    /// Writes the members of objects in any order.
+    /// Writes the members of objects in a random order.
     pub(super) order: bool,
     /// Writes white space between members.
     pub(super) spaces: bool,
     /// Escapes characters that need no escape.
     pub(super) escapes: bool,
-    /// Writes replacement characters as an escaped half of a surrogate pair.
+    /// Writes each replacement character (U+FFFD) as the escape of an unpaired surrogate.
     pub(super) halves: bool,
-    /// Ends some lines with a carriage return and a line feed.
+    /// Ends some lines with a carriage return before the line feed.
     pub(super) returns: bool,
     pub(super) boundaries: WriteBoundaries,
     /// Bytes that wait for the next [`take_chunks`](Self::take_chunks).
@@ -64,7 +64,7 @@ impl Default for LineEncoder {
 }
 
 impl LineEncoder {
-    /// Returns the line in this spelling.
+    /// Returns the line in a spelling that the settings allow.
     pub(super) fn encode(&mut self, line: &FrameText) -> FrameText {
         if line.len() > LONG {
             return line.clone();
@@ -90,24 +90,24 @@ impl LineEncoder {
         text.into()
     }
 
-    /// Returns the end of the next line.
+    /// Returns the line end of the next line.
     pub(super) fn line_end(&mut self) -> &'static str {
         if self.returns && self.rng.bool() { "\r\n" } else { "\n" }
     }
 
-    /// Keeps bytes for the next [`take_chunks`](Self::take_chunks).
+    /// Buffers a line until the next [`take_chunks`](Self::take_chunks).
     pub(super) fn buffer(&mut self, text: &str, end: &str) {
         self.pending.extend_from_slice(text.as_bytes());
         self.pending.extend_from_slice(end.as_bytes());
     }
 
-    /// Returns `true` if the bytes may wait for the agent's next line.
+    /// Returns `true` if the buffered bytes may be sent together with the agent's next line.
     pub(super) fn may_wait(&self) -> bool {
         let may_wait = matches!(self.boundaries, WriteBoundaries::Anywhere | WriteBoundaries::Merged);
         may_wait && self.pending.len() < MAX_BUFFERED
     }
 
-    /// Returns the waiting bytes in chunks.
+    /// Returns the buffered bytes, divided into writes.
     pub(super) fn take_chunks(&mut self) -> Vec<Vec<u8>> {
         let pending = take(&mut self.pending);
         let mut pieces = Vec::new();

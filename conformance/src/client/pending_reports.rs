@@ -1,4 +1,4 @@
-//! Waits for the driver's missing reports, and judges the ones that are missing at the end.
+//! Waits for reports that the driver has not made yet, and judges the ones that are still missing at the end.
 
 use super::case_runner::{ClientCaseRunner, EarlyEnd};
 use super::report_tracker::SentDialog;
@@ -89,7 +89,7 @@ impl ClientCaseRunner<'_> {
         }
     }
 
-    /// Checks that calls without an answer have failed.
+    /// Checks that the driver has reported the end of every call.
     pub(super) fn judge_pending(&mut self) {
         if let Some(call) = self.tracker.calls.iter().find(|call| !call.settled) {
             let message = format!(

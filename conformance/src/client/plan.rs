@@ -1,5 +1,6 @@
-//! Plan of a case with the sides swapped: the golden transcript as a list of actions. Fails with a reason for a
-//! case that no client library can play.
+//! Plan of a client's case: the golden transcript as a list of actions.
+//!
+//! Some cases have no plan, because no client library can play them. For these the error is the reason.
 
 use agentese::frame::{ClientFrame, FrameError};
 use agentese::framing::FrameText;
@@ -28,7 +29,7 @@ pub(super) enum PlannedAction {
     SendPartialLine(String),
     /// The agent writes this number of bytes to stderr.
     WriteStderr(usize),
-    /// The agent closes its stdin. After that, only a call and its end follow.
+    /// The agent closes its stdin. After that, the client makes at most one call, and the agent ends.
     CloseStdin,
 }
 
@@ -41,7 +42,7 @@ pub(super) struct PlannedCall {
     pub(super) params: Map<String, Value>,
     /// The recorded line.
     pub(super) line: FrameText,
-    /// Raw id in the transcript, if there is one.
+    /// Id as JSON text in the transcript, if the command has an id.
     pub(super) id: Option<String>,
 }
 
@@ -98,7 +99,7 @@ fn reject_raw_lines(steps: &[ScenarioStep]) -> Result<(), String> {
 
 struct Planner {
     spec: &'static Spec,
-    /// Dialogs of the agent without an answer so far: raw ids and methods.
+    /// Dialogs of the agent that have no answer yet: ids as JSON text, and methods.
     open_dialogs: Vec<(String, String)>,
     actions: Vec<PlannedAction>,
 }

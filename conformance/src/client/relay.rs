@@ -1,5 +1,5 @@
-//! The agent's process in client mode: passes bytes between the client's pipes and the suite, and ends on command
-//! of the suite. The suite, on the other side of the socket, decides all output.
+//! The agent's process in client mode. It passes bytes between the client's pipes and the suite, and ends
+//! when the suite commands it. The suite, at the other end of a socket, decides all output.
 
 use std::convert::Infallible;
 use std::io;
@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 /// Subcommand of this program that runs the agent.
 pub const COMMAND: &str = "client-agent";
 
-/// Line of a flood on stderr.
+/// Line that the agent repeats to flood stderr.
 const STDERR_LINE: &str = "line of the agent on stderr, which a client may ignore\n";
 
 /// Command from the suite to the agent's process.
@@ -31,7 +31,7 @@ enum RelayCommand {
     End(Ending),
 }
 
-/// End of the agent.
+/// The way in which the agent's process ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ending {
     /// The exit code.
@@ -42,12 +42,14 @@ pub(super) struct Ending {
     pub(super) stderr: String,
 }
 
-/// Runs the agent: passes bytes until the suite's command to end, and then ends the process that way. Stdout
-/// stays open until the process is over, so that a client gets the end of the output and the exit code at
-/// once.
+/// Runs the agent: passes bytes until the suite commands an end, and then ends the process in the commanded
+/// way.
+///
+/// Stdout stays open until the process ends, so that the client sees the end of the output and the exit code
+/// together.
 ///
 /// # Errors
-/// If the suite cannot be reached, or closes the connection without a command to end.
+/// If the suite cannot be reached, or if it closes the connection without commanding an end.
 pub async fn relay(socket: &Path) -> io::Result<Infallible> {
     let data = UnixStream::connect(socket).await?;
     let control = UnixStream::connect(socket).await?;
@@ -83,7 +85,7 @@ pub async fn relay(socket: &Path) -> io::Result<Infallible> {
     std::process::exit(ending.code)
 }
 
-/// Carries out the suite's commands, and returns the last one: the end of the process.
+/// Carries out the suite's commands. Returns the last one, which ends the process.
 async fn run_commands<W: Send + 'static>(
     control: UnixStream,
     stdin: JoinHandle<()>,
@@ -165,7 +167,7 @@ impl AgentWriter {
         self.send_command(&RelayCommand::Deafen).await
     }
 
-    /// Ends the agent after all its output is on its way to the client.
+    /// Sends the command to end, after all output has been sent to the client.
     pub(super) async fn end(mut self, ending: Ending) -> io::Result<()> {
         self.data.shutdown().await?;
         self.send_command(&RelayCommand::End(ending)).await?;

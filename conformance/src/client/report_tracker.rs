@@ -1,4 +1,4 @@
-//! Lines and reports so far, and the reports that are still due.
+//! The lines of a case that the driver has to report, and its reports so far.
 
 use agentese::framing::FrameText;
 use agentese::types::DriverTerminated;
@@ -18,11 +18,11 @@ pub(super) struct RecordedLine {
 pub(super) struct AgentAnswer {
     pub(super) recorded: RecordedLine,
     pub(super) outcome: Result<Value, AnswerError>,
-    /// `true` if the answer came after the client's instruction to close.
+    /// `true` if the agent answered after the driver was instructed to close.
     pub(super) is_late: bool,
 }
 
-/// A failure in an answer of the agent.
+/// The error in an agent's failed answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct AnswerError {
     pub(super) message: String,
@@ -41,19 +41,19 @@ impl AnswerError {
 /// A call that the driver was instructed to make.
 #[derive(Debug)]
 pub(super) struct Call {
-    /// Name of the call in reports.
+    /// Name of the call in the driver's reports.
     pub(super) name: String,
     pub(super) planned: PlannedCall,
-    /// `true` if the answer accepts a run or ends one.
+    /// `true` if the command starts a run.
     pub(super) starts_run: bool,
-    /// Id that the client chose; `None` while the call is not sent.
+    /// Id that the client chose, if any. The outer option is `None` until the client has sent the call.
     pub(super) sent: Option<Option<Value>>,
     pub(super) answer: Option<AgentAnswer>,
-    /// A failure with the same id that came after the answer.
+    /// Error of a second, failed answer that followed the first answer.
     pub(super) late_error: Option<AnswerError>,
-    /// `true` after a report of the call's end.
+    /// `true` after the driver has reported the end of the call.
     pub(super) settled: bool,
-    /// `true` after a report of the run's end.
+    /// `true` after the driver has reported the end of the call's run.
     pub(super) run_ended: bool,
 }
 
@@ -75,38 +75,39 @@ pub(super) struct SentDialog {
     pub(super) needs_answer: bool,
     /// `true` if the agent has withdrawn the dialog.
     pub(super) withdrawn: bool,
-    /// The driver's name for the dialog, after its report.
+    /// Name that the driver has given the dialog in its report; `None` if it has not reported the dialog.
     pub(super) reported: Option<String>,
 }
 
-/// A failure without the id of a call.
+/// A failed answer without an id.
 #[derive(Debug)]
 pub(super) struct UnattributedError {
     pub(super) recorded: RecordedLine,
     pub(super) error: AnswerError,
-    /// Index of the call that the failure belongs to, by the declared rule.
+    /// Index of the call to which the client has to assign the failure, by the declared rule.
     pub(super) call: usize,
     pub(super) settled: bool,
 }
 
-/// All lines that matter for reports, and their reports so far.
+/// All lines of a case that the driver has to report, with its reports so far.
 #[derive(Debug, Default)]
 pub(super) struct ReportTracker {
     pub(super) calls: Vec<Call>,
     pub(super) events: Vec<SentEvent>,
-    /// Number of reported events.
+    /// Number of events that the driver has reported.
     pub(super) reported: usize,
-    /// Number of events to report: the ones before the client's instruction to close.
+    /// Number of events that the driver has to report. Later events follow the instruction to close.
     pub(super) required: usize,
     pub(super) dialogs: Vec<SentDialog>,
-    /// Ids of dialogs that are not in the dialect.
+    /// Ids of dialogs with an undeclared method.
     pub(super) unknown_dialogs: Vec<Value>,
     pub(super) unattributed_errors: Vec<UnattributedError>,
     pub(super) terminated: Option<DriverTerminated>,
 }
 
 impl ReportTracker {
-    /// Returns the number of the agent's frames to report, and the number of reported ones.
+    /// Returns the number of the agent's frames that the driver has to report, and the number that it has
+    /// reported.
     pub(super) fn count(&self) -> (usize, usize) {
         let answers = || self.calls.iter().filter(|call| call.answer.as_ref().is_some_and(|it| !it.is_late));
         let frames = self.required + answers().count() + self.dialogs.len();
@@ -119,7 +120,7 @@ impl ReportTracker {
         self.calls.iter_mut().find(|call| call.name == name)
     }
 
-    /// Returns the call that an answer belongs to, by the ids in the transcript.
+    /// Returns the index of the call that an answer belongs to, by the recorded ids.
     pub(super) fn call_of(&self, id: Option<&str>, command: Option<&str>) -> Option<usize> {
         let fits = |call: &Call| match id {
             Some(_) => call.planned.id.as_deref() == id,
@@ -130,32 +131,32 @@ impl ReportTracker {
         open.or_else(|| id.and_then(|_| self.calls.iter().rposition(fits)))
     }
 
-    /// Returns the first event with a missing report.
+    /// Returns the first event that the driver has not reported.
     pub(super) fn unreported_event(&self) -> Option<&SentEvent> {
         self.events.get(self.reported).filter(|_| self.reported < self.required)
     }
 
-    /// Returns the first call whose answer has no report.
+    /// Returns the first answered call that the driver has not reported.
     pub(super) fn unreported_answer(&self) -> Option<&Call> {
         self.calls.iter().find(|call| call.answer.as_ref().is_some_and(|it| !it.is_late) && !call.settled)
     }
 
-    /// Returns the first question with a missing report.
+    /// Returns the first question that the driver has not reported.
     pub(super) fn unreported_dialog(&self) -> Option<&SentDialog> {
         self.dialogs.iter().find(|asked| asked.needs_answer && !asked.withdrawn && asked.reported.is_none())
     }
 
-    /// Returns the first notice with a missing report.
+    /// Returns the first notice that the driver has not reported.
     pub(super) fn unreported_notice(&self) -> Option<&SentDialog> {
         self.dialogs.iter().find(|asked| !asked.needs_answer && asked.reported.is_none())
     }
 
-    /// Returns the first failure without an id that no call has received.
+    /// Returns the first failure without an id that the client has not assigned to a call.
     pub(super) fn unreported_error(&self) -> Option<&UnattributedError> {
         self.unattributed_errors.iter().find(|stray| !stray.settled)
     }
 
-    /// Returns the first accepted run whose end has no report.
+    /// Returns the first call with an accepted run whose end the driver has not reported.
     pub(super) fn unreported_run_end(&self) -> Option<&Call> {
         self.calls.iter().find(|call| {
             let accepted = call.answer.as_ref().is_some_and(|it| it.outcome.is_ok());

@@ -23,8 +23,8 @@ const FITTING: f64 = 1.5;
 const FAMILIAR: f64 = 0.3;
 const EDGE: f64 = 1.0;
 
-/// Undocumented events that real agents send, with the dialects of these agents: events that a dialect allows
-/// to be left out and does not declare.
+/// Undocumented events that real agents send, with the dialects of these agents. An allowance of the dialect
+/// names such an event, but the dialect does not declare it.
 static UNDOCUMENTED: LazyLock<HashMap<&'static str, Vec<&'static str>>> = LazyLock::new(|| {
     let mut found: HashMap<&str, Vec<&str>> = HashMap::new();
     for spec in SPECS {
@@ -43,17 +43,17 @@ static UNDOCUMENTED: LazyLock<HashMap<&'static str, Vec<&'static str>>> = LazyLo
 /// Evidence for one dialect. Equal observations count once.
 pub(super) struct Evidence {
     spec: &'static Spec,
-    /// Reasons by their text: a frame that does not fit counts once, even if it comes often.
+    /// Reasons by their text. Reasons with the same text count once, however often their frames come.
     reasons: BTreeMap<String, Reason>,
-    /// Fingerprints of a revision, by their text.
+    /// Fingerprints that occurred, by their text.
     fingerprints: BTreeMap<String, Reason>,
     /// Commands that the client sent.
     sent_commands: SentCommands,
-    /// Commands that the client sent and that the dialect does not have.
+    /// Commands that the client sent although the dialect does not declare them.
     unknown_commands: BTreeSet<String>,
     /// Frames that the client sent.
     sent: Vec<Value>,
-    /// `true` if a frame belongs to the dialect.
+    /// `true` if at least one frame can only come from this dialect.
     is_confirmed: bool,
 }
 
@@ -83,7 +83,7 @@ impl Evidence {
         self.reasons.entry(text.clone()).or_insert(Reason { weight, text });
     }
 
-    /// Records a frame that breaks the declaration, with the first reason.
+    /// Records a frame that does not match the declaration, with the first mismatch.
     fn add_violation(&mut self, what: String, reason: &str) {
         let text = format!("{what} does not match the declaration: {reason}");
         self.reasons.entry(what).or_insert(Reason { weight: -VIOLATION, text });
@@ -130,7 +130,7 @@ impl Evidence {
         self.add_fingerprints(&frame);
     }
 
-    /// Records fingerprints of the dialect's revisions.
+    /// Records the fingerprints of revisions that occur in a frame.
     fn add_fingerprints(&mut self, frame: &Value) {
         let revisions = REVISIONS.iter().find(|revisions| revisions[0].name == self.spec.name);
         let revisions = revisions.copied().unwrap_or_default();
@@ -151,7 +151,7 @@ impl Evidence {
         }
     }
 
-    /// Records a fingerprint: if the agent knows a command that only some revisions have.
+    /// Records a fingerprint: the agent knows, or does not know, a command that only some revisions have.
     fn add_command_fingerprint(&mut self, revisions: &[&'static Spec], frame: &Value) {
         let Some(command) = frame["command"].as_str().filter(|_| frame["type"] == "response") else { return };
         let has = |spec: &&'static Spec| spec.command(command).is_some();

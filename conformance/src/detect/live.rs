@@ -23,8 +23,10 @@ use crate::recording::Recorder;
 /// A command that no dialect has.
 const UNKNOWN_COMMAND: &str = "agentese_detect";
 
-/// Returns the questions: the probe command of each dialect, in its framing; a command that only younger
-/// revisions have; and an unknown command. Each dialect answers an unknown line with its own kind of failure.
+/// Returns the requests of a probe: the probe command of each dialect, in its framing; a command that only
+/// later revisions have; an unknown command.
+///
+/// To a line that it cannot read, each dialect answers with its own kind of failure.
 fn probe_requests() -> Vec<Value> {
     let mut asked: Vec<(bool, &str)> = Vec::new();
     for spec in SPECS {
@@ -77,7 +79,7 @@ fn has_nested_values(spec: &Spec, command: &str) -> bool {
 /// Time limit for each further answer after the first one.
 const REST: Duration = Duration::from_millis(300);
 
-/// Quiet time after the answers that every agent of a dialect gives.
+/// Time without output after which the case ends, once all answers have arrived or have timed out.
 const END: Duration = Duration::from_millis(50);
 
 /// Reason why a program cannot be probed.
@@ -106,8 +108,8 @@ pub enum DetectError {
     NotAnAgent(#[from] NotAnAgentError),
 }
 
-/// Returns the questions as a case, for an agent that needs a profile to start, for example one that ends
-/// without a model. Play the case and pass its transcript to [`super::detect`].
+/// Returns the requests of a probe as a case, for an agent that needs a profile to start. For example, some
+/// agents exit if they have no model. Play the case, and pass its transcript to [`super::detect`].
 pub fn detect_case(dialect: &str) -> Scenario {
     let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or_default();
     let mut quiet = QuietStep::new(millis(END));
@@ -138,7 +140,7 @@ pub fn detect_case(dialect: &str) -> Scenario {
     case
 }
 
-/// Variables with the directories of a user's own files.
+/// Environment variables with paths to a user's own files.
 const USER_FOLDERS: [&str; 6] =
     ["HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"];
 

@@ -24,7 +24,10 @@ pub enum NotAnAgentError {
     },
 }
 
-/// Fails if the output does not come from an agent.
+/// Checks that the output comes from an agent.
+///
+/// # Errors
+/// If the output does not come from an agent.
 pub(super) fn check_agent(lines: &[(bool, &FrameText)]) -> Result<(), NotAnAgentError> {
     let mut received = lines.iter().filter(|(is_sent, _)| !is_sent).map(|(_, line)| *line).peekable();
     let Some(first) = received.peek() else { return Err(NotAnAgentError::Silent) };
@@ -42,7 +45,7 @@ pub(super) fn check_agent(lines: &[(bool, &FrameText)]) -> Result<(), NotAnAgent
     Err(if echoes > 0 { NotAnAgentError::Echo } else { noise })
 }
 
-/// A line in the form for comparisons: frames by their content.
+/// A line, reduced for comparisons: a frame by its content, any other line by its text.
 #[derive(Debug, PartialEq)]
 enum NormalizedLine {
     Frame(Value),

@@ -15,13 +15,14 @@ struct AgentExit {
     forced: bool,
     /// `true` if the case sent a signal to the agent.
     signalled: bool,
-    /// `true` if the agent was still running when the case required its end.
+    /// `true` if the agent was still running at the time limit that the case sets for its end.
     late: bool,
 }
 
-/// Checks the agent's end beyond the comparison with the golden transcript. The agent has to end in time, and
-/// a signal that the suite did not send is a crash. Without a golden transcript, the agent has to end by
-/// itself.
+/// Checks the end of the agent's process, in addition to the comparison with the golden transcript.
+///
+/// A signal that the suite did not send is a crash. A late end is a fact of the level *info*. Without a
+/// golden transcript, the agent has to end by itself.
 pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Transcript) -> Finding {
     let wanted = golden.and_then(|golden| agent_exit(case, golden));
     let finding = |level, outcome| Finding { check: "end".to_owned(), level, outcome };
@@ -48,13 +49,13 @@ pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Tran
     finding(level, Outcome::Held)
 }
 
-/// Returns the outcome for an agent that a signal ended.
+/// Returns the outcome for an agent that crashed, with its signal.
 pub(super) fn crash(observed: &Transcript) -> Outcome {
     let signal = observed.end().and_then(|last| last.code.as_option().copied()).map_or(0, |code| -code);
     failed(format!("the agent crashed with signal {signal}"))
 }
 
-/// Returns `true` if a signal ended the agent that neither the player nor the case sent.
+/// Returns `true` if the agent ended by a signal that neither the player nor the case had sent.
 fn crashed(end: AgentExit) -> bool {
     !end.forced && !end.signalled && end.code.is_some_and(|code| code < 0)
 }

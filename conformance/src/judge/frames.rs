@@ -1,4 +1,4 @@
-//! Check that every line of JSON is a declared frame of the dialect.
+//! Check of the agent's frames: the dialect has to declare each of them.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +20,9 @@ enum LineError {
     Undeclared(String),
 }
 
-/// Fails with the first undeclared frame, and counts them all. Accepts undeclared frames that the golden
-/// transcript also has.
+/// Checks that the dialect declares every frame. The failure describes the first wrong frame and has the
+/// number of all. Accepts undeclared events that the golden transcript contains as well, and any if the
+/// dialect's set of events is open.
 pub(super) fn frames(dialect: &str, golden: Option<&Transcript>, observed: &Transcript) -> Finding {
     let outcome = match decode(dialect) {
         None => Outcome::Unclear(format!("unknown dialect {dialect}")),
@@ -57,7 +58,7 @@ fn outcome(spec: &Spec, decode: LineDecoder, golden: Option<&Transcript>, observ
     }
 }
 
-/// Returns the errors in a transcript, with the indexes of the lines.
+/// Returns the wrong lines of a transcript: the index of the record, and the error.
 fn line_errors(decode: LineDecoder, transcript: &Transcript) -> Vec<(usize, LineError)> {
     let mut commands = SentCommands::default();
     let mut faults = Vec::new();
@@ -73,7 +74,7 @@ fn line_errors(decode: LineDecoder, transcript: &Transcript) -> Vec<(usize, Line
     faults
 }
 
-/// Returns `true` if the line is JSON. A line that is not JSON is noise, not a wrong frame.
+/// Returns `true` if the line is JSON. Other lines count as noise and not as wrong frames.
 pub(super) fn is_json(line: &FrameText) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(line.as_str()).is_ok()
 }

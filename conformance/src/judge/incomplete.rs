@@ -1,6 +1,7 @@
-//! Scenarios that broke off before the client had sent everything. The agent cannot answer a line that was
-//! never sent, so only answers to sent lines can be missing. The wait that failed is a finding of its own,
-//! and comes first.
+//! Judgement of scenarios that broke off before the client had sent all its lines.
+//!
+//! The agent cannot answer a line that was never sent, so only answers to sent lines can be missing. The wait
+//! that failed is the first finding.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,8 @@ use crate::matching::{self, Comparison, ComparisonResult, Rules};
 use crate::transcript::Record;
 use crate::verdict::{Finding, Mismatch, Outcome};
 
-/// Compares the part that the scenario reached. Takes the golden transcript with the fewest differences.
+/// Compares only the part of the session that the scenario reached. Uses the golden transcript that leads to
+/// the fewest differences.
 pub(super) fn compare(rules: &Rules, comparison: &Comparison<'_>) -> ComparisonResult {
     let golden = std::iter::once(comparison.golden).chain(comparison.alternatives);
     let compared = golden.map(|golden| {
@@ -25,7 +27,8 @@ pub(super) fn compare(rules: &Rules, comparison: &Comparison<'_>) -> ComparisonR
     compared.min_by_key(failures).unwrap_or(ComparisonResult { findings: Vec::new(), frames: 0, agreed: 0 })
 }
 
-/// Removes findings about the rest of the session. A check with no other failure was not made.
+/// Removes findings about the part that was not reached. If a check has no other failure, its outcome becomes
+/// *not made*.
 fn remove_unreached(
     mut compared: ComparisonResult,
     golden: &Transcript,
@@ -57,7 +60,8 @@ pub(super) fn not_checked() -> Outcome {
     Outcome::Unclear("the scenario ended before this check".to_owned())
 }
 
-/// Excuses a check of the case that lacks frames: the client never sent the command for them.
+/// Turns a failed check of missing frames into one that was not made. The frames are missing because the
+/// client did not send the command for them.
 pub(super) fn excuse_missing_frames(mut finding: Finding) -> Finding {
     if let Outcome::Failed(Mismatch { expected, found: None, path, .. }) = &finding.outcome
         && (expected.is_some() || !path.is_empty())
@@ -67,7 +71,7 @@ pub(super) fn excuse_missing_frames(mut finding: Finding) -> Finding {
     finding
 }
 
-/// Returns `true` if the finding only counts further differences.
+/// Returns `true` if the finding only has the number of further differences.
 fn only_counts(finding: &Finding) -> bool {
     match &finding.outcome {
         Outcome::Failed(mismatch) => {
@@ -77,9 +81,10 @@ fn only_counts(finding: &Finding) -> bool {
     }
 }
 
-/// The part of the golden transcript after the first line that was not sent.
+/// The part of the golden transcript that the scenario did not reach. It begins at the first line of the
+/// client that was not sent.
 struct UnreachedPart {
-    /// Index of that line's record.
+    /// Index of the record of that first line.
     from: usize,
     /// Ids of the sent commands.
     sent: BTreeSet<String>,
@@ -95,8 +100,8 @@ impl UnreachedPart {
         Self { from, sent: ids.collect() }
     }
 
-    /// Returns `true` if the mismatch is a missing frame of the rest. Answers to sent commands never belong
-    /// to the rest.
+    /// Returns `true` if the mismatch is a missing frame of the part that was not reached. An answer to a
+    /// command that was sent does not belong to that part.
     fn has(&self, mismatch: &Mismatch) -> bool {
         let Mismatch { expected: Some(expected), found: None, .. } = mismatch else { return false };
         expected.record > self.from && !id(&expected.line).is_some_and(|id| self.sent.contains(&id))

@@ -1,4 +1,4 @@
-//! Check of the time to answer, for commands that nothing delays.
+//! Check of the time until a command is answered, for commands that no other work delays.
 
 use std::collections::HashMap;
 
@@ -10,14 +10,14 @@ use super::failed;
 use crate::recording::Recording;
 use crate::verdict::{Finding, Outcome};
 
-/// Longest time in milliseconds for the answer to a command that only reads.
+/// Longest permitted time in milliseconds until a command that only reads is answered.
 const MAX_LATENCY_MS: f64 = 5000.0;
 
-/// Length in bytes from which a line of the client takes time to read.
+/// Length in bytes from which a line of the client counts as slow to read.
 const LONG: usize = 1 << 20;
 
-/// Checks that commands that only read are answered soon, because a client shows the answers to a waiting
-/// user. Skips runs with a line of megabytes, or with a client that does not read.
+/// Checks that the agent soon answers commands that only read, because a user may wait for the answers. Skips
+/// runs with a very long line of the client, and runs in which the client stops reading.
 pub(super) fn latency(dialect: &str, patience: f64, recording: &Recording) -> Option<Finding> {
     let spec = dynamic::spec(dialect).ok()?;
     let mut open: HashMap<String, (String, f64)> = HashMap::new();

@@ -11,8 +11,8 @@ use crate::suggestions::counted;
 use crate::transcript::{Record, whole_line};
 use crate::verdict::{Finding, Outcome};
 
-/// Checks that lines are UTF-8 and end with a line feed. The last line may lack it if a signal ended the
-/// agent.
+/// Checks that lines are UTF-8 and end with a line feed. If a signal ended the agent, the last line may lack
+/// the line feed.
 pub(super) fn lines(recording: &Recording) -> Finding {
     let mut unended = false;
     let mut invalid = 0;
@@ -45,8 +45,8 @@ pub(super) fn lines(recording: &Recording) -> Finding {
     Finding { check: "lines".to_owned(), level: CheckLevel::Must, outcome }
 }
 
-/// Checks that stdout has nothing but frames. Not needed with a golden transcript: the comparison finds
-/// noise.
+/// Checks that stdout contains only JSON. Used only without a golden transcript, because a comparison with
+/// one also finds other lines.
 pub(super) fn noise(level: CheckLevel, observed: &Transcript) -> Finding {
     let is_noise = |record: &Record| matches!(record, Record::Received(line) if !is_json(line));
     let outcome = match observed.records.iter().position(is_noise) {

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-/// Weight of a difference.
+/// Weight of a difference: the level that its finding gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// Required by the dialect's document.
+    /// Level *must*: the dialect's document requires the expected value.
     Must,
-    /// Seen in the recording: weighs as the case does.
+    /// Level of the case: only the recording shows the expected value.
     Case,
-    /// Useful to know, never a failure.
+    /// Level *info*: the difference is useful to know and never a failure.
     Info,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn short(text: &str) -> String {
     format!("`{}`", clipped(text))
 }
 
-/// Shortens a text to 60 characters: the beginning, and the last 10.
+/// Shortens a text to at most 60 characters: its beginning, and its last 10 characters.
 pub(super) fn clipped(text: &str) -> String {
     const LENGTH: usize = 60;
     const END: usize = 10;

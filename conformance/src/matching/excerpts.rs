@@ -1,4 +1,4 @@
-//! Lines of a transcript in the form for reports.
+//! Excerpts of a transcript's lines, for reports.
 
 use agentese::types::Direction;
 
@@ -10,7 +10,7 @@ const MAX_LINE: usize = 64 << 10;
 /// Number of lines to show before the one that differs.
 const BEFORE: usize = 3;
 
-/// Shortens a line for reports.
+/// Creates an excerpt of a line that may be too long for a report.
 pub(super) fn excerpt(record: usize, dir: Direction, text: &str) -> LineExcerpt {
     let line = match text.char_indices().nth(MAX_LINE) {
         None => text.to_owned(),

@@ -47,14 +47,14 @@ pub use rules::Rules;
 pub struct Comparison<'a> {
     /// The expected transcript.
     pub golden: &'a Transcript,
-    /// Other valid recordings: the one that fits best is used.
+    /// Other valid recordings of the case. The comparison uses the recording that leads to the fewest
+    /// differences.
     pub alternatives: &'a [Transcript],
     /// The observed transcript.
     pub observed: &'a Transcript,
-    /// The case of all transcripts.
+    /// The case that both transcripts belong to.
     pub case: &'a Scenario,
-    /// `true` if the golden transcript was recorded from the same agent: then undocumented texts are compared
-    /// too.
+    /// `true` if the observed agent is the recorded one. Then undocumented texts are compared too.
     pub same_agent: bool,
     /// Choices of the recorded agent and of this one.
     pub choices: &'a Choices,
@@ -63,16 +63,16 @@ pub struct Comparison<'a> {
 /// Result of a comparison.
 #[derive(Debug, Clone)]
 pub struct ComparisonResult {
-    /// All differences, and each check without one, in the order of [`checks::ALL`].
+    /// All differences, and a finding for each check without a difference, in the order of [`checks::ALL`].
     pub findings: Vec<Finding>,
-    /// Number of compared frames; joined pieces are one frame.
+    /// Number of compared frames. Joined pieces of a streamed text count as one frame.
     pub frames: usize,
     /// Number of frames without a failure.
     pub agreed: usize,
 }
 
 impl ComparisonResult {
-    /// Counts the failures of any level that counts.
+    /// Counts the findings that can make a case fail.
     fn failures(&self) -> usize {
         let fails = |finding: &&Finding| {
             finding.level != agentese::types::CheckLevel::Info
@@ -82,8 +82,8 @@ impl ComparisonResult {
     }
 }
 
-/// Compares two transcripts of a case. Of several golden ones, uses the one with the fewest differences; if
-/// several are equal, the first.
+/// Compares the observed transcript with each golden one. Returns the result with the fewest failures, or the
+/// first of several such results.
 pub fn compare(rules: &Rules, comparison: &Comparison<'_>) -> ComparisonResult {
     let first = stream_comparer::compare(rules, comparison, comparison.golden);
     comparison.alternatives.iter().fold(first, |best, golden| {

@@ -1,12 +1,12 @@
-//! Near misses: frames that almost fit an expectation.
+//! Near misses: frames that fit an expectation except for one member.
 
 use serde_json::Value;
 
 use super::difference::{Difference, Weight, clipped};
 use super::pattern::Pattern;
 
-/// Returns the only difference from a pattern. Returns `None` unless all other members fit, and at least one
-/// does.
+/// Returns the difference from a pattern, if it is the only one and at least one member fits. Otherwise
+/// returns `None`.
 pub(crate) fn near_miss(pattern: &Value, frame: &Value) -> Option<Difference> {
     let mut leaves = Vec::new();
     collect_leaves(pattern, Some(frame), &mut String::new(), &mut leaves);
@@ -17,7 +17,7 @@ pub(crate) fn near_miss(pattern: &Value, frame: &Value) -> Option<Difference> {
     }
 }
 
-/// Returns the first difference from a pattern, even if there are more.
+/// Returns the first difference from a pattern.
 pub(crate) fn first_difference(pattern: &Value, frame: &Value) -> Option<Difference> {
     let mut leaves = Vec::new();
     collect_leaves(pattern, Some(frame), &mut String::new(), &mut leaves);

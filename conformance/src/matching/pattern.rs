@@ -206,7 +206,7 @@ mod tests {
     fn a_wrong_pattern_is_an_error_of_one_line() {
         let table = [
             (json!({"a": {"$res": "x"}}), "unknown pattern operator `$res`"),
-            (json!({"$has": 1}), "`$has` takes a boolean"),
+            (json!({"$has": 1}), "invalid value of `$has`: expected a boolean"),
             (json!([{"$re": "("}]), "invalid regular expression `(`: error: unclosed group"),
         ];
         for (pattern, expected) in table {

@@ -1,4 +1,4 @@
-//! Login by device code, for agents that log in at their provider.
+//! Simulated login by device code, for agents that log in at their provider.
 
 use std::sync::PoisonError;
 
@@ -21,7 +21,7 @@ impl DeviceLogin {
     }
 }
 
-/// Returns status and body for a request of the login, and `None` for other requests.
+/// Returns the status and the body for a request of the login. Returns `None` for any other request.
 pub(super) fn answer(shared: &Shared, request: &HttpRequest) -> Option<(u16, Value)> {
     let mut device = shared.device.lock().unwrap_or_else(PoisonError::into_inner);
     let status = |given: Option<u64>| given.and_then(|status| u16::try_from(status).ok()).unwrap_or(200);

@@ -1,12 +1,13 @@
-//! Faults in a request's history that providers reject, the same for all APIs.
+//! Errors in a request's history that providers reject. The rules are the same for all APIs.
 
 use std::collections::BTreeSet;
 
 use agentese::types::{ModelRequest, RequestRole};
 
-/// Returns the faults in the history of a request: calls without results, results without calls, repeated
-/// ids, empty messages. A real provider rejects such a request, and with it every later request of the
-/// session.
+/// Returns the errors in the history of a request: calls without results, results without calls, repeated
+/// ids, empty messages.
+///
+/// A real provider rejects such a request, and therefore also every later request of the session.
 pub fn history_faults(request: &ModelRequest) -> Vec<String> {
     let mut faults = Vec::new();
     // Calls that wait for their results, by id, or by name if the API has no ids.

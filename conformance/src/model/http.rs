@@ -1,6 +1,6 @@
-//! HTTP/1.1, as far as a server needs it that has to break off at any byte.
+//! The part of HTTP/1.1 that a server needs if it has to break off at any byte.
 //!
-//! A library would repair the faults that a script requests: a body without its last chunk, a reset in the
+//! A library would prevent the faults that a script requests: a body without its last chunk, a reset in the
 //! middle of a chunk, a request without a response. So `httparse` parses the head, and this file writes the
 //! rest.
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Longest body in bytes: a conversation with images, many times over.
+/// Longest accepted body in bytes. A conversation with images is much shorter.
 const LONGEST_BODY: usize = 256 << 20;
 
 /// Longest head in bytes.
@@ -164,7 +164,7 @@ impl Connection {
         self.stream.set_zero_linger()
     }
 
-    /// Closes the sending side, and waits up to one second for the client to close its own.
+    /// Closes the sending side. Waits at most one second until the client closes its own side.
     pub(super) async fn close(&mut self) -> io::Result<()> {
         self.stream.shutdown().await?;
         let _ = tokio::time::timeout(Duration::from_secs(1), self.wait_for_disconnect()).await;
@@ -177,7 +177,8 @@ enum Framing {
     Chunked,
 }
 
-/// Method, target, framing of the body, `true` for `expect: 100-continue`, and the head's length.
+/// Head of a request: method, target, framing of the body, `true` for `expect: 100-continue`, and length of
+/// the head.
 type RequestHead = (String, String, Framing, bool, usize);
 
 fn parse_head(bytes: &[u8]) -> io::Result<Option<RequestHead>> {

@@ -1,4 +1,5 @@
-//! Performance of one answer on a connection: pauses, pieces, and every way to break off.
+//! Writes one answer to a connection, with the pauses and pieces of the script, and breaks off if the script
+//! requests it.
 
 use std::io;
 use std::time::Duration;
@@ -10,14 +11,13 @@ use base64::Engine as _;
 use super::http::Connection;
 use super::wire::{self, StreamPart};
 
-/// Number of bytes to gather before a write, if there are no pauses between pieces.
+/// Number of bytes that are gathered before a write, if the script has no pauses between pieces.
 const GATHERED: usize = 64 << 10;
 
-/// Time for sent bytes to arrive before the connection is cut: a reset discards bytes that the client has not
-/// read.
+/// Time to wait before the connection is reset, because a reset discards bytes that the client has not read.
 const BEFORE_CUT: Duration = Duration::from_millis(50);
 
-/// Plays an answer. Returns `false` at the end of the connection.
+/// Writes an answer. Returns `false` if the connection ends with it.
 pub(super) async fn play(
     connection: &mut Connection,
     turn: &Turn,
@@ -121,8 +121,8 @@ fn status(error: &ScriptError) -> u16 {
     error.status.and_then(|status| u16::try_from(status).ok()).unwrap_or(500)
 }
 
-/// Returns the headers of a failure. By default they disable the retries of the official client libraries,
-/// because cases test the agent's own retries.
+/// Returns the headers of an error response. By default they disable the retries of the official client
+/// libraries, because cases test the retries of the agent.
 fn headers(error: &ScriptError) -> Vec<(String, String)> {
     let mut headers = vec![("x-should-retry".to_owned(), "false".to_owned())];
     for (name, value) in error.headers.iter().flatten() {
@@ -141,7 +141,7 @@ struct Body<'a> {
     connection: &'a mut Connection,
     chunked: bool,
     gathered: Vec<u8>,
-    /// Number of bytes before the connection is closed, if the script closes it.
+    /// Number of bytes to send before the connection is closed; `None` if the script does not close it.
     left: Option<usize>,
 }
 

@@ -5,10 +5,11 @@ use agentese::types::{
 };
 use serde_json::{Map, Value};
 
-/// Length in bytes up to which the log has a text in full.
+/// Length in bytes up to which a text is logged unshortened.
 const SHOWN: usize = 4000;
 
-/// Reads a request. Omits parts that do not fit the API: the log has all readable parts.
+/// Reads the content of a request. Omits parts that do not fit the API, so that the log has all readable
+/// parts.
 pub(super) fn read(api: ModelApi, path: &str, body: &Value) -> ModelRequest {
     let (system, messages) = match api {
         ModelApi::AnthropicMessages => anthropic(body),
@@ -66,7 +67,7 @@ pub(super) fn shortened(request: &ModelRequest) -> Value {
     value
 }
 
-/// Returns the members that are neither history nor tools.
+/// Returns the members of a request that are not its model, its prompts, its messages or its tools.
 fn options(body: &Value) -> Map<String, Value> {
     const NO_OPTIONS: [&str; 8] =
         ["messages", "system", "tools", "input", "instructions", "contents", "systemInstruction", "model"];
@@ -91,7 +92,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// Returns a text, or the text of text blocks.
+/// Returns a text, or the joined texts of text blocks.
 fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -142,7 +143,7 @@ impl Draft {
         self.0.results.get_or_insert_default().push(result);
     }
 
-    /// Returns the message. A message of the user with nothing but results gets the role of a tool.
+    /// Returns the message. A user message that contains only tool results gets the role of a tool.
     fn finish(mut self) -> RequestMessage {
         let message = &mut self.0;
         if message.results.is_some() && message.text.is_none() && message.images.is_none() {
@@ -152,7 +153,8 @@ impl Draft {
     }
 }
 
-/// Merges results in separate messages into one message, as some APIs require.
+/// Merges consecutive messages with tool results into one message, because some APIs send each result
+/// separately.
 fn merged(messages: Vec<RequestMessage>) -> Vec<RequestMessage> {
     let mut merged: Vec<RequestMessage> = Vec::new();
     for mut message in messages {
@@ -271,7 +273,8 @@ fn responses(body: &Value) -> (String, Vec<RequestMessage>) {
     (system, messages)
 }
 
-/// Returns the assistant's message at the end: this API has an item for each of its blocks.
+/// Returns the assistant's message at the end, or adds one. In this API, each content block is an item of its
+/// own.
 fn assistant(messages: &mut Vec<RequestMessage>) -> &mut RequestMessage {
     if messages.last().is_none_or(|message| message.role != RequestRole::Assistant) {
         messages.push(RequestMessage::new(RequestRole::Assistant));

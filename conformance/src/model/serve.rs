@@ -1,4 +1,4 @@
-//! Answers to the requests of a connection: by the login, by the script, or an error.
+//! Answers the requests of one connection, with the login, the script or an error.
 
 use std::io;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(super) async fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> 
     }
 }
 
-/// Answers one request. Returns `false` at the end of the connection.
+/// Answers one request. Returns `false` if the connection ends with it.
 async fn answer(connection: &mut Connection, shared: &Shared, request: &HttpRequest) -> io::Result<bool> {
     if let Some((status, body)) = device::answer(shared, request) {
         connection.write_json(status, &[], &body).await?;

@@ -9,16 +9,16 @@ use agentese::types::{ModelApi, ModelRequest, ScriptError, ScriptStop};
 use agentese_script::{Block, Tokens, Turn, blocks, stop_of, tokens_of};
 use serde_json::{Value, json};
 
-/// A part of a stream that is written at once.
+/// A part of a stream that is sent in one write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StreamPart {
     /// One or more server-sent events.
     pub bytes: String,
-    /// `true` for a part that counts as a piece in scripts.
+    /// `true` if scripts count this part as a streamed piece of the response.
     pub is_piece: bool,
 }
 
-/// Content of an answer, in the form for all formats.
+/// Content of an answer, independent of the streaming format.
 struct Answer<'a> {
     number: u64,
     model: &'a str,
@@ -26,7 +26,7 @@ struct Answer<'a> {
     stop: ScriptStop,
     /// `None` if the script suppresses the report of usage.
     tokens: Option<Tokens>,
-    /// `true` if the last events are sent.
+    /// `true` if the stream has its closing events.
     ends: bool,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn parts(turn: &Turn, request: &ModelRequest) -> Vec<StreamPart> {
     out.0
 }
 
-/// Returns the body of a failure in place of a stream.
+/// Returns the body of an error response, which is sent instead of a stream.
 pub(super) fn error_body(api: &ModelApi, error: &ScriptError, status: u16) -> Value {
     let message = error.message.as_deref().unwrap_or_default();
     let kind = error.r#type.as_deref().unwrap_or("api_error");
@@ -70,7 +70,7 @@ pub(super) fn error_body(api: &ModelApi, error: &ScriptError, status: u16) -> Va
     }
 }
 
-/// Returns the bytes of a failure within a stream.
+/// Returns the bytes of an error within a stream.
 pub(super) fn error_in_stream(api: &ModelApi, error: &ScriptError) -> String {
     let or = |given: &Option<String>, default: &str| given.as_deref().unwrap_or(default).to_owned();
     match api {
@@ -107,13 +107,13 @@ fn unnamed(data: &Value) -> String {
 struct StreamParts(Vec<StreamPart>);
 
 impl StreamParts {
-    /// Adds an event with a name: the `type` of the data.
+    /// Adds an event whose name is the member `type` of its data.
     fn event(&mut self, is_piece: bool, data: &Value) {
         let name = data["type"].as_str().unwrap_or_default();
         self.0.push(StreamPart { bytes: named(name, data), is_piece });
     }
 
-    /// Adds an event with nothing but data.
+    /// Adds an event that has data but no name.
     fn data(&mut self, is_piece: bool, data: &Value) {
         self.0.push(StreamPart { bytes: unnamed(data), is_piece });
     }

@@ -20,11 +20,11 @@ use crate::recording::Recorder;
 const WRITE: Duration = Duration::from_secs(20);
 /// Time for the process group to end after SIGTERM.
 const TERM_GRACE: Duration = Duration::from_secs(3);
-/// Time to read the output from before the agent's end.
+/// Time limit for output that the agent wrote before its end.
 const DRAIN: Duration = Duration::from_secs(2);
-/// Length in bytes from which a line is recorded beside other work.
+/// Length in bytes from which a line is recorded on a separate thread.
 const LONG_LINE: usize = 1 << 20;
-/// Length of the end of stderr in a transcript, in characters.
+/// Number of characters of the agent's stderr, counted from its end, that a transcript contains.
 const STDERR: usize = 4000;
 
 /// A running agent.
@@ -33,7 +33,7 @@ pub(super) struct Agent {
     /// `None` after stdin was closed.
     stdin: Option<BoxWriter>,
     reader: JoinHandle<()>,
-    /// `true` while stdout is not read.
+    /// `true` while the player does not read stdout.
     paused: watch::Sender<bool>,
     recorder: Arc<Recorder>,
 }
@@ -55,7 +55,8 @@ impl Agent {
         Ok(Self { process, stdin: Some(stdin), reader, paused: held, recorder })
     }
 
-    /// Writes a text. Records it first, so that an answer never precedes its command.
+    /// Writes a text to the agent. Records it before, so that the record of an answer never precedes the
+    /// record of its command.
     pub(super) async fn write(&mut self, text: &str) -> Result<(), String> {
         self.recorder.sent(text);
         self.write_bytes(text.as_bytes()).await
@@ -138,8 +139,8 @@ impl Agent {
         self.recorder.exit("exit", code(&exit), Some(stderr[start..].to_owned()));
     }
 
-    /// Waits until all output from before the end has been read. Other processes may hold the pipe open, so
-    /// the wait is limited.
+    /// Waits until all output from before the agent's end has been read. The wait has a limit, because
+    /// another process may keep the pipe open.
     async fn drain(&mut self) {
         if !self.reader.is_finished() && !*self.paused.borrow() {
             let _ = tokio::time::timeout(DRAIN, &mut self.reader).await;
@@ -147,7 +148,8 @@ impl Agent {
     }
 }
 
-/// Returns the options of a command line in a work directory, with no environment but this one.
+/// Returns the options to start a command in a work directory. The process gets only the variables in
+/// `environment`.
 pub(crate) fn child_options(argv: &[String], work: &Path, environment: &[(String, String)]) -> ChildOptions {
     let (program, arguments) = argv.split_first().map_or(("", &[][..]), |(program, rest)| (program, rest));
     let mut options = ChildOptions::new(find_program(program)).args(arguments).cwd(work);
@@ -167,7 +169,8 @@ fn code(exit: &Exit) -> Option<i64> {
     exit.code.map(i64::from).or(exit.signal.map(|signal| -i64::from(signal)))
 }
 
-/// Resolves a program by this process's directory and `PATH`, because the agent starts with others.
+/// Resolves a program by the working directory and `PATH` of this process, because the agent starts with
+/// different ones.
 pub fn find_program(program: &str) -> PathBuf {
     let path = Path::new(program);
     if path.components().count() > 1 {
@@ -178,16 +181,16 @@ pub fn find_program(program: &str) -> PathBuf {
     candidates.find(|candidate| candidate.is_file()).unwrap_or_else(|| path.to_owned())
 }
 
-/// Returns an error message for an argument that is a relative path of a file: the agent starts in another
-/// directory and cannot find it. Returns `None` if there is no such argument.
+/// Returns an error message for an argument that is the relative path of a file. The agent cannot find such a
+/// file, because it starts in another directory. Returns `None` if there is no such argument.
 pub fn relative_argument(command: &[String]) -> Option<String> {
     let is_here = |word: &&String| Path::new(word).is_relative() && Path::new(word).is_file();
     let argument = command.iter().skip(1).find(is_here)?;
     Some(format!("`{argument}` is a relative path, which is not resolved; use an absolute path"))
 }
 
-/// Returns the folder of the agent's package: the nearest folder with a `package.json` above a file of its
-/// command. Returns `None` if there is no such folder.
+/// Returns the folder of the package that the agent belongs to. That is the nearest folder with a
+/// `package.json` above a file in the command. Returns `None` if there is no such folder.
 pub(crate) fn package(command: &[String]) -> Option<PathBuf> {
     let files = command.iter().enumerate().rev().filter_map(|(at, word)| {
         let path = if at == 0 { find_program(word) } else { PathBuf::from(word) };
@@ -243,7 +246,8 @@ async fn read_unless_paused(mut stdout: BoxReader, recorder: Arc<Recorder>, mut 
     recorder.end();
 }
 
-/// Records a line that was read at that time. A long one takes seconds, in which other agents are read.
+/// Records a line that was read at the time `at`. A long line takes seconds and is recorded on another
+/// thread, so that the output of other agents is read meanwhile.
 async fn record(recorder: &Arc<Recorder>, line: &[u8], eol: Option<&'static str>, at: Instant) {
     if line.len() < LONG_LINE {
         return recorder.received_bytes(line, eol, at);

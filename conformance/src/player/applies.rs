@@ -41,7 +41,8 @@ pub fn not_applicable(case: &Scenario, profile: &Profile) -> Option<String> {
     Some(format!("the case tests the event {name}, which the agent does not send"))
 }
 
-/// Returns a state member that the case reads and that the agent chose to omit, such as a session file.
+/// Returns the name of a state member that the case reads and that the agent omits by its own choice, such as
+/// a session file.
 fn not_chosen(case: &Scenario, profile: &Profile) -> Option<String> {
     let (choices, rules) = (profile.choices.as_ref()?, Rules::of(&case.dialect)?);
     let read = case.steps.iter().flat_map(|step| match step {

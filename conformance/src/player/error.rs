@@ -31,7 +31,7 @@ pub enum PlayError {
         /// Error of the system.
         source: std::io::Error,
     },
-    /// A file name leads out of the run's directory, or does not begin with one of its parts.
+    /// A file name leads out of the run's directory, or does not begin with the name of one of its folders.
     #[error("invalid path `{0}`: must start with work/, home/, tmp/ or agent/, without `..`")]
     Path(String),
     /// A case contains invalid Base64.

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-/// Number of free slots; at first the number of jobs.
+/// Number of free slots. At first, there is one slot for each job. The number is negative if cases have taken
+/// slots again that were not free.
 #[derive(Debug, Clone)]
 pub(crate) struct JobSlots(Arc<watch::Sender<i64>>);
 
@@ -14,7 +15,7 @@ impl JobSlots {
         Self(Arc::new(watch::Sender::new(i64::from(jobs))))
     }
 
-    /// Takes `parts` slots when they are free. Must not be called concurrently.
+    /// Waits until `parts` slots are free, and takes them. Must not be called concurrently.
     pub(crate) async fn acquire(&self, parts: u32) -> JobSlot {
         let parts = i64::from(parts);
         let mut free = self.0.subscribe();
@@ -30,16 +31,19 @@ impl JobSlots {
     }
 }
 
-/// The slot of a case. A case that waits for a silent agent releases its slot, so that other cases begin
-/// meanwhile and waits run in parallel. If its agent writes again, the case takes a slot at once, even
-/// without a free one. No case begins until there is a free slot. Clones belong to one case; the slot is
-/// free when the last clone is dropped.
+/// The slot of a case.
+///
+/// A case that waits for a silent agent releases its slot, so that another case can begin meanwhile. When the
+/// agent writes again, the case takes a slot at once, even if no slot is free. No case begins until there is
+/// a free slot.
+///
+/// Clones belong to the same case. The slot becomes free when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
 pub struct JobSlot(Arc<SlotState>);
 
 #[derive(Debug, Default)]
 struct SlotState {
-    /// `None` for a case that is played by itself.
+    /// `None` for a case to which no limit applies.
     slots: Option<JobSlots>,
     size: i64,
     is_occupied: Mutex<bool>,
@@ -67,7 +71,7 @@ impl JobSlot {
         self.0.set_occupied(false);
     }
 
-    /// Takes a slot again.
+    /// Takes the slot again, even if no slot is free.
     pub(crate) fn reacquire(&self) {
         self.0.set_occupied(true);
     }

@@ -36,7 +36,7 @@ impl RunDirectory {
         &self.work
     }
 
-    /// Returns the directory and its parts, with their names in variables and redactions.
+    /// Returns the directory and its folders, with the names that variables and redactions use for them.
     pub(super) fn parts(&self) -> [(&'static str, PathBuf); 4] {
         ["work", "home", "tmp", "run"].map(|name| match name {
             "run" => (name, self.path.clone()),
@@ -100,15 +100,15 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// Writes the model's script, for agents that play it themselves.
+    /// Writes the model's script to a file, for agents that play the script themselves.
     pub(super) fn write_script(&self, script: &ModelScript) -> Result<PathBuf, PlayError> {
         let path = self.path.join("script.json");
         write(&path, serde_json::to_string(script).unwrap_or_default().as_bytes())?;
         Ok(path)
     }
 
-    /// Resolves the path of a file of the run. Rejects paths that lead elsewhere, because cases come from
-    /// strangers.
+    /// Resolves the path of a file of the run. Rejects paths that lead out of the run's directory, because
+    /// cases may come from strangers.
     fn resolve(&self, name: &str, agent: &Path) -> Result<PathBuf, PlayError> {
         let mut parts = Path::new(name).components();
         let base = match parts.next() {
@@ -147,7 +147,8 @@ fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-/// Merges settings over others: objects member by member, other values as a whole.
+/// Merges two sets of settings. Objects are merged member by member; any other value in `overrides` replaces
+/// the whole value.
 fn merged(base: &Map<String, Value>, overrides: Option<&Map<String, Value>>) -> Map<String, Value> {
     let mut out = base.clone();
     for (name, value) in overrides.into_iter().flatten() {

@@ -31,8 +31,8 @@ pub fn needs(case: &Scenario) -> Vec<CaseNeed> {
     all
 }
 
-/// Returns `true` if an answer fails or breaks off. An answer that hangs is not a failure: it waits for an
-/// abort.
+/// Returns `true` if an answer of the script fails or breaks off. An answer that hangs does not count,
+/// because it waits for an abort.
 fn fails(answer: &ScriptResponse) -> bool {
     let breaks = [answer.drop_after, answer.fin_after, answer.stream_error_after];
     let cut = answer.cut_after_bytes.is_some() || answer.no_end == Some(true) || answer.raw.is_some();
@@ -49,7 +49,8 @@ pub fn commands(case: &Scenario) -> BTreeSet<String> {
     names.collect()
 }
 
-/// Returns `true` if the agent plays the model's script itself, so that its requests are invisible.
+/// Returns `true` if the agent plays the model's script itself. The suite then cannot see the requests to the
+/// model.
 pub(super) fn plays_the_script(profile: &Profile) -> bool {
     profile.claims.as_ref().is_some_and(|claims| claims.embedded_model == Some(true))
 }

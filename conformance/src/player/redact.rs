@@ -1,4 +1,4 @@
-//! Redaction: replaces texts of a single run by texts that are the same in all runs.
+//! Redaction: replaces texts that differ from run to run with texts that are the same in all runs.
 
 use agentese::types::{LinePart, Profile};
 
@@ -11,12 +11,13 @@ use crate::variables::Variables;
 pub struct Redactions(Vec<(String, String)>);
 
 impl Redactions {
-    /// Creates replacements, which are made in order.
+    /// Creates the replacements. They are applied in this order.
     pub fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
         Self(pairs.into_iter().filter(|(from, _)| !from.is_empty()).collect())
     }
 
-    /// Creates the replacements of a profile, then of the run's paths and of the model's address.
+    /// Creates the replacements for a run: those of the profile, then the run's paths and the model's
+    /// address.
     pub(super) fn of_run(
         profile: &Profile,
         variables: &Variables,
@@ -60,7 +61,7 @@ impl Redactions {
     }
 }
 
-/// Removes escapes of slashes from a text of JSON.
+/// Removes the backslashes before slashes from a JSON text.
 fn slashes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
@@ -77,7 +78,8 @@ fn slashes(text: &str) -> String {
     out
 }
 
-/// Replaces a text, except for an end in the middle of a number: `:40` occurs in `:4010` too.
+/// Replaces each occurrence of `from`, unless it ends in the middle of a number: `:40` also occurs in
+/// `:4010`.
 fn replaced(text: String, from: &str, to: &str) -> String {
     if !text.contains(from) {
         return text;

@@ -19,9 +19,9 @@ pub struct RequestFinding {
     pub level: CheckLevel,
     /// Reason of the failure; `None` if the check holds.
     pub failure: Option<String>,
-    /// Path of the wrong member of the request; empty if no single member is wrong.
+    /// Path of the wrong member in the request. Empty if no single member is wrong.
     pub path: String,
-    /// `true` if a missing request caused the failure, or may have caused it.
+    /// `true` if the check may have failed only because a request is missing.
     pub missing: bool,
 }
 
@@ -76,7 +76,8 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
     findings
 }
 
-/// Describes the first difference of a request, and returns the path of the member.
+/// Describes the first difference of a request from the pattern, and returns the path of the member. The
+/// description is `None` if there is no difference.
 fn request_difference(
     place: i64,
     request: &ModelRequest,
@@ -93,7 +94,8 @@ fn request_difference(
     }
 }
 
-/// Adapts the expected request: an agent without tools sends neither tools nor a prompt about them.
+/// Adapts the expected request to the profile. An agent without tools sends no tools, and no system prompt
+/// about them.
 fn without_tools(expect: &Value, profile: &Profile) -> Value {
     let mut expect = expect.clone();
     let has_none = profile

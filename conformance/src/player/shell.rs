@@ -1,4 +1,4 @@
-//! Commands of a case: before the agent starts, and between its steps.
+//! Commands of a case. They run before the agent starts, or as steps.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -8,13 +8,13 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 
-/// Time limit of a command without one in the case.
+/// Time limit of a command, if the case sets no limit.
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
 
 /// Largest output of a command, in bytes.
 const LONGEST: u64 = 4 << 20;
 
-/// Output of a command: stdout, then stderr, and the failure if there is one.
+/// Output of a command: stdout followed by stderr, and a description of the failure if it failed.
 #[derive(Debug)]
 pub(super) struct Output {
     pub text: String,

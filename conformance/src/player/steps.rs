@@ -16,23 +16,23 @@ use crate::model::ScriptedModel;
 use crate::recording::Recorder;
 use crate::variables::Variables;
 
-/// Time limit of a wait without one in the case: long enough for a busy machine.
+/// Time limit of a wait, if the case sets no limit. It is long enough for a busy machine.
 const WAIT: Duration = Duration::from_secs(60);
 
-/// A step that was checked before the agent starts.
+/// A step that is ready to be played: its content was checked before the agent starts.
 #[derive(Debug, Clone)]
 pub(super) enum PreparedStep {
     /// Waits for the frame that shows that the agent is ready; `None` if the agent sends no such frame.
     WaitForReady(Option<Value>, Duration),
     /// Sends pieces of bytes, with a pause after each.
     Bytes(Vec<Vec<u8>>, Duration),
-    /// Waits for a request to the model; `None` if requests are invisible.
+    /// Waits for a request to the model; `None` if the suite cannot see the requests.
     WaitForRequest(Option<ModelRequestStep>),
     /// Any other step, unchanged.
     Plain(ScenarioStep),
 }
 
-/// Checks the steps of a case, so that its errors show before the agent starts.
+/// Prepares the steps of a case. Errors in the case are reported here, before the agent starts.
 pub(super) fn prepare(case: &Scenario, profile: &Profile) -> Result<Vec<PreparedStep>, PlayError> {
     let steps = case.steps.iter().enumerate();
     let checked = |place: String, pattern: &Value| {
@@ -100,9 +100,9 @@ pub(super) struct CaseRunner<'a> {
     pub environment: Vec<(String, String)>,
     pub work: PathBuf,
     pub patience: f64,
-    /// Slot of the case in the limit of concurrent cases.
+    /// Slot that the case occupies, because the number of concurrent cases is limited.
     pub slot: JobSlot,
-    /// Position from which the next wait searches.
+    /// Index of the frame at which the next wait begins to search.
     pub cursor: usize,
     /// Index of the current step.
     pub at: usize,

@@ -15,8 +15,8 @@ use crate::matching::path;
 use crate::recording::Recorder;
 use crate::suggestions::counted;
 
-/// Quiet time after which an answer with a wrong id ends a wait, and after which a waiting case releases its
-/// slot.
+/// Time without output after which a waiting case releases its slot. If an answer has a wrong id, the wait
+/// fails after the same time.
 const SILENCE: Duration = Duration::from_secs(3);
 
 impl CaseRunner<'_> {
@@ -108,8 +108,8 @@ impl CaseRunner<'_> {
         self.capture(wait.capture.as_ref(), &found)
     }
 
-    /// Finds the first frame from a position on that fits. Fails early if an answer has an id that the client
-    /// never sent, and then nothing arrives for a while.
+    /// Finds the first fitting frame from a position on. Fails before the time limit if an answer has an id
+    /// that the client never sent, and no output follows it for a while.
     async fn find_frame(
         &mut self,
         pattern: &Pattern,
@@ -144,12 +144,12 @@ impl CaseRunner<'_> {
         }
     }
 
-    /// Records the failure of a wait: it timed out only if the agent could still have written.
+    /// Records a timeout, if the agent was still running when the wait failed.
     fn record_timeout(&mut self) {
         self.wait_timed_out = self.recorder.progress().1;
     }
 
-    /// Describes the difference of the frame that almost fits the pattern.
+    /// Describes the difference between the pattern and a frame that almost fits it.
     fn near_miss_text(&self, pattern: &Value, from: usize) -> Option<String> {
         // An answer to another command cannot be the expected one.
         let sent: Vec<Value> = self.sent().iter().filter_map(|frame| frame.get("id").cloned()).collect();
@@ -165,7 +165,7 @@ impl CaseRunner<'_> {
         near.into_inner()
     }
 
-    /// Describes a command without an answer, if the pattern is about its answer.
+    /// Describes a command that has no answer, if the pattern is about that answer.
     fn unanswered(&self, pattern: &Value) -> Option<String> {
         let id = pattern.get("id")?;
         let sent = self.sent().into_iter().rfind(|frame| frame.get("id") == Some(id))?;

@@ -1,10 +1,11 @@
-//! A case from a recorded session: the client's actions become steps, the model's answers become the model's
-//! script.
+//! Converts a recorded session to a case. The client's actions become steps, and the model's answers become
+//! the model's script.
 //!
-//! Waits are for the frames that the recorded client had seen before its next action: answers to its
-//! commands, the ends of runs, answered questions. The client may send back values that the agent made up:
-//! ids of sessions, entries and questions, and paths. A step captures such a value from the frame with its
-//! first occurrence.
+//! A step waits for the frames that the recorded client had seen before its next action: answers to its
+//! commands, ends of runs, dialogs that it answered.
+//!
+//! The client may send back values that the agent made up: paths, and ids of sessions, entries and dialogs.
+//! The step that waits for the frame with such a value stores it in a variable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,12 +22,12 @@ use crate::client::covered_items;
 use crate::recording::Recording;
 use crate::transcript::{Record, Transcript};
 
-/// Time for the agent to end, in milliseconds.
+/// Time limit for the end of the agent, in milliseconds.
 const EXIT: u64 = 5000;
 /// Directories of a run, by their names in transcripts and in cases.
 const RUN_DIRECTORIES: [(&str, &str); 3] =
     [("/work-dir", "${WORK}"), ("/home-dir", "${HOME}"), ("/tmp-dir", "${TMP}")];
-/// Least length of a text that counts as made up, in bytes.
+/// Shortest text, in bytes, that may count as made up by the agent.
 const MIN_GENERATED: usize = 6;
 
 /// Creates the case of a session, with this name. The case lacks facts that no frame shows: the model's usage
@@ -78,15 +79,15 @@ struct CaseBuilder {
     steps: Vec<Value>,
     /// Frames since the client's last action.
     frames: Vec<FrameText>,
-    /// Waits, and the frames that they found: the index of the step, and the frame.
+    /// Waits so far: the index of the step, and the frame that the step waits for.
     waits: Vec<(usize, Value)>,
-    /// Captured texts, and the names of their variables.
+    /// Values that the agent made up, with the names of their variables.
     captured: BTreeMap<String, String>,
 }
 
 impl CaseBuilder {
-    /// Adds waits for the frames that the client had seen. At the end of the session it had seen all frames.
-    /// The case then waits only for answers and ends of runs, which do not come by themselves.
+    /// Adds waits for the frames that the client had seen before its next action. At the end of the session,
+    /// adds waits only for answers, dialogs and ends of runs.
     fn wait(&mut self, at_the_end: bool) {
         let seen = std::mem::take(&mut self.frames);
         let last = seen.len().saturating_sub(1);
@@ -188,7 +189,7 @@ impl CaseBuilder {
         }
     }
 
-    /// Returns the variable for a text that occurs in an awaited frame.
+    /// Returns the variable for a text, if the text occurs in a frame that an earlier step waits for.
     fn capture(&mut self, text: &str) -> Option<String> {
         if let Some(name) = self.captured.get(text) {
             return Some(name.clone());
@@ -205,7 +206,7 @@ impl CaseBuilder {
     }
 }
 
-/// Returns the path of a text in a frame. Skips the id of an answer, which the client chose.
+/// Returns the path of a text in a frame. Ignores the id of an answer, because the client chose that id.
 fn path_of_text(frame: &Value, text: &str, spec: &Spec) -> Option<String> {
     fn walk(value: &Value, text: &str, path: &str) -> Option<String> {
         let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
@@ -289,7 +290,7 @@ fn block(block: &Block) -> Option<Value> {
     }
 }
 
-/// Formats the file of a case: one line for each step and for each answer of the model.
+/// Formats a case as a file, with one line for each step and for each answer of the model.
 #[must_use]
 pub fn text(case: &Scenario) -> String {
     let lines = |items: &[Value], indent: &str| {

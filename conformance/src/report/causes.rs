@@ -1,7 +1,7 @@
-//! Faults of an agent, each cause once.
+//! Causes of an agent's failures: each cause is reported once.
 //!
-//! A cause is a check, a place in the frame and the kind of difference, without the values. A difference in
-//! many cases is one cause with many cases.
+//! A cause is a check, a place in the frame, and a kind of difference. The differing values do not count. One
+//! cause may occur in many cases.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::judge::is_visible;
 use crate::matching::checks;
 use crate::run::without_indexes;
 
-/// A difference, and the cases that show it.
+/// A cause of failures, and the cases in which it occurs.
 #[derive(Debug)]
 pub struct Cause<'r> {
     /// First failure with this cause.
@@ -29,8 +29,8 @@ impl Cause<'_> {
     }
 }
 
-/// Returns the causes of all unknown failures: requirements of the document first, then the causes of the
-/// most cases.
+/// Returns the causes of all failures that are not known. Requirements of the document come first. After
+/// that, the causes with the most cases come first.
 pub fn causes(report: &SuiteReport) -> Vec<Cause<'_>> {
     let mut causes: Vec<Cause<'_>> = Vec::new();
     let mut places: HashMap<(&str, String, String), usize> = HashMap::new();
@@ -78,7 +78,7 @@ fn weight(level: CheckLevel) -> usize {
     CheckLevel::ALL.iter().position(|known| *known == level).unwrap_or_default()
 }
 
-/// Returns a text without numbers and quoted values; names of members stay.
+/// Returns a message without its numbers and quoted values. Names of members stay.
 fn without_values(message: &str) -> String {
     let mut out = String::new();
     let mut parts = message.split('`');

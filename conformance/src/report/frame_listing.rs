@@ -1,4 +1,5 @@
-//! Lines of a case for users: `->` went to the agent, `<-` came from it, `--` is an event beside the lines.
+//! Lines of a case for users. `->` marks a line to the agent, `<-` a line from it, and `--` an event that is
+//! not a line.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! The report as one page: needs no network and no other file, and is readable without its script.
+//! The report as one HTML page. It needs no network and no other file, and is readable without its script.
 
 mod case;
 mod frames;
@@ -20,10 +20,12 @@ use crate::suggestions::counted;
 const STYLE: &str = include_str!("html/assets/page.css");
 const SCRIPT: &str = include_str!("html/assets/page.js");
 
-/// The colours. The style sheet uses the ids.
+/// Choices of the page's colours: id in the style sheet, and name.
+///
+/// The style sheet refers to these ids.
 const THEMES: [(&str, &str); 3] = [("theme-auto", "Auto"), ("theme-light", "Light"), ("theme-dark", "Dark")];
 
-/// Allows only the style and the script of this file, which are named by their hashes.
+/// Content security policy: allows only the style and the script of this file, by their hashes.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
     format!(
@@ -45,8 +47,8 @@ fn kind(case: &ReportCase) -> (&'static str, &'static str) {
     }
 }
 
-/// Number of bytes of the page for cases with whole lines, failed ones first. Other cases have beginnings of
-/// lines, and excerpts of lines with a difference.
+/// Number of bytes on the page up to which lines are shown whole, for failed cases first. After that, cases
+/// have beginnings of lines, and excerpts of lines with a difference.
 const WHOLE: usize = 400_000;
 
 /// Renders the page.

@@ -1,9 +1,11 @@
 //! Positions of members in a line of JSON.
 
 /// Returns the byte range of the value at a path. The path has the form of reports, as in
-/// `message.content[0].text`. If the member is missing, the range is of the innermost object or array on the
-/// path. Reports leave out the envelope, so the path may begin within a member of the line. Returns `None` if
-/// the line is not JSON.
+/// `message.content[0].text`.
+///
+/// If the value is missing, returns the range of the innermost object or array on the path. Paths in reports
+/// leave out the envelope, so the search also begins in members of the line. Returns `None` if the line is
+/// not JSON.
 pub(super) fn span_of(line: &str, path: &str) -> Option<(usize, usize)> {
     serde_json::from_str::<serde::de::IgnoredAny>(line).ok()?;
     let parts = parts(path);
@@ -19,14 +21,16 @@ pub(super) fn span_of(line: &str, path: &str) -> Option<(usize, usize)> {
     Some(at)
 }
 
-/// Returns the position of the first member of the line that is an object with a member of this name.
+/// Returns the byte position of the first object in the line that has a member of this name. The object is
+/// itself a member of the line.
 fn envelope_span(line: &str, name: &str) -> Option<usize> {
     let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).ok()?;
     let places = members.keys().filter_map(|member| inside(line, 0, member));
     places.filter(|(from, _)| inside(line, *from, name).is_some()).map(|(from, _)| from).min()
 }
 
-/// Returns a value in a line, and this number of characters on both sides, with `…` if there are more.
+/// Returns the text before a value, the value, and the text after it. Both surrounding texts have at most
+/// `around` characters; `…` stands for more.
 pub(super) fn excerpt(line: &str, (from, to): (usize, usize), around: usize) -> [String; 3] {
     let start =
         line[..from].char_indices().rev().nth(around).map(|(at, character)| at + character.len_utf8());
@@ -92,7 +96,7 @@ fn skip(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the end of the value at a position of a valid text.
+/// Returns the end of the value that begins at a position. The text has to be valid JSON.
 fn end(bytes: &[u8], from: usize) -> Option<usize> {
     let (mut at, mut depth, mut in_text) = (from, 0_usize, false);
     loop {

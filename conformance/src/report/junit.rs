@@ -6,8 +6,9 @@ use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, Te
 use super::text::check_text;
 use crate::judge::is_visible;
 
-/// Writes a suite with a test for each case. Known failures and cases that are not applicable count as
-/// skipped, inconclusive cases as errors. A wrong line of the expected failures is a test of its own.
+/// Writes the report as one test suite with a test for each case. Known failures and cases that are not
+/// applicable are skipped tests. Inconclusive cases are errors. Each wrong line in the file of expected
+/// failures is a further test.
 ///
 /// # Errors
 /// Never for a report.

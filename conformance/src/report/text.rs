@@ -19,8 +19,8 @@ const CAUSES: usize = 12;
 /// Number of cases to name for a cause.
 const NAMED: usize = 8;
 
-/// Formats the report: each cause once with its cases, other cases that do not simply pass in one line each,
-/// a summary.
+/// Formats the report: each cause once with its cases, a line for each other case that needs attention, and a
+/// summary.
 pub fn text(report: &SuiteReport) -> String {
     let mut out = String::new();
     failures(&mut out, report);
@@ -95,19 +95,19 @@ fn none_judged(report: &SuiteReport) -> String {
     format!("inconclusive  no case could be judged: {}\n", shown.join("; "))
 }
 
-/// Describes a failed check and the path.
+/// Describes a failed check and the path of the difference.
 fn head(check: &ReportCheck) -> String {
     let path = check.path.as_ref().map(|path| format!(" at {path}")).unwrap_or_default();
     let message = check.says.as_deref().unwrap_or_default();
     format!("{} ({}){path}: {}", check.check, check.level, clip(message))
 }
 
-/// Formats a failed check: the difference, the frames before, the expected frame, and the found one.
+/// Formats a failed check: the difference, earlier frames, the expected frame, and the found frame.
 pub(super) fn check_text(check: &ReportCheck) -> String {
     format!("    {}\n{}", head(check), evidence(check))
 }
 
-/// Formats the frames before, the expected frame and the found one, with marks around the difference.
+/// Formats earlier frames, the expected frame and the found frame. Marks the difference in both.
 fn evidence(check: &ReportCheck) -> String {
     let mut out = String::new();
     for frame in check.before.iter().flatten() {
@@ -135,7 +135,7 @@ fn frame(out: &mut String, label: &str, frame: &ReportFrame, path: Option<&str>)
 /// Number of characters to show on both sides of a mark.
 const AROUND: usize = 160;
 
-/// Returns the line around the differing member, with `»` before the member and `«` behind it.
+/// Returns an excerpt of the line, with `»` before the differing member and `«` after it.
 fn marked(line: &str, path: &str) -> Option<String> {
     let [before, value, after] = excerpt(line, span_of(line, path)?, AROUND);
     Some(format!("{}»{}«{}", clip(&before), clip(&value), clip(&after)))
@@ -222,7 +222,7 @@ fn summary(out: &mut String, report: &SuiteReport) {
     }
 }
 
-/// Counts failures by level: a `must` weighs more.
+/// Counts failures by level, because a failure of the level *must* weighs more.
 fn levels(out: &mut String, report: &SuiteReport) {
     let of_level = |level: CheckLevel| {
         let checks = report.cases.iter().flat_map(|case| &case.checks).filter(|check| check.level == level);
@@ -240,7 +240,7 @@ fn levels(out: &mut String, report: &SuiteReport) {
     let _ = writeln!(out, "checks that fail: {}", told.join(", "));
 }
 
-/// Describes the part of the dialect that passed cases cover.
+/// Describes how much of the dialect the passed cases cover.
 pub(super) fn covered(report: &SuiteReport) -> String {
     let told: Vec<String> = shares(report)
         .into_iter()
@@ -250,7 +250,8 @@ pub(super) fn covered(report: &SuiteReport) -> String {
     told.join(", ")
 }
 
-/// Returns, for commands, events and dialogs, the number that passed cases cover, and the total.
+/// Returns the number of items that passed cases cover, and the number of all items, for commands, events and
+/// dialogs.
 pub(super) fn shares(report: &SuiteReport) -> Vec<(&'static str, usize, usize)> {
     let Ok(spec) = dynamic::spec(&report.dialect) else { return Vec::new() };
     let good = |case: &&ReportCase| matches!(case.verdict, CaseVerdict::Pass | CaseVerdict::Lenient);

@@ -54,7 +54,8 @@ pub fn profile_for(suite: &Suite, dialect: &str, command: &[String]) -> Result<P
     Ok(profile)
 }
 
-/// Returns the program names in the `package.json` of the script in a command line.
+/// Returns the names of the programs that a package declares. The package is the one of the script in the
+/// command line.
 fn package_names(command: &[String]) -> Vec<String> {
     let names = || {
         let text = std::fs::read_to_string(package(command)?.join("package.json")).ok()?;

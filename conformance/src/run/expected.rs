@@ -17,7 +17,7 @@ use crate::suite::{Suite, SuiteError};
 /// A file of expected failures.
 #[derive(Debug, Clone)]
 pub struct ExpectedFailuresFile {
-    /// Name of the file in problems.
+    /// Name of the file, for messages about its problems.
     pub source: String,
     /// Content of the file.
     pub file: ExpectedFailures,
@@ -33,8 +33,8 @@ impl ExpectedFailuresFile {
         Ok(Self { source: path.display().to_string(), file })
     }
 
-    /// Reads the file that a profile names, if it names one. `place` is the folder of the profile, if the
-    /// profile is a file.
+    /// Reads the file that a profile names, if it names one. A name that ends in .json is a path that starts
+    /// in the folder `place`.
     ///
     /// # Errors
     /// If the file does not exist or is invalid.
@@ -55,11 +55,11 @@ impl ExpectedFailuresFile {
     }
 }
 
-/// Marks known failures, and returns problems of the file: a failure that no longer happens, an unknown case
-/// or check, a repeated line, a line without a reason.
+/// Marks known failures. Returns the problems of the file: failures that no longer happen, unknown cases or
+/// checks, repeated lines, lines without a reason.
 ///
-/// `known` are the names of all cases, played or not. A check that fails below the level of the run keeps its
-/// line.
+/// `known` are the names of all cases, played or not. A line about a check below the level of the run is no
+/// problem.
 pub fn apply(
     expected: &ExpectedFailuresFile,
     cases: &mut [ReportCase],
@@ -106,8 +106,8 @@ pub(crate) fn without_indexes(path: &str) -> String {
     out
 }
 
-/// Returns the event, command or dialog of a failure, as far as a frame contains it. A JSON-RPC answer does
-/// not contain it. If an expectation has only a part of a frame, the found frame is used.
+/// Returns the name of the event, command or dialog in a failure. Prefers the name in the expected frame to
+/// the name in the found frame. Returns `None` if both frames lack a name, as the answers of JSON-RPC do.
 fn row(check: &ReportCheck) -> Option<String> {
     [&check.expected, &check.found].into_iter().flatten().find_map(|shown| named(&shown.line))
 }
@@ -124,7 +124,8 @@ fn named(line: &str) -> Option<String> {
     name?.as_str().map(str::to_owned)
 }
 
-/// Marks a failure of a case as known. Returns a problem if there is no such failure.
+/// Marks the failures of a case that a line of the file describes. Returns a problem if there is no such
+/// failure.
 fn mark(case: &mut ReportCase, line: &ExpectedFailure, source: &str) -> Option<String> {
     let name = case.name.clone();
     let check = line.check.as_str();

@@ -1,18 +1,19 @@
-//! Preflight: cases that are played first, to decide if the rest is worth playing.
+//! Preflight: a few cases are played first. Their outcome decides if the others are played too.
 
 use agentese::types::Scenario;
 
 use super::CaseResult;
 
-/// Number of cases in a round.
+/// Number of cases in a preflight round.
 const MAX_CASES: usize = 4;
 
-/// Number of rounds before the rest is skipped: a fault in the first cases may not affect others.
+/// Number of preflight rounds in which all cases have to time out before the other cases are skipped. A fault
+/// in the first round may not affect other cases.
 pub(super) const ROUNDS: usize = 2;
 
-/// Returns the indexes of the preflight cases. They are spread over all cases, so that a single fault does not
-/// affect all of them. The same set of cases has the same preflight cases. The list is empty if there are at most
-/// [`MAX_CASES`] cases.
+/// Returns the indexes of the cases in the next preflight round. They are spread over the remaining cases,
+/// because a single fault may affect neighbouring cases. The same cases lead to the same choice. The list is
+/// empty if at most [`MAX_CASES`] cases remain.
 pub(super) fn preflight_cases(cases: &[Scenario], outcome: &[Option<CaseResult>]) -> Vec<usize> {
     let is_left = |at: &usize| outcome[*at].is_none() && cases[*at].alone != Some(true);
     let left: Vec<usize> = (0..cases.len()).filter(is_left).collect();

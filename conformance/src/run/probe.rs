@@ -11,13 +11,13 @@ use crate::matching::Rules;
 use crate::player::{PlayOptions, play, relative_argument};
 use crate::transcript::Transcript;
 
-/// Longest usual time to the first output of an agent, in milliseconds.
+/// Usual maximum of the time until an agent's first output, in milliseconds.
 const USUAL_START_MS: f64 = 1500.0;
 
 /// Time limit for the agent's answers.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Largest factor for waits, even for very slow agents.
+/// Maximum factor by which waits get longer for a slow agent.
 const SLOWEST: f64 = 10.0;
 
 /// Confidence from which another dialect is reported. If that dialect has another framing, the cases are not
@@ -29,11 +29,11 @@ const MIN_CONFIDENCE: f64 = 0.95;
 pub enum ProbeResult {
     /// The agent answers in a known dialect.
     Recognized {
-        /// Remark about a better fitting dialect with the same framing.
+        /// Remark that another dialect with the same framing fits better.
         remark: Option<String>,
-        /// The agent's own choices, from its first answer.
+        /// The agent's own choices, from its answer about the state.
         choices: Option<Map<String, Value>>,
-        /// Start time in multiples of the usual one; at least 1.
+        /// Start time as a multiple of the usual start time; at least 1.
         slowness: f64,
     },
     /// The agent cannot be judged, for this reason.
@@ -80,7 +80,7 @@ fn first_output_ms(records: &[TranscriptRecord]) -> f64 {
     times.next().unwrap_or_default()
 }
 
-/// Returns a fresh agent's answer to the probe command of its dialect.
+/// Returns the choices of an agent that has just started: its answer to the probe command of its dialect.
 pub(crate) fn choices(transcript: &Transcript, dialect: &str) -> Option<Map<String, Value>> {
     let question = Rules::of(dialect)?.probe_command();
     let mut answers =
@@ -115,7 +115,7 @@ fn judge(
     }
 }
 
-/// Describes the end of an agent without output.
+/// Describes how an agent ended that sent no frame.
 fn end(records: &[TranscriptRecord]) -> String {
     let last = records.iter().rev().find_map(|record| match record {
         TranscriptRecord::Control(control) if control.event == "exit" => Some(control),

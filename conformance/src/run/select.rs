@@ -5,15 +5,15 @@ use globset::{Glob, GlobMatcher};
 
 use crate::suggestions::{either, nearest};
 
-/// Patterns for names and covered items of cases.
+/// Patterns that select cases by their names and covered items.
 #[derive(Debug, Clone, Default)]
 pub struct Selection(Vec<CasePattern>);
 
 #[derive(Debug, Clone)]
 enum CasePattern {
-    /// A part of the name or of a covered item.
+    /// Text that occurs in a name or a covered item.
     Part(String),
-    /// A glob for the whole name or a whole covered item.
+    /// Glob that matches a whole name or a whole covered item.
     Glob(GlobMatcher),
 }
 
@@ -34,22 +34,25 @@ pub enum SelectionError {
     NoMatch {
         /// The pattern.
         pattern: String,
-        /// Similar names as a question; empty if no name is similar.
+        /// Question with similar names, for the message. Empty if no name is similar.
         instead: String,
     },
 }
 
-/// Returns the cases that fit patterns, as [`Selection`] reads them. Each option `--only` has this meaning.
+/// Returns the cases that match at least one pattern. [`Selection::new`] describes the patterns. Each option
+/// `--only` works in this way.
 ///
 /// # Errors
-/// If a pattern is invalid, or fits no case.
+/// If a pattern is invalid, or matches no case.
 pub fn select(patterns: &[String], cases: Vec<Scenario>) -> Result<Vec<Scenario>, SelectionError> {
     Selection::new(patterns)?.of(cases)
 }
 
 impl Selection {
-    /// Parses patterns. A pattern with `*`, `?`, `[` or `{` fits a whole name or a whole covered item, as in
-    /// `command *`. Any other pattern fits a part; if it is the whole name of a case, it selects only that
+    /// Parses patterns.
+    ///
+    /// A pattern with `*`, `?`, `[` or `{` matches a whole name or a whole covered item, as in `command *`.
+    /// Any other pattern matches a part of them. If a pattern is the name of a case, it selects only that
     /// case.
     ///
     /// # Errors
@@ -68,10 +71,11 @@ impl Selection {
         patterns.iter().map(read).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Returns the cases that fit a pattern, in their order, or all cases if there is no pattern.
+    /// Returns the cases that match at least one pattern, in their order. Returns all cases if there are no
+    /// patterns.
     ///
     /// # Errors
-    /// If a pattern fits no case: it may be misspelt, and a run without cases would look like a success.
+    /// If a pattern matches no case. It may be misspelt, and a run without cases would look like a success.
     pub fn of(&self, cases: Vec<Scenario>) -> Result<Vec<Scenario>, SelectionError> {
         if self.0.is_empty() {
             return Ok(cases);
@@ -96,7 +100,7 @@ impl CasePattern {
         }
     }
 
-    /// Returns for each case if it fits.
+    /// Returns, for each case, `true` if the pattern matches it.
     fn of(&self, cases: &[Scenario]) -> Vec<bool> {
         // A whole name selects only that case, although other names may contain it.
         let named: Vec<bool> = cases.iter().map(|case| case.name == self.text()).collect();

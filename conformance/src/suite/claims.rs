@@ -1,4 +1,5 @@
-//! Names in a profile's claims. An unknown name would silently exclude cases.
+//! Check of the names in a profile's claims. With an unknown name, a profile would exclude cases without a
+//! notice.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +9,10 @@ use agentese::types::{CaseNeed, Profile};
 use super::{Suite, SuiteError, unknown};
 use crate::player::needs;
 
-/// Checks each name in the claims: the dialect declares it, or a case of the suite names it.
+/// Checks that each name in the claims is declared by the dialect or used by a case of the suite.
 ///
 /// # Errors
-/// Names the first unknown name, and similar ones.
+/// If a name is unknown. The error has the first unknown name, and similar names.
 pub(super) fn check(suite: &Suite, profile: &Profile) -> Result<(), SuiteError> {
     let Some(claims) = &profile.claims else { return Ok(()) };
     // Other functions report an unknown dialect.

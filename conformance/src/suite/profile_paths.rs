@@ -1,4 +1,4 @@
-//! Paths in a profile, relative to its file and not to the working directory.
+//! Paths in a profile. They start at the folder of the profile's file, and not at the working directory.
 
 use std::path::Path;
 
@@ -10,8 +10,10 @@ use crate::file::FileError;
 /// Variable for the folder of the profile's file, in all texts of the profile.
 const FOLDER: &str = "${PROFILE}";
 
-/// Resolves the paths of a profile: a program with a relative path is beside the file. A program without a
-/// path comes from `PATH`. Arguments stay unchanged, because it is unknown which of them are paths.
+/// Resolves the paths of a profile. The relative path of a program starts at the folder of the file. A
+/// program without a path is searched in `PATH`.
+///
+/// Arguments stay unchanged, because the profile does not show if an argument is a path.
 ///
 /// # Errors
 /// If the working directory is unavailable.

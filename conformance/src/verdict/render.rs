@@ -1,5 +1,5 @@
-//! A difference as text: the expected and the found frame, with marks around the difference, and the frames
-//! before.
+//! Text of a difference: earlier frames, the expected frame and the found frame, with marks around the
+//! difference.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -17,8 +17,9 @@ const AROUND: usize = 40;
 /// Number of characters to show between the marks.
 const MARKED: usize = 160;
 
-/// Formats a difference as several lines of at most about 300 characters: description and path, the frames
-/// before, and the two frames with the difference between `⟦` and `⟧`.
+/// Formats a difference as several lines of at most about 300 characters. The lines are: the description, the
+/// path, the earlier frames, and the expected and found frames. In these two, the difference is between `⟦`
+/// and `⟧`.
 pub fn render(mismatch: &Mismatch) -> String {
     let mut out = mismatch.message.clone();
     if !mismatch.path.is_empty() {
@@ -54,7 +55,7 @@ fn frame(shown: &LineExcerpt, line: &str) -> String {
     format!("{:>4} {arrow} {line}", shown.record)
 }
 
-/// Returns both lines with their marks.
+/// Returns the expected line and the found line, with marks around the difference.
 fn marked_lines(mismatch: &Mismatch) -> (Option<String>, Option<String>) {
     let lines =
         [&mismatch.expected, &mismatch.found].map(|shown| shown.as_ref().map(|shown| shown.line.as_str()));
@@ -74,7 +75,8 @@ fn marked_lines(mismatch: &Mismatch) -> (Option<String>, Option<String>) {
     (expected, found)
 }
 
-/// Returns the line around a part, with marks around the part.
+/// Returns an excerpt of the line, with marks around `part`. Shortens the beginning of the part, if both
+/// values have their first `same` characters in common.
 fn marked(line: &str, part: Range<usize>, same: usize) -> String {
     let value = &line[part.clone()];
     let skipped = same.saturating_sub(AROUND);
@@ -106,10 +108,11 @@ fn clip(line: &str) -> String {
     line.chars().take(LINE).chain(['…']).collect()
 }
 
-/// Members of envelopes in which a path may begin.
+/// Members of an envelope that contain the event. A path may start in them.
 const ENVELOPES: [&str; 2] = ["event", "params"];
 
-/// Returns the byte range of the value at a path, or of the deepest existing part of the path.
+/// Returns the byte range of the value at a path. If the value is missing, returns the range of the innermost
+/// value on the path.
 fn locate(line: &str, path: &str) -> Option<Range<usize>> {
     if path.is_empty() {
         return None;

@@ -13,8 +13,8 @@ fn program() -> String {
 
 const SPOIL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attack/spoil.py");
 
-/// Carries out one attack on the reference agent in a dialect, always with the same seed. `spoiled` is the defect of
-/// the agent itself.
+/// Carries out one attack on the reference agent in a dialect, always with the same seed. `spoiled` is the
+/// defect that a wrapper adds to the agent.
 fn attacked(area: &str, dialect: &str, spoiled: Option<&str>, more: &[&str]) -> (Option<i32>, Value) {
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("report.json");
@@ -43,7 +43,7 @@ fn finds(area: &str, dialect: &str, spoiled: Option<&str>, more: &[&str], messag
     assert!(report["reason"].as_str().unwrap().contains(message), "{report:#}");
 }
 
-/// Returns the line of a surface whose program has a defect.
+/// Returns the command line of a program around the agent, with a wrapper that adds a defect.
 fn spoiled(defect: &str, line: &str) -> String {
     format!("python3 {SPOIL} {defect} {} {line}", program())
 }

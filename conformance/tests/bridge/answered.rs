@@ -1,5 +1,7 @@
-//! Check that the model's answers reach the client. According to the loss report, some inputs of the user
-//! have other answers than in the recording. This check compares each answer with the model's script.
+//! Check that the model's answers reach the client.
+//!
+//! By the loss report, answers to some inputs of the user may differ from the recording. So this check
+//! compares the answers with the model's script instead.
 
 use agentese::types::{ModelRequest, ModelScript, Scenario, ScriptResponse};
 use agentese_conformance::transcript::Transcript;
@@ -9,17 +11,17 @@ use serde_json::Value;
 use crate::front_output::{FrontFrame, front_frames};
 use crate::loss_report::UnexplainedDifference;
 
-/// Name of the check that each answer arrives whole, in order, and in the history.
+/// Name of the check. It requires that each answer arrives whole, in order, and again in the history.
 const ANSWERED: &str = "answered";
 
-/// Texts of the model's answers, and names of the called tools.
+/// Texts of the model's answers, and names of the tools that they call.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Answers {
     texts: Vec<String>,
     calls: Vec<String>,
 }
 
-/// Returns answers of the model that are missing or changed.
+/// Returns a difference if the answers that the client received are not the answers of the model.
 pub fn missing_answers(
     case: &Scenario,
     requests: &[ModelRequest],
@@ -43,8 +45,8 @@ fn of(row: &str, message: String) -> UnexplainedDifference {
     }
 }
 
-/// Returns the model's answers, request by request. Requests for a summary offer no tools, and their answers
-/// are not messages.
+/// Returns the model's answers in the order of the requests. Leaves out requests that offer no tools: these
+/// are for a summary, and their answers are not messages.
 fn scripted_answers(case: &Scenario, requests: &[ModelRequest]) -> Answers {
     let mut given = Answers::default();
     let Some(model) = &case.model else { return given };
@@ -58,7 +60,7 @@ fn scripted_answers(case: &Scenario, requests: &[ModelRequest]) -> Answers {
     given
 }
 
-/// Returns the answer of a script that has run out.
+/// Returns the answer to a request for which the script has no response left.
 fn exhausted_answer(model: &ModelScript) -> ScriptResponse {
     let mut rest = ModelScript::new(Vec::new());
     rest.default.clone_from(&model.default);
@@ -84,7 +86,8 @@ impl Answers {
     }
 }
 
-/// Returns the answers that the client received, and the histories with a different content.
+/// Returns the answers that the client received. Also returns a difference for each history with other
+/// answers.
 fn received_answers(observed: &Transcript) -> (Answers, Vec<UnexplainedDifference>) {
     let (mut heard, mut left) = (Answers::default(), Vec::new());
     // The growing answer, for dialects without ends of messages.

@@ -1,10 +1,11 @@
-//! Text of growing arguments. Agents with snapshots show the arguments as parsed so far, and a bridge writes
-//! them without white space. So the recordings for the comparison are rewritten in the same way; otherwise
-//! the texts would never be compared.
+//! Adaptation of recordings: the text of arguments that grow piece by piece.
+//!
+//! Agents with snapshots send the arguments as parsed so far, and a bridge writes them without white space.
+//! The recordings are rewritten in the same way, because otherwise the texts could not be compared.
 
 use serde_json::Value;
 
-/// Event of a piece, and type of the piece.
+/// `UPDATE`: type of an event with a piece; `PIECE`: type of a piece of a tool call's arguments.
 const UPDATE: &str = "message_update";
 const PIECE: &str = "toolcall_delta";
 
@@ -14,13 +15,13 @@ const TEXT: &str = "/assistantMessageEvent/delta";
 /// Pieces of the current call.
 struct Call {
     block: Value,
-    /// Indexes of the lines with the pieces.
+    /// Indexes of the records with the call's pieces.
     lines: Vec<usize>,
     text: String,
 }
 
-/// Rewrites a recording: the arguments of each call have no white space, and the first piece has them all.
-/// Arguments that are not JSON, because they broke off, stay unchanged.
+/// Rewrites a recording: the arguments of each call have no white space, and the first piece contains all of
+/// them. Arguments that broke off are not JSON, and stay unchanged.
 pub fn without_white_space(recording: &str) -> String {
     let mut records: Vec<String> = recording.lines().map(str::to_owned).collect();
     let mut call: Option<Call> = None;
@@ -43,7 +44,7 @@ pub fn without_white_space(recording: &str) -> String {
     records.iter().map(|record| format!("{record}\n")).collect()
 }
 
-/// Parses a record whose event shows that a message grows. All other records keep their spelling.
+/// Parses a record with a piece of a growing message. Returns `None` for any other record.
 fn update(record: &str) -> Option<(Value, Value)> {
     let record: Value = serde_json::from_str(Some(record).filter(|record| record.contains(UPDATE))?).ok()?;
     let event: Value =

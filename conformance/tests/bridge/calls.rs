@@ -1,6 +1,8 @@
-//! Check of the calls in a bridge's output: each call that begins ends once, before the end of its run. A call
-//! that an Opal agent drops after an abort has no events. A bridge sends both events itself, so that a missing
-//! event is never the fault of an agent.
+//! Check of the tool calls in a bridge's output. Each call that begins also ends, once, and before the end of
+//! its run.
+//!
+//! An Opal agent sends no events for a call that it drops after an abort. A bridge makes both events itself,
+//! so a missing event is always a fault of the bridge.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +15,8 @@ use crate::loss_report::UnexplainedDifference;
 /// Name of the check that calls begin and end once.
 const CALLS: &str = "calls";
 
-/// Returns calls that begin twice, end without a beginning, or have not ended at the end of their run.
+/// Returns a difference for each call that begins twice, ends without a beginning, or has not ended at the
+/// end of its run.
 pub fn unended(front: &str, observed: &Transcript) -> Vec<UnexplainedDifference> {
     let Some(tools) = matching(agentese::dynamic::spec(front).unwrap()).tools else { return Vec::new() };
     let (mut begun, mut open, mut left) = (BTreeSet::new(), BTreeSet::new(), Vec::new());

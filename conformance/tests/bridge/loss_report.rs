@@ -1,4 +1,5 @@
-//! Reader of a pair's loss report: finds the differences from a recording that the report explains.
+//! Reader of the loss report of two dialects. It finds the differences from a recording that the report
+//! explains.
 
 mod after_command;
 mod answers;
@@ -25,10 +26,10 @@ use paths::{in_answer, is_about, is_within, without_indexes};
 
 use crate::runs;
 
-/// Members that identify a frame: a bridge always sets them correctly.
+/// Members that identify a frame. A bridge always has to set them correctly.
 const KINDS: &[&str] = &["type", "id", "command", "jsonrpc", "method"];
 
-/// Members that depend on the models in the agent's own profile and not on the case.
+/// Members whose values depend on the models in the agent's own profile, and not on the case.
 const PROFILE_MEMBERS: &[&str] = &[
     "model.",
     "context.window",
@@ -45,41 +46,44 @@ const PROVIDERS: &[&str] = &["data.auth.provider", "data.auth.providers"];
 /// The thinking level: its first value comes from the agent's own profile.
 const LEVEL: &str = "thinkingLevel";
 
-/// After one of these intents, the client or a session determines the thinking level.
+/// Intents of commands that set the thinking level. After such a command, the agent's own profile no longer
+/// determines it.
 const SETS_LEVEL: &[Intent] =
     &[Intent::SetThinking, Intent::CycleThinking, Intent::SetModel, Intent::CycleModel, Intent::OpenSession];
 
-/// Index of the block that a piece of text belongs to.
+/// Member with the index of the content block to which a piece of text belongs.
 const PLACE_OF_TEXT: &str = "message<assistant>.blocks<text>.index";
 
 /// Name of the check that a case was played to its end.
 pub const SCENARIO: &str = "scenario";
 
-/// Name of the check of the model's requests, and its text if the check is about the input of the user.
+/// `REQUESTS`: name of the check of the model's requests; `USER_INPUT_CHECK`: description of that check, if
+/// it is about the user's input.
 const REQUESTS: &str = "requests";
 pub const USER_INPUT_CHECK: &str = "the model is sent the words of the user";
 
 /// Checks of frames.
 pub const FRAME_CHECKS: &[&str] = &["answers", "events", "dialogs", "order", "order-between-streams"];
 
-/// Checks of the agent's process and its lines: a bridge always passes them.
+/// Checks of the agent's process and its lines. A bridge has to pass them in every case.
 pub const PROCESS_CHECKS: &[&str] = &["end", "exit", "frames", "lines", "leaks", "noise"];
 
-/// A difference without an explanation.
+/// A difference that the loss report does not explain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnexplainedDifference {
     /// Name of the failed check.
     pub check: String,
-    /// Row of the frame; empty if there is no frame.
+    /// Name of the frame's event, command or dialog; empty if there is no frame.
     pub row: String,
-    /// Path in the frame, in the form of lists of known failures.
+    /// Path in the frame, in the form that lists of known failures use.
     pub path: String,
     /// Description of the difference.
     pub message: String,
 }
 
 impl UnexplainedDifference {
-    /// Returns `true` if a line of a list applies. A line without a path applies to whole frames of its row.
+    /// Returns `true` if a line of a list of known failures describes this difference. A line without a path
+    /// describes differences of whole frames.
     pub fn is_listed_in(&self, line: &ExpectedFailure) -> bool {
         let path = line.path.as_deref().unwrap_or_default();
         let row = line.row.as_deref().unwrap_or_default();
@@ -88,23 +92,24 @@ impl UnexplainedDifference {
     }
 }
 
-/// The loss report of a pair.
+/// The loss report of two dialects: the client's and the agent's.
 pub struct LossReport {
     front: &'static Spec,
     rows: Vec<RowFidelity>,
-    /// Differences of the dialect's server from its recordings, with an agent of its own.
+    /// Known failures of our server of the client's dialect, compared with the recordings, without a bridge.
     known: Vec<ExpectedFailure>,
-    /// Observed session, with the positions of frames that are not in the recording; `None` if unknown.
+    /// The observed session; `None` if unknown. It gives the positions of frames that the recording does not
+    /// contain.
     observed: Option<Transcript>,
 }
 
-/// A frame with its row in the client's dialect.
+/// A frame, with the name of its event, command or dialog in the client's dialect.
 struct Frame {
     kind: RowKind,
     row: String,
-    /// The event, the parameters, or `data` of the answer as a member.
+    /// The event, the parameters of a dialog, or an object with the `data` of an answer.
     body: Value,
-    /// For an answer: the line that it answers, and its success.
+    /// For an answer: the line of the answered command, and `true` for a success.
     answers: Option<(String, bool)>,
 }
 
@@ -115,7 +120,8 @@ impl LossReport {
         Self { front, rows: explain(front, spec(agent)).unwrap(), known: Vec::new(), observed: None }
     }
 
-    /// Adds known differences of the dialect's server from its recordings, which occur with any agent.
+    /// Adds known failures of our server of the client's dialect. They occur with any agent behind the
+    /// bridge.
     pub fn with_known(self, known: Vec<ExpectedFailure>) -> Self {
         Self { known, ..self }
     }
@@ -125,19 +131,19 @@ impl LossReport {
         self.observed = observed;
     }
 
-    /// Returns `true` if the client's dialect has a row with this name.
+    /// Returns `true` if the client's dialect has an event, command or dialog with this name.
     pub fn has(&self, name: &str) -> bool {
         name == self.front.edges.parse_command || self.rows.iter().any(|row| row.row == name)
     }
 
-    /// Returns `true` if the agent shows the boundaries between the blocks of an answer.
+    /// Returns `true` if the agent's events show the boundaries between the content blocks of an answer.
     pub fn shows_block_boundaries(&self) -> bool {
         let untold =
             self.rows.iter().filter(|row| row.kind == RowKind::Event).flat_map(|row| &row.missing_members);
         !untold.into_iter().any(|member| member.neutral == PLACE_OF_TEXT)
     }
 
-    /// Returns the name of a failure that names no command.
+    /// Returns the name that stands for a missing command, if the line is a failure without a command's name.
     fn parse(&self, shown: &LineExcerpt) -> Option<String> {
         self.is_unnamed(&shown.line).then(|| self.front.edges.parse_command.to_owned())
     }
@@ -146,7 +152,7 @@ impl LossReport {
         self.rows.iter().find(|row| row.kind == kind && row.row == name)
     }
 
-    /// Returns the findings that the report does not explain.
+    /// Returns the failed checks that the loss report does not explain.
     pub fn unexplained(
         &self,
         case: &Scenario,
@@ -192,7 +198,7 @@ impl LossReport {
         unexplained.map(|(check, mismatch)| self.left(check, mismatch, golden)).collect()
     }
 
-    /// Converts a failed check to the form of lists.
+    /// Converts a failed check to the form of lists of known failures.
     fn left(&self, check: &str, mismatch: &Mismatch, golden: &Transcript) -> UnexplainedDifference {
         let shown = [&mismatch.expected, &mismatch.found];
         let named = |shown: &LineExcerpt| {
@@ -208,7 +214,7 @@ impl LossReport {
         UnexplainedDifference { check: check.to_owned(), row, path, message: says }
     }
 
-    /// Returns `true` if the report calls the frame, or its member, approximated or lost.
+    /// Returns `true` if the loss report calls the frame or its differing member approximated or lost.
     fn explains(&self, mismatch: &Mismatch, golden: &Transcript) -> bool {
         // An expectation names a part of a frame; then the found frame comes first.
         let shown = [&mismatch.expected, &mismatch.found];
@@ -263,8 +269,9 @@ impl LossReport {
         }
     }
 
-    /// Returns `true` if the frame belongs to a session other than the first of its connection. Applies only
-    /// if the report does not call the command that opens sessions carried.
+    /// Returns `true` if the frame belongs to a later session of the connection, and not to the first one.
+    ///
+    /// Returns `false` if the loss report calls the command that opens sessions carried.
     fn is_of_another_session(&self, mismatch: &Mismatch, golden: &Transcript) -> bool {
         let (Some(member), Some(opens)) = (self.front.session_member, self.front.opens_session) else {
             return false;
@@ -299,7 +306,7 @@ impl LossReport {
         names(line) || asked().is_some_and(|asked| names(&asked))
     }
 
-    /// Returns `true` if the agent's own profile determines the member.
+    /// Returns `true` if the agent's own profile determines the value of the member.
     fn is_set_by_profile(&self, member: &Member, mismatch: &Mismatch, golden: &Transcript) -> bool {
         let before = mismatch.expected.as_ref().map_or(0, |shown| shown.record);
         let is_level = member.neutral == LEVEL;
@@ -307,7 +314,7 @@ impl LossReport {
             || (is_level && !self.sends(SETS_LEVEL, golden.records.get(..before).unwrap_or_default()))
     }
 
-    /// Returns `true` if the records contain a command with one of these intents.
+    /// Returns `true` if the records contain a command that carries one of these intents.
     fn sends(&self, intents: &[Intent], records: &[Record]) -> bool {
         let stands_for = |name: String| {
             let row = self.row(RowKind::Command, &name);
@@ -321,9 +328,10 @@ impl LossReport {
         })
     }
 
-    /// Returns the number of the step, from 1, that waits for an approximated or lost frame. The step may
-    /// also wait for a member of an answer whose rejection the report explains. The agent has to be running,
-    /// and has to have answered its commands.
+    /// Returns the number of the failed step, from 1, if the loss report explains why its wait failed.
+    ///
+    /// The step waits for an approximated or lost frame, or for a member of an answer whose rejection is
+    /// explained. The agent has to be running, and has to have answered its commands.
     fn unmet_wait(&self, case: &Scenario, wait: &Mismatch, golden: &Transcript) -> Option<usize> {
         let says = wait.message.as_str();
         let number: usize = says.strip_prefix("step ")?.split(':').next()?.parse().ok()?;
@@ -357,7 +365,7 @@ impl LossReport {
             .is_ok_and(|frame| frame["command"] == self.front.edges.parse_command)
     }
 
-    /// Returns the recorded answer with the id of the found answer.
+    /// Returns the recorded answer with the same id as the found answer.
     fn recorded_answer(&self, found: &LineExcerpt, golden: &Transcript) -> Option<LineExcerpt> {
         let id_of = |line: &str| serde_json::from_str::<Value>(line).ok()?.get("id").cloned();
         let id = id_of(&found.line)?;

@@ -30,7 +30,7 @@ const WHICH: &str = "AGENTESE_BRIDGE";
 /// Seed of the sample.
 const SEED: u64 = 18;
 
-/// Size of the sample: number of pairs, and number of cases for each.
+/// Size of the sample: number of pairs, and number of cases for each pair.
 const SAMPLE: (usize, usize) = (4, 2);
 
 fn program() -> String {
@@ -45,12 +45,12 @@ struct Outcome {
     agree: BTreeSet<String>,
     explained: BTreeSet<String>,
     unexplained: BTreeMap<String, Vec<UnexplainedDifference>>,
-    /// Failures that a difference of dialects cannot cause.
+    /// Failures that no difference between the dialects can cause, by the case.
     broken: BTreeMap<String, Vec<String>>,
 }
 
-/// Describes a failure that a difference of dialects cannot cause: a crash, a command without an answer,
-/// undeclared frames.
+/// Describes a failure that no difference between the dialects can cause: a crash, a command without an
+/// answer, undeclared frames.
 fn breaks(finding: &Finding) -> Option<String> {
     let verdict::Outcome::Failed(mismatch) = &finding.outcome else { return None };
     let is_live = loss_report::is_wait_of_a_live_agent(&mismatch.message);
@@ -144,7 +144,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
     outcome
 }
 
-/// Returns the pairs to play, with the names of their cases; `None` selects all cases.
+/// Returns the pairs to play. For each pair, returns the names of its cases, or `None` for all cases.
 fn plan(suite: &Suite) -> Vec<(Pair, Option<Vec<String>>)> {
     match std::env::var(WHICH) {
         Ok(which) if which == "all" => all().into_iter().map(|pair| (pair, None)).collect(),

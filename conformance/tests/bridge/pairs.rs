@@ -1,4 +1,5 @@
-//! Pairs of dialects, profiles to play them, and their playable cases.
+//! Pairs of a client's dialect and an agent's dialect, with profiles to play them, and the cases that they
+//! can play.
 
 use std::path::Path;
 
@@ -18,14 +19,14 @@ pub struct Pair {
     pub agent: &'static str,
 }
 
-/// Returns all pairs of two dialects.
+/// Returns all pairs of different dialects.
 pub fn all() -> Vec<Pair> {
     let names: Vec<&str> = agentese::dynamic::SPECS.iter().map(|spec| spec.name).collect();
     let pairs = names.iter().flat_map(|front| names.iter().map(move |agent| Pair { front, agent }));
     pairs.filter(|pair| pair.front != pair.agent).collect()
 }
 
-/// Time for a pair to end, in milliseconds.
+/// Time limit for the end of the bridge and its agent, in milliseconds.
 const EXIT_GRACE_MS: u64 = 60_000;
 
 impl Pair {
@@ -33,7 +34,8 @@ impl Pair {
         format!("{}-{}", self.front, self.agent)
     }
 
-    /// Returns the profile of our agent in its own dialect, started as in its own profile, behind the bridge.
+    /// Returns a profile that starts our agent in its own dialect behind a bridge. The agent gets the
+    /// arguments of its own profile.
     pub fn profile(&self, suite: &Suite, program: &str) -> Profile {
         let named = |dialect: &str| suite.profile(&format!("agentese-{dialect}")).unwrap();
         let (front, mut profile) = (named(self.front), named(self.agent));
@@ -61,14 +63,15 @@ impl Pair {
         suite.profile(&format!("agentese-{}", self.front)).unwrap().dialect
     }
 
-    /// Returns the known differences of the dialect's server from its recordings with an agent of its own.
+    /// Returns the known failures of our server of the client's dialect, compared with the recordings of the
+    /// dialect's agents.
     pub fn known(&self, suite: &Suite) -> Vec<ExpectedFailure> {
         let front = suite.profile(&format!("agentese-{}", self.front)).unwrap();
         let file = front.expected_failures.and_then(|name| suite.expected(&name).unwrap());
         file.map(|file| file.failures).unwrap_or_default()
     }
 
-    /// Returns the playable cases of the client's dialect.
+    /// Returns the cases of the client's dialect that can be played through the bridge.
     pub fn cases(&self, suite: &Suite) -> Vec<Scenario> {
         let front = suite.profile(&format!("agentese-{}", self.front)).unwrap();
         let cases = suite.cases(&front.dialect).unwrap();
@@ -88,14 +91,13 @@ impl Pair {
         cases.map(|case| only_user_input(Self::waiting_for_the_end(case, &rows), &rows)).collect()
     }
 
-    /// Returns the rows of the loss report, independent of the agent's revision.
+    /// Returns the loss report of the pair. It does not depend on the agent's revision.
     fn rows(&self) -> Vec<RowFidelity> {
         let spec = |name: &str| agentese::dynamic::spec(name).unwrap();
         agentese::any::explain(spec(self.front), spec(self.agent)).unwrap()
     }
 
-    /// Adds a wait for the end of a run to the case, if the agent begins that run by itself after a
-    /// compaction.
+    /// Adds a wait for the end of a run, if the agent begins a run without a command after a compaction.
     fn waiting_for_the_end(case: Scenario, rows: &[RowFidelity]) -> Scenario {
         let goes_on = |row: &RowFidelity| {
             row.differences.iter().any(|one| one.places.iter().any(|place| place == CONTINUED_RUN))
@@ -112,8 +114,8 @@ impl Pair {
         serde_json::from_value(written).unwrap()
     }
 
-    /// Writes the suite to a folder, with recordings that are adapted to the pair: the tools have the agent's
-    /// names, and arguments have the bridge's form.
+    /// Writes the suite to a folder, and adapts the recordings to the pair. The tools get the agent's names,
+    /// and arguments get the form that the bridge sends.
     pub fn suite(&self, folder: &Path) -> Suite {
         let suite = Path::new(env!("CARGO_MANIFEST_DIR"));
         for name in ["cases", "profiles", "expected"] {
@@ -134,8 +136,8 @@ impl Pair {
         Suite::at(folder)
     }
 
-    /// Returns `true` if a bridge rejects the line, because some readers treat it as two commands. Agents
-    /// accept one of them.
+    /// Returns `true` if a bridge rejects the line because some JSON readers find one command in it, and
+    /// others find another. Agents accept such a line.
     fn rejects(&self, line: &str) -> bool {
         let front = agentese::dynamic::spec(self.front).unwrap();
         strict::client_frame(front, line).is_err_and(StrictError::is_ambiguity)
@@ -168,7 +170,7 @@ impl Pair {
         text.lines().filter(is_kept).map(|record| format!("{record}\n")).collect()
     }
 
-    /// Adapts the model of a case to the tools of the agent behind the bridge.
+    /// Replaces the tool names in a case with the names of the agent behind the bridge.
     fn with_tools_of_the_agent(&self, case: Scenario) -> Scenario {
         let text = self.renamed(serde_json::to_string(&case).unwrap(), "\"");
         let mut renamed: Scenario = serde_json::from_str(&text).unwrap();
@@ -177,8 +179,8 @@ impl Pair {
         renamed
     }
 
-    /// Replaces the tool names of the client's dialect with the agent's in JSON; `mark` is the quote around
-    /// strings.
+    /// Replaces the tool names of the client's dialect with the agent's names in a JSON text. `mark` is the
+    /// quotation mark around strings.
     fn renamed(&self, text: String, mark: &str) -> String {
         let (from, to) = (shell(self.front), shell(self.agent));
         let named = |text: String, key: &&str| {
@@ -192,10 +194,11 @@ impl Pair {
 /// Members of a profile's models that select their API.
 const API: &[&str] = &["api", "baseUrl"];
 
-/// Member for a model's thinking.
+/// Member of a model that states if it can think.
 const THINKING_MEMBER: &str = "reasoning";
 
-/// Gives an agent the API, the thinking of each model, and the compaction settings of the client dialect's profile.
+/// Copies settings from the profile of the client's dialect: the API, the thinking of each model, and the
+/// compaction.
 fn adopt_models(profile: &mut Profile, front: &Profile) {
     let written = |profile: &Profile| serde_json::to_value(profile).unwrap();
     let mut own = written(profile);
@@ -232,14 +235,14 @@ fn shell(dialect: &str) -> &'static str {
 /// Event of an automatic compaction.
 const COMPACTED: &str = "auto_compaction_end";
 
-/// Events with a piece of an answer.
+/// Events that carry a piece of a streamed answer.
 const PIECES: &[&str] = &["message_update", "message_delta"];
 
-/// Pause between pieces, in milliseconds, from which the bridge does not join them.
+/// Pause between two pieces, in milliseconds, from which the bridge sends them separately.
 const APART_MS: u64 = 50;
 
-/// Adapts a case to a bridge, which joins pieces that come at once: a wait for several pieces becomes a wait
-/// for one.
+/// Adapts a case to a bridge, which joins pieces that arrive together. A wait for several pieces becomes a
+/// wait for one piece.
 fn waiting_for_one_piece(case: Scenario) -> Scenario {
     let mut written = serde_json::to_value(case).unwrap();
     let mut answers = written["model"]["responses"].as_array().into_iter().flatten();
@@ -259,9 +262,11 @@ fn waiting_for_one_piece(case: Scenario) -> Scenario {
     serde_json::from_value(written).unwrap()
 }
 
-/// Reduces a case's checks of requests to the user's last input and its images; the rest depends on the
-/// agent. If, by the loss report, the agent may read the input at another time, any message of the last
-/// request may contain it. If the agent does not receive images, no request has to contain them.
+/// Reduces a case's checks of requests to the user's last input and its images. All other parts of a request
+/// depend on the agent.
+///
+/// If the loss report allows the agent to read the input at another time, any message of the last request may
+/// contain it. If the agent receives no images, the checks do not require them.
 fn only_user_input(mut case: Scenario, rows: &[RowFidelity]) -> Scenario {
     let sends_one = |is_one: &dyn Fn(&RowFidelity, &str) -> bool| {
         let of = |line: &str| {
@@ -290,10 +295,11 @@ fn only_user_input(mut case: Scenario, rows: &[RowFidelity]) -> Scenario {
     case
 }
 
-/// Parameter for images, and the member of a request with their number.
+/// Name of the parameter with images, and of the member of a request with the number of images.
 const IMAGES: &str = "images";
 
-/// Returns the ids of the models in a profile. A case with such an id is about that agent.
+/// Returns the ids of the models in a profile. A case that contains such an id applies only to the agent of
+/// that profile.
 fn ids(models: &Value) -> Vec<String> {
     match models {
         Value::Object(members) => {
@@ -305,8 +311,9 @@ fn ids(models: &Value) -> Vec<String> {
     }
 }
 
-/// Returns `true` if a case starts its agent in a special way, or writes files that only agents of one
-/// dialect read: settings, models, extensions, sessions. The agents behind the bridge are others.
+/// Returns `true` if a case starts its agent in a special way, or writes files that only agents of its
+/// dialect read. Such files are settings, models, extensions and sessions. Agents of other dialects cannot
+/// play such a case.
 fn configures_agent(case: &Scenario) -> bool {
     let mut files = case.files.iter().flatten().map(|(path, _)| path);
     case.arguments.is_some()

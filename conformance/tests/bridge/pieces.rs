@@ -1,4 +1,4 @@
-//! Check of streamed answers: the pieces make up the text, for any number of pieces.
+//! Check of streamed answers: the joined pieces are the text. The number of pieces does not matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::front_output::{FrontFrame, front_frames};
 use crate::loss_report::UnexplainedDifference;
 
-/// Name of the check that the pieces of an answer make up its text.
+/// Name of the check that the joined pieces of an answer are its text.
 const PIECES: &str = "pieces";
 
-/// A kind of block: the type of its pieces, and the members of a block that may have its text.
+/// A kind of content block: the type of its pieces, and the members of a block that may contain its text.
 struct Kind {
     block: &'static str,
     piece: &'static str,
@@ -23,14 +23,15 @@ const KINDS: &[Kind] = &[
     Kind { block: "thinking", piece: "thinking_delta", texts: &["thinking", "content"] },
 ];
 
-/// Text of the pieces so far, by the kind of block and, if the dialect numbers blocks, the block.
+/// Text of the pieces so far, by the kind of block. If the dialect numbers its blocks, the key also contains
+/// the number.
 type PieceTexts = BTreeMap<(&'static str, Option<u64>), String>;
 
 #[derive(Default)]
 struct PieceChecker {
     /// `true` if the agent shows the boundaries of blocks.
     shows_block_boundaries: bool,
-    /// Blocks that pieces name, with their kind, if all pieces of a kind are compared together.
+    /// Kind and index of the blocks that pieces refer to, if all pieces of a kind are compared together.
     named: BTreeSet<(&'static str, usize)>,
     texts: PieceTexts,
     /// For dialects without ends of messages: the answers so far, and the growing one.
@@ -39,8 +40,8 @@ struct PieceChecker {
     unexplained: Vec<UnexplainedDifference>,
 }
 
-/// Returns answers whose text is not equal to the pieces before. If the agent does not show the boundaries of
-/// blocks, all pieces of a kind make up the text of all its blocks.
+/// Returns a difference for each answer whose text is not equal to its joined pieces. If the agent does not
+/// show the boundaries of blocks, all pieces of a kind are compared with the text of all its blocks.
 pub fn missing_texts(observed: &Transcript, shows_block_boundaries: bool) -> Vec<UnexplainedDifference> {
     let mut pieces = PieceChecker { shows_block_boundaries, ..PieceChecker::default() };
     for frame in front_frames(observed) {
@@ -104,7 +105,8 @@ impl PieceChecker {
         }
     }
 
-    /// Compares the conversation, for dialects in which no end of a message has its text.
+    /// Compares the pieces with the conversation, for dialects in which the end of a message does not contain
+    /// its text.
     fn history(&mut self, data: &Value) {
         let messages = data["messages"].as_array().into_iter().flatten();
         // A summary has no pieces.
@@ -132,7 +134,8 @@ impl PieceChecker {
     }
 }
 
-/// Returns the texts of an answer, by the kind of block and, if blocks are numbered, the block.
+/// Returns the texts of an answer, by the kind of block. If the dialect numbers its blocks, the key also
+/// contains the number.
 fn whole(message: &Value, shows_block_boundaries: bool) -> PieceTexts {
     let numbered = shows_block_boundaries && message.get("content").is_some();
     let mut whole = PieceTexts::new();

@@ -1,5 +1,7 @@
-//! Check of the runs in a bridge's output. Runs, turns and messages begin and end in order, and repeated messages
-//! equal the original ones. A bridge makes all of that itself, so that an error is never the fault of an agent.
+//! Check of the runs in a bridge's output. Runs, turns and messages begin and end in order, and repeated
+//! messages are equal to the original ones.
+//!
+//! A bridge makes all these events itself, so an error is always a fault of the bridge.
 
 use agentese_conformance::transcript::Transcript;
 use serde_json::Value;
@@ -7,11 +9,11 @@ use serde_json::Value;
 use crate::front_output::{FrontFrame, front_frames};
 use crate::loss_report::UnexplainedDifference;
 
-/// Name of the check that runs are in order and repeat messages correctly.
+/// Name of the check that runs are in order and that repeated messages are correct.
 const RUNS: &str = "runs";
 
-/// Members that repeat content of other frames, by event. A separate check compares them with these frames,
-/// so that they differ from a recording in the same way as these frames.
+/// By event: members that repeat the content of other frames. This check compares them with those frames, so
+/// they need not equal the recording.
 const REPEATS: &[(&str, &[&str])] =
     &[("agent_end", &["messages"]), ("turn_end", &["message", "toolResults", "tool_results"])];
 
@@ -21,19 +23,19 @@ pub fn repeats(event: &str, path: &str) -> bool {
     REPEATS.iter().any(|(known, members)| *known == event && members.contains(&first))
 }
 
-/// A member that is added to a tool call when it begins to run, after the end of its message.
+/// A member that a tool call gets when it begins to run, after the end of its message.
 const WRITTEN_LATER: &str = "intent";
 
-/// Roles of messages in a run; other messages may enter a conversation at any time.
+/// Roles of messages that belong to a run. Messages with other roles may occur at any time.
 const OF_RUNS: &[&str] = &["user", "assistant", "toolResult"];
 
-/// A run, as far as events have shown it.
+/// The state of a run, as far as its events have shown it.
 #[derive(Default)]
 struct RunChecker {
     is_active: bool,
     /// Completed messages of the run.
     messages: Vec<Value>,
-    /// Number of messages before the current turn.
+    /// Number of the run's messages before the current turn.
     turn: Option<usize>,
     /// Results of tools that are not messages.
     results: Vec<Value>,
@@ -42,7 +44,8 @@ struct RunChecker {
     unexplained: Vec<UnexplainedDifference>,
 }
 
-/// Returns events out of order and wrong repetitions, for dialects with ends of messages.
+/// Returns a difference for each event that is out of order or repeats a message wrongly. Checks only
+/// dialects that have events for the end of a message.
 pub fn wrong(observed: &Transcript) -> Vec<UnexplainedDifference> {
     let events = || {
         front_frames(observed).filter_map(|told| match told {
@@ -112,7 +115,7 @@ impl RunChecker {
         self.messages.iter().skip(self.turn.unwrap_or_default())
     }
 
-    /// Checks that a member, if present, repeats the earlier content.
+    /// Checks that a member, if present, is equal to the earlier content that it repeats.
     fn repeats(&mut self, kind: &str, member: &str, event: &Value, said: impl Fn(&Self) -> Value) {
         let Some(again) = event.get(member) else { return };
         let (again, said) = (finished(again), finished(&said(self)));
@@ -136,7 +139,7 @@ fn role(event: &Value) -> &str {
     event["message"]["role"].as_str().unwrap_or_default()
 }
 
-/// Returns the value without members that are added to calls later.
+/// Returns the value without members that calls get later.
 fn finished(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(finished).collect(),

@@ -1,5 +1,5 @@
-//! A client of pi, written by hand with pipes and threads, and its driver, in one program. Without arguments
-//! it has no defect; `--break DEFECT` adds one for the suite to catch.
+//! A driver with its own client of pi, written by hand with pipes and threads. Without arguments it has no
+//! defect. `--break DEFECT` adds a defect for the suite to find.
 
 #![allow(clippy::print_stdout, reason = "a driver reports on stdout")]
 

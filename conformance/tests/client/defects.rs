@@ -89,7 +89,7 @@ async fn each_defect_is_caught() {
     );
 }
 
-/// The same client without a defect passes, so that the checks catch nothing but the defects.
+/// Without a defect, the same client passes. So the checks find the defects and nothing else.
 #[tokio::test]
 async fn without_a_defect_the_same_client_passes() {
     for name in [TEXT, DIALOGS, REFUSED, LATER, SEPARATORS, CROSSED, DIES, "ext-command-queue"] {

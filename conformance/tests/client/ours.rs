@@ -5,8 +5,8 @@ use agentese_conformance::verdict::Verdict;
 
 use crate::support::{cases, client, example, failure_texts, judge, verdict};
 
-/// Checks a dialect. `made` is the number of cases for clients alone. `least` is the least number of played
-/// cases; the others do not apply to clients, with a reason.
+/// Checks the driver in a dialect. `client_only` is the number of cases that only clients can play. `least`
+/// is the minimum number of passed cases. All other cases must not be applicable.
 async fn passes(dialect: &str, client_only: usize, least: usize) {
     let (cases, extra) = cases(dialect);
     assert_eq!(extra.len(), client_only, "{dialect}: cases that are made for clients");

@@ -19,13 +19,13 @@ pub fn example(name: &str) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Creates a client for judgement; `patience` is a factor for waits that time out.
+/// Creates a client for the suite to judge. `patience` is a factor for all time limits.
 pub fn client(driver: &[&str], patience: f64) -> Client {
     let driver = driver.iter().map(|word| (*word).to_owned()).collect();
     Client { driver, program: PathBuf::from(PROGRAM), patience }
 }
 
-/// Returns all cases for clients of a dialect, and the ones for clients alone.
+/// Returns all cases of a dialect for clients. The second value has the cases that only clients can play.
 pub fn cases(dialect: &str) -> (Vec<Scenario>, Vec<ClientOnlyCase>) {
     let suite = Suite::embedded();
     let extra = client_only_cases(&suite, agentese::dynamic::spec(dialect).unwrap()).unwrap();
@@ -46,7 +46,7 @@ pub fn verdict(judged: &Judgement) -> Verdict {
     judged.verdict(CheckLevel::Should)
 }
 
-/// Describes the failures; empty if a case passed.
+/// Returns descriptions of the failed checks. The list is empty if the case passed.
 pub fn failure_texts(judged: &Judgement) -> Vec<String> {
     let findings = judged.findings.iter().filter_map(|finding| match &finding.outcome {
         Outcome::Failed(mismatch) => {

@@ -1,4 +1,4 @@
-//! Edges that a case reaches, by the actions of its client.
+//! Edges that a case covers, found in the actions of its client.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,8 @@ const LONG: usize = 10_000;
 
 type EdgeCheck = fn(&ClientInput, &Index) -> bool;
 
-/// The edges, each with a check that a case reaches it: edges with declared rules, and edges that every
-/// client and agent meets sooner or later.
+/// The edges, each with a check that a case covers it. Some edges have rules in the declaration. The others
+/// apply to every client and agent.
 pub const EDGES: &[(&str, EdgeCheck)] = &[
     ("unknown_command", |written, index| {
         written.commands().any(|name| index.commands.iter().all(|row| name.as_deref() != Some(row.wire)))
@@ -41,8 +41,8 @@ pub const EDGES: &[(&str, EdgeCheck)] = &[
     ("slow_reader", |written, _| written.holds),
 ];
 
-/// Returns the edges with rules in the declaration. The destructuring makes every new rule a compile error
-/// here.
+/// Returns the edges that have rules in the declaration. The pattern names all fields, so that a new rule is
+/// a compile error here.
 pub fn of_rules(edges: &Edges) -> BTreeSet<&'static str> {
     let Edges {
         unknown_command_echoes_id: _,
@@ -69,9 +69,9 @@ pub fn of_rules(edges: &Edges) -> BTreeSet<&'static str> {
 pub struct ClientInput {
     bytes: Vec<u8>,
     failures: usize,
-    /// Commands that failures name.
+    /// Names of the commands in failed answers.
     answers: BTreeSet<String>,
-    /// `true` if a line stays without its end.
+    /// `true` if the client sends a line without its end, or in several writes.
     parts: bool,
     long: bool,
     splits: bool,

@@ -1,14 +1,14 @@
-//! A graph of imports between files, and the circles in it.
+//! A graph of the imports between files, and its cycles, called circles here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Arrows from file to file, each with the names that the first takes from the second.
+/// Arrows from a file to another file. Each has the names that the first file imports from the second.
 #[derive(Default)]
 pub struct Graph(BTreeMap<String, BTreeMap<String, BTreeSet<String>>>);
 
 impl Graph {
-    /// Adds an arrow, unless it leads back to the same file.
+    /// Adds an arrow. Ignores an arrow from a file to itself.
     pub fn add(&mut self, from: &str, to: &str, name: &str) {
         if from != to {
             let arrows = self.0.entry(from.to_owned()).or_default();
@@ -16,7 +16,7 @@ impl Graph {
         }
     }
 
-    /// Returns the sets of at least two files of which each reaches each other one, sorted.
+    /// Returns the circles, sorted. In a circle, each of at least two files reaches all others.
     pub fn circles(&self) -> Vec<BTreeSet<&str>> {
         let reached: BTreeMap<&str, BTreeSet<&str>> =
             self.0.keys().map(|file| (file.as_str(), self.reached(file))).collect();
@@ -31,7 +31,7 @@ impl Graph {
         circles.into_iter().collect()
     }
 
-    /// Returns the files that a file reaches by one arrow or more.
+    /// Returns the files that a file reaches along one or more arrows.
     fn reached(&self, file: &str) -> BTreeSet<&str> {
         let mut reached = BTreeSet::new();
         let mut open = vec![file];

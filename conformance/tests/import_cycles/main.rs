@@ -30,7 +30,7 @@ use graph::Graph;
 use modules::Modules;
 use resolve::Facades;
 
-/// The most pairs that `exceptions.txt` may list.
+/// Maximum number of pairs in `exceptions.txt`.
 const MOST_PAIRS: usize = 10;
 
 type Pair = BTreeSet<String>;
@@ -47,7 +47,8 @@ static PACKAGES: LazyLock<BTreeMap<String, Vec<Modules>>> = LazyLock::new(|| {
     packages::all(&root()).into_iter().map(read).collect()
 });
 
-/// The exceptions: `path <-> path: reason` allows a pair, `package: reason` leaves out a package when re-exports are followed.
+/// Content of `exceptions.txt`. `path <-> path: reason` allows a pair of files to import from each other. For
+/// `package: reason`, re-exports of a containing module are not followed.
 #[derive(Default)]
 struct Exceptions {
     pairs: Vec<Pair>,
@@ -97,7 +98,7 @@ fn graph(crates: &[Modules], facades: Facades, root: &Path) -> Graph {
     graph
 }
 
-/// Describes the circles of a graph that are not among the given pairs.
+/// Describes the circles of a graph, except for the given pairs.
 fn others(graph: &Graph, pairs: &[Pair]) -> String {
     let is_listed = |circle: &BTreeSet<&str>| {
         pairs.iter().any(|pair| pair.len() == circle.len() && circle.iter().all(|file| pair.contains(*file)))
@@ -151,7 +152,7 @@ fn files_do_not_import_each_other_through_reexports() {
     }
 }
 
-/// Returns the circles of a made-up crate, in which each file follows its path in brackets.
+/// Returns the circles of a made-up crate. In the text, each file follows its path in brackets.
 fn circles(text: &str, facades: Facades) -> Vec<Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
     for part in text.split("\n[").skip(1) {

@@ -1,5 +1,5 @@
-//! The modules of a crate as written in its files: names that they define, names that they import, and the paths that
-//! their code contains. Code that only tests compile is left out.
+//! The modules of a crate, as its files show them: names that they define, names that they import, and paths
+//! in their code. Leaves out code that only tests compile.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use crate::tokens;
 /// A path as it is written: `crate::names::pascal` is `["crate", "names", "pascal"]`.
 pub type Segments = Vec<String>;
 
-/// A namespace that a name belongs to, as far as it matters here.
+/// Kind of a name. It decides if a path can continue after the name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Types and traits: a path may go on behind them, as in `Type::new`.
+    /// Types and traits. A path may continue after them, as in `Type::new`.
     Type,
     /// Functions, constants and macros, which end a path.
     Value,
@@ -24,18 +24,18 @@ pub enum Kind {
 pub struct Import {
     pub name: String,
     pub path: Segments,
-    /// `true` if other modules can take the name from here.
+    /// `true` if other modules can import the name from this module.
     pub is_reexport: bool,
 }
 
-/// A module: a file, or a block within one.
+/// A module: a file, or a `mod` block within a file.
 pub struct Module {
     pub file: PathBuf,
     pub parent: Option<usize>,
     pub children: Vec<(String, usize)>,
     pub items: Vec<(String, Kind)>,
     pub imports: Vec<Import>,
-    /// The paths before `::*`.
+    /// Paths of the glob imports, without `::*`.
     pub globs: Vec<Segments>,
     /// The paths in expressions, types, patterns, attributes and arguments of macros.
     pub paths: Vec<Segments>,
@@ -47,7 +47,8 @@ pub struct Module {
 #[derive(Default)]
 pub struct Modules {
     pub all: Vec<Module>,
-    /// The files that define each macro: a macro without a path is found by the order of the text, not by modules.
+    /// The file that defines each macro. A macro that is called without a path is found by the order of the
+    /// text, and not by modules.
     pub macros: BTreeMap<String, PathBuf>,
 }
 
@@ -90,7 +91,7 @@ impl Modules {
 struct Reader<'a> {
     modules: &'a mut Modules,
     number: usize,
-    /// The folder in which the files of its children lie.
+    /// The folder in which the files of the child modules are.
     folder: PathBuf,
 }
 
@@ -128,7 +129,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a module that is a file of its own.
+    /// Reads a child module that is a file of its own. Returns its number.
     fn child(&mut self, item: &syn::ItemMod) -> usize {
         let name = tokens::text(&item.ident);
         let given = item.attrs.iter().find_map(given_path);
@@ -285,7 +286,7 @@ fn attributes(item: &syn::Item) -> &[syn::Attribute] {
     }
 }
 
-/// Returns `true` for `#[cfg(test)]`, and for a condition that holds in tests alone.
+/// Returns `true` if the attribute is `#[cfg(test)]`, or another condition that holds only in tests.
 fn is_for_tests(attribute: &syn::Attribute) -> bool {
     let syn::Meta::List(list) = &attribute.meta else { return false };
     list.path.is_ident("cfg") && list.parse_args::<syn::Meta>().is_ok_and(|condition| needs_test(&condition))

@@ -12,7 +12,7 @@ pub struct Package {
     pub roots: Vec<PathBuf>,
 }
 
-/// Returns the members of the workspace, and the packages outside it that Git knows.
+/// Returns the members of the workspace, and the other packages whose manifests are in Git.
 pub fn all(root: &Path) -> Vec<Package> {
     let mut packages = read(&root.join("Cargo.toml"));
     let listed = Command::new("git").args(["ls-files", "*Cargo.toml"]).current_dir(root).output().unwrap();

@@ -1,4 +1,4 @@
-//! Finds the files that define what a module names: through renames, groups, re-exports and globs.
+//! Finds the files that define the names in a module. Follows renames, groups, re-exports and globs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,38 +9,40 @@ use crate::modules::{Kind, Module, Modules};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
     Module(usize),
-    /// An item, by the module that defines it.
+    /// An item: the number of the module that defines it, and its kind.
     Item(usize, Kind),
 }
 
 type Targets = BTreeSet<Target>;
 
-/// The places that one search has come through, so that imports in a circle end it.
+/// The imports and globs that one search has already followed. They are not followed again, so that a search
+/// ends even if imports form a circle.
 #[derive(Default)]
 struct Search {
-    /// Imports that are being followed: the module, and the place among its imports.
+    /// Imports that are being followed: the number of the module, and the index of the import in it.
     imports: Vec<(usize, usize)>,
-    /// Modules whose globs have been searched for a name.
+    /// Globs that were searched: the number of the module, and the name.
     globs: BTreeSet<(usize, String)>,
 }
 
-/// A way to read a name that a module takes from one that contains it and that only re-exports it, as in `super::Engine`.
+/// Treatment of names that a module imports from a containing module that only re-exports them, as in
+/// `super::Engine`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Facades {
-    /// An import from the containing module, which draws no arrow.
+    /// The name counts as part of the containing module, and adds no arrow.
     Opaque,
-    /// An import from the file that defines it.
+    /// The name is followed to the file that defines it.
     Followed,
 }
 
 struct Resolver<'a> {
     modules: &'a Modules,
     facades: Facades,
-    /// The targets of the globs of each module.
+    /// For each module, the targets of each of its globs.
     globs: Vec<Vec<Targets>>,
 }
 
-/// Draws the arrows of a crate: from file, to file, for a name.
+/// Finds the arrows of a crate. Calls `arrow` with the importing file, the defining file, and the name.
 pub fn draw(modules: &Modules, facades: Facades, mut arrow: impl FnMut(&Path, &Path, &str)) {
     let resolver = Resolver::new(modules, facades);
     for (number, module) in modules.all.iter().enumerate() {
@@ -78,7 +80,7 @@ impl<'a> Resolver<'a> {
         resolver
     }
 
-    /// Returns `true` if a file is that of a module that contains another one.
+    /// Returns `true` if the file belongs to a module that contains this module.
     fn contains(&self, file: &Path, module: usize) -> bool {
         self.parents(module).any(|parent| self.modules.all[parent].file == file)
     }
@@ -91,7 +93,7 @@ impl<'a> Resolver<'a> {
         self.modules.all[module].parent
     }
 
-    /// Returns the targets of each import, each glob and each path of a module.
+    /// Returns the imports, globs and paths of a module, each with its targets.
     fn named(&self, number: usize, module: &Module) -> Vec<(String, Targets)> {
         let mut named = Vec::new();
         // A re-export represents its users, which are followed through it.
@@ -114,7 +116,7 @@ impl<'a> Resolver<'a> {
         named
     }
 
-    /// Follows a path from a module. Empty if it leads to another crate.
+    /// Returns the targets of a path in a module. The set is empty if the path leads to another crate.
     fn follow(&self, module: usize, path: &[String], search: &mut Search) -> Targets {
         let mut targets = Targets::new();
         for (place, segment) in path.iter().enumerate() {
@@ -132,7 +134,7 @@ impl<'a> Resolver<'a> {
         targets
     }
 
-    /// Finds a member of a module or type, for a path that module `from` contains.
+    /// Finds a name in a module or type. `from` is the module whose code contains the path.
     fn member(&self, target: Target, name: &str, from: usize, search: &mut Search) -> Targets {
         match target {
             Target::Module(module) if name == "super" => {
@@ -144,7 +146,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Finds a name in a module: defined there, imported by name, or else by a glob.
+    /// Finds a name in a module. Searches its definitions first, then its imports, and then its globs.
     fn find(&self, number: usize, name: &str, from: usize, search: &mut Search) -> Targets {
         let module = &self.modules.all[number];
         let mut targets = Targets::new();

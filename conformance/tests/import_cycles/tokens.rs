@@ -1,10 +1,10 @@
-//! Paths and definitions in the arguments of macros, which are tokens without a grammar.
+//! Paths and definitions in the arguments of macros. These arguments are tokens without a known grammar.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 
 use crate::modules::{Kind, Segments};
 
-/// The paths and calls of macros that tokens contain.
+/// The paths in tokens, and the macros that they call.
 #[derive(Default)]
 pub struct MacroNames {
     pub paths: Vec<Segments>,
@@ -62,7 +62,8 @@ fn is_mark(token: &TokenTree, mark: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
 }
 
-/// Returns the names behind `struct`, `fn` and the like in the arguments of a macro that represents items.
+/// Returns the names that a macro's arguments define with `struct`, `fn` and similar keywords, if they look
+/// like items.
 pub fn definitions(stream: TokenStream) -> Vec<(String, Kind)> {
     let mut defined = Vec::new();
     let mut kind = None;

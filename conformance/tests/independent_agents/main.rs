@@ -8,10 +8,11 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// Number of concurrent tests of mistakes. They wait more than they compute.
+/// Number of mistakes that are tested concurrently. These tests mostly wait.
 const AT_ONCE: usize = 5;
 
-/// Factor for waits with a wrong agent: twelve seconds, many times the usual time.
+/// Factor for all time limits with a wrong agent. A wait then ends after twelve seconds, which is still many
+/// times the usual time.
 const PATIENCE: &str = "0.2";
 
 struct Agent {
@@ -49,8 +50,8 @@ const SHELL: Agent = Agent {
     judged: 10,
 };
 
-/// Returns the report, and the first line about a failure. Returns `None` if the interpreter is not
-/// installed.
+/// Returns the report, and the first line of the output that begins with `FAIL`. Returns `None` if the
+/// interpreter is not installed.
 fn played(agent: &Agent, text: &str, options: &[&str]) -> Option<(Value, String)> {
     let is_there = Command::new(agent.needs).arg("--version").output().is_ok();
     if !is_there {
@@ -85,8 +86,8 @@ fn is_clean(agent: &Agent) {
     assert!(judged >= agent.judged, "{}: {judged} cases are judged", agent.file);
 }
 
-/// A mistake: its name, the original text, its replacement, and texts of which the first line has to contain
-/// one.
+/// A mistake: name, original text, replacement, and texts. The first line about a failure has to contain one
+/// of these texts.
 type Mistake = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 fn is_named(agent: &Agent, (what, from, to, words): &Mistake) {

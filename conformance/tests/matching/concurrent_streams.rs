@@ -1,4 +1,4 @@
-//! Tests of events without an order among each other, and of elements of lists.
+//! Tests of events of different streams, whose order does not matter, and of elements of lists.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! Tests of golden transcripts that were derived from documents: they show a part, and more may come.
+//! Tests of golden transcripts that were derived from documents. They show only a part, and an agent may send
+//! more.
 
 use agentese_conformance::matching::ComparisonResult;
 use agentese_conformance::transcript::Transcript;

@@ -1,5 +1,5 @@
-//! Tests of frames with a wrong member: they are compared with the expected frame, and no more than that is
-//! permitted.
+//! Tests of frames with one wrong member. They are compared with the expected frame, and only that member may
+//! differ.
 
 use serde_json::{Value, json};
 
@@ -137,7 +137,7 @@ fn another_event_is_no_near_miss() {
     assert_eq!(found, ["should events", "should events"]);
 }
 
-/// Sets of events are open, and so are records: clients ignore new ones.
+/// Sets of events are open, and so are records, because clients ignore undeclared ones.
 #[test]
 fn undeclared_events_and_members_are_ignored() {
     let run = |more: bool| {

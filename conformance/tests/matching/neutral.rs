@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 
 use crate::support::{DIALECTS, compared_in, failure_lines};
 
-/// Compares each golden transcript, after a change, with the original.
+/// Applies a change to each golden transcript, and compares the result with the original. The comparison has
+/// to pass.
 fn passes(change: impl Fn(&str, &Transcript) -> Transcript) {
     let suite = Suite::embedded();
     let mut changed = 0;
@@ -102,8 +103,8 @@ fn names_that_agents_make_up_are_free() {
     });
 }
 
-/// Cuts pieces in two. The first half keeps the snapshot of the whole piece, because agents send their latest
-/// text.
+/// Cuts each piece in two. The first half keeps the snapshot with the whole piece, because agents may send a
+/// newer snapshot.
 #[test]
 fn the_number_of_pieces_is_free() {
     passes(|_, golden| {

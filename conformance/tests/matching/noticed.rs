@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::support::{DIALECTS, allowed, compared_in, failures, rules, with_line};
 
-/// Stride of the changes; a dialect then takes some seconds.
+/// Number of values of which only one is changed. With this number, a dialect takes some seconds.
 const STRIDE: usize = 67;
 
-/// Reaction to a change.
+/// Result of the comparison after a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reaction {
     Failed,
@@ -21,7 +21,7 @@ enum Reaction {
     Not,
 }
 
-/// Number of noticed changes, by kind.
+/// Number of noticed changes and of all changes, by kind.
 #[derive(Default)]
 struct Rates {
     noticed: BTreeMap<&'static str, (usize, usize)>,
@@ -56,7 +56,8 @@ fn reaction(dialect: &str, case: &Scenario, golden: &Transcript, observed: &Tran
     }
 }
 
-/// Returns the type of an event that has an order: not an answer, not a question, not a parallel call.
+/// Returns a key for events of the same type whose order is compared. Returns `None` for answers, questions,
+/// and events of tools.
 fn kind(line: &str) -> Option<String> {
     let frame: Value = serde_json::from_str(line).ok().filter(|frame| !is_free(frame))?;
     let event = frame.get("params").or(frame.get("event")).unwrap_or(&frame);
@@ -68,7 +69,7 @@ fn kind(line: &str) -> Option<String> {
     (!kind.starts_with("tool_") && !mark.contains("toolResult") && kind != "sub_agent_event").then_some(mark)
 }
 
-/// Changes the place of a line, and the snapshots in it.
+/// Swaps a line with the next one, and changes the snapshots in it. Records if the matcher notices.
 fn places(dialect: &str, what: &str, case: &Scenario, golden: &Transcript, record: usize, rates: &mut Rates) {
     let text = |record: usize| match golden.records.get(record) {
         Some(Record::Received(line)) => Some(line.as_str()),
@@ -103,7 +104,7 @@ fn places(dialect: &str, what: &str, case: &Scenario, golden: &Transcript, recor
     }
 }
 
-/// Returns `true` if the number of such lines is free.
+/// Returns `true` for a frame that an agent may send any number of times, or not at all.
 fn is_free(frame: &Value) -> bool {
     let kind = |frame: &Value| frame.get("type").and_then(Value::as_str).map(str::to_owned);
     let names = [kind(frame), frame.get("params").and_then(kind), frame.get("event").and_then(kind)];
@@ -115,7 +116,7 @@ fn is_free(frame: &Value) -> bool {
         || frame.get("widgetKey").is_some_and(|key| key == "autoresearch")
 }
 
-/// Collects pointers to all leaves that are compared for equality.
+/// Collects the JSON pointers to all values that are compared for equality.
 fn leaves(dialect: &str, value: &Value, at: &str, found: &mut Vec<String>) {
     let each = |name: String, value: &Value, found: &mut Vec<String>| {
         leaves(dialect, value, &format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), found);

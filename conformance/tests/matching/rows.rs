@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 pub type Lines = Vec<(char, Value)>;
 
-/// A row of the table: the recorded lines, lines that the allowance permits, and lines that it rejects.
+/// A row of the table: recorded lines, observed lines that the allowance permits, and observed lines that it
+/// does not.
 pub struct Row {
     pub dialect: &'static str,
     pub allowance: &'static str,

@@ -9,8 +9,8 @@ use tokio::net::TcpStream;
 
 use crate::http::{End, LONG, post, read, send, start};
 
-/// Returns `true` if there are neither bytes nor an end. Call it after a whole answer to a later request,
-/// which proves that enough time has passed.
+/// Returns `true` if the stream has neither further bytes nor an end. Call it after a later request was
+/// answered, which proves that enough time has passed.
 fn is_silent(stream: &TcpStream) -> bool {
     let read = stream.try_read(&mut [0; 64]);
     read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
@@ -204,7 +204,7 @@ async fn an_answer_without_its_end_or_without_figures_is_whole_for_http() {
     }
 }
 
-/// Unknown paths and bodies that are not JSON consume nothing of the script.
+/// Requests with unknown paths, or with bodies that are not JSON, use no response of the script.
 #[tokio::test]
 async fn other_http_requests_are_rejected_and_not_counted() {
     let model = start(json!({"responses": [{"text": "answer"}]})).await;

@@ -78,7 +78,8 @@ pub async fn read(mut stream: TcpStream) -> Response {
     Response { status, head: head.to_owned(), body, end }
 }
 
-/// Returns `true` for a response with a length that is complete; other responses end with the connection.
+/// Returns `true` if the response has the length that its head announces. A response without a length ends
+/// with the connection.
 fn is_whole(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::http::{post, start};
 
-/// Returns a conversation with all features: system prompt, image, thinking, tool call, results.
+/// Returns a request whose conversation has all features: system prompt, image, thinking, tool call, results.
 fn anthropic() -> Value {
     json!({
         "model": "m", "max_tokens": 10, "system": [{"type": "text", "text": "Be brief."}],

@@ -195,7 +195,8 @@ async fn long_lines_do_not_block() {
     assert!(played.recording.text().len() < 2000);
 }
 
-/// If the client does not read, an agent waits as soon as the pipe is full, and goes on with the reader.
+/// If the client does not read, the agent blocks as soon as the pipe is full. It continues when the client
+/// reads again.
 #[tokio::test]
 async fn an_agent_is_left_unread_until_reading_goes_on() {
     let agent = shell(

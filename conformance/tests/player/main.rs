@@ -1,4 +1,4 @@
-//! Tests of the player, against agents of one line of shell and against replayed ones.
+//! Tests of the player, with agents that are one line of shell, and with replayed agents.
 
 mod agents;
 #[path = "../../../sdk-rust/tests/support/long.rs"]

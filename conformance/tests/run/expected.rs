@@ -114,8 +114,8 @@ fn a_line_applies_to_its_row_only() {
     assert_eq!(code, 1);
 }
 
-/// A line of a case that was not played may be stale or not. A failure below the level of the run keeps its
-/// line.
+/// A line about a case that was not played stays valid. A line about a failure below the level of the run
+/// stays valid too.
 #[test]
 fn lines_of_cases_that_were_not_played_stay() {
     let stale = lines(&[("good", "expect answers"), ("bad", "expect answers")]);

@@ -12,7 +12,7 @@ use agentese_conformance::player::PlayResult;
 use agentese_conformance::recording::Recording;
 use agentese_conformance::verdict::{Outcome, Verdict};
 
-/// Returns the known failures of the real agents, which break their documents in these cases.
+/// Returns the known failures of the real agents: checks in which an agent breaks its dialect's document.
 fn known(text: &str) -> Vec<ExpectedFailure> {
     serde_json::from_str::<ExpectedFailures>(text).unwrap().failures
 }
@@ -41,7 +41,8 @@ fn without_requests(mut case: Scenario) -> Scenario {
     case
 }
 
-/// Returns the failed checks of a golden transcript: a real agent breaks its document there.
+/// Returns the failed checks of a golden transcript, with their messages. In these checks, the real agent
+/// breaks its document.
 fn failures(judged: &Judgement) -> BTreeMap<String, String> {
     let failed = judged.findings.iter().filter_map(|finding| match &finding.outcome {
         Outcome::Held | Outcome::Allowed { .. } => None,
@@ -103,7 +104,7 @@ fn recorded_sessions_pass_their_own_cases() {
     assert!(passed > 240, "{passed}");
 }
 
-/// The same session with one change must not pass: otherwise the checks would prove nothing.
+/// The same session with one change has to fail. Otherwise the checks would prove nothing.
 #[test]
 fn a_session_that_went_wrong_does_not_pass() {
     use agentese::types::{Direction, TranscriptControl, TranscriptLine};

@@ -157,7 +157,8 @@ fn a_wrong_command_line_is_one_line_and_exit_code_2() {
     }
 }
 
-/// Results are in the order of the cases, in any order of their ends. A case that must be alone runs alone.
+/// Results are in the order of the cases, independent of the order in which the cases end. A case that must
+/// not run beside others runs alone.
 #[tokio::test]
 async fn cases_are_played_concurrently_and_reported_in_order() {
     let profile: Profile = serde_json::from_value(profile(AGENT)).unwrap();

@@ -7,8 +7,8 @@ use agentese::types::Scenario;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// An agent that answers every line in the same way, with its id, as if it knew a single command. It also
-/// answers the commands of a probe, so that the probe does not time out.
+/// An agent that gives every line the same answer, with the line's id, as if it had a single command. It also
+/// answers the commands of a probe in this way, so that the probe does not time out.
 pub const AGENT: &str = r#"while read -r line; do id=${line#*'"id":"'}; id=${id%%'"'*}; echo '{"id":"'"$id"'","type":"response","command":"abort","success":true}'; done"#;
 
 /// A suite in a folder of its own.

@@ -5,8 +5,9 @@ use agentese_conformance::transcript::recorded;
 use crate::exceptions;
 use crate::validators::{DIALECTS, Validators, recorded_frames};
 
-/// Returns `true` for recordings to judge. For Operator these are the scenarios that were derived from its
-/// document; in the others, the server has a form that differs from its document.
+/// Returns `true` for recordings whose frames the schemas have to accept. For Operator, these are only the
+/// scenarios that were derived from its document. In the other recordings, the server's frames differ from
+/// the document.
 fn is_judged(dialect: &str, name: &str) -> bool {
     dialect != "operator" || ["d01", "d03", "d04"].iter().any(|prefix| name.starts_with(prefix))
 }

@@ -15,10 +15,10 @@ use crate::exceptions;
 use crate::sites::{self, Sites, put, types};
 use crate::validators::{RecordedFrame, Validators, recorded_frames};
 
-/// Number of damages for each kind of site.
+/// Number of damaged frames for each kind of member.
 const EACH: usize = 2;
 
-/// Returns values of a wrong type, or outside of the set, for a declared type.
+/// Returns values that a declared type does not allow.
 fn wrong(ty: &Ty) -> Vec<Value> {
     match ty {
         Ty::String => vec![json!(42), json!({}), json!(null)],
@@ -36,7 +36,7 @@ fn wrong(ty: &Ty) -> Vec<Value> {
     }
 }
 
-/// Reactions to a damaged frame: `true` if the schema or the decoder accepts it.
+/// Results for a damaged frame: `true` if the schema, or the decoder, accepts it.
 struct Verdict {
     schema: bool,
     decoder: bool,

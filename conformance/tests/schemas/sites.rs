@@ -1,5 +1,5 @@
-//! Sites for damage in a frame: every declared member, found by a walk of the declaration along the frame.
-//! Values inside `any` are never touched.
+//! Members of a frame that a test can damage: all declared members, found by a walk of the declaration along
+//! the frame. Values of type `any` are never damaged.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -29,7 +29,7 @@ pub struct Site {
     pub path: Vec<Step>,
     pub ty: Ty,
     pub presence: Presence,
-    /// Row and declared path, which identify sites of one kind.
+    /// Name of the declaration, and declared path. Members with the same kind are declared in the same place.
     pub kind: String,
 }
 
@@ -52,7 +52,7 @@ struct SiteWalker<'a> {
     sites: Sites,
 }
 
-/// Returns every site of a server's frame. `method` is the answered method, in JSON-RPC.
+/// Returns the declared members of a server's frame. In JSON-RPC, `method` is the answered method.
 pub fn server(index: &Index, frame: &Value, method: Option<&str>) -> Sites {
     let mut walk = SiteWalker { index, sites: Sites::default() };
     let string = |name: &str| frame.get(name).and_then(Value::as_str);
@@ -88,7 +88,7 @@ pub fn server(index: &Index, frame: &Value, method: Option<&str>) -> Sites {
     walk.sites
 }
 
-/// Returns every site of a client's frame.
+/// Returns the declared members of a client's frame.
 pub fn client(index: &Index, frame: &Value) -> Sites {
     let mut walk = SiteWalker { index, sites: Sites::default() };
     let flat = !matches!(index.dialect.framing, Framing::JsonRpc { .. });
@@ -225,7 +225,8 @@ impl SiteWalker<'_> {
     }
 }
 
-/// Makes a text static, as declarations require. The few tags of a test run may leak.
+/// Makes a text `'static`, as declarations require. The memory is never freed, but a test run has only few
+/// tags.
 fn leak(text: &str) -> &'static str {
     Box::leak(text.to_owned().into_boxed_str())
 }

@@ -38,8 +38,8 @@ impl Validators {
         }
     }
 
-    /// Returns the reason if the schema rejects a frame of the server. `method` is the answered method, in
-    /// JSON-RPC.
+    /// Returns the reason why the schema rejects a frame of the server. Returns `None` if it accepts the
+    /// frame. In JSON-RPC, `method` is the answered method.
     pub fn server_error(&self, frame: &Value, method: Option<&str>) -> Option<String> {
         if let Some(error) = self.server.iter_errors(frame).next() {
             return Some(error.to_string().chars().take(300).collect());
@@ -51,7 +51,7 @@ impl Validators {
 
 /// A frame of a transcript, with its number and its method.
 pub struct RecordedFrame {
-    /// Number among the lines of its direction, from 1.
+    /// Number of the line among the lines of its direction, from 1.
     pub number: usize,
     pub text: FrameText,
     pub frame: Option<Value>,

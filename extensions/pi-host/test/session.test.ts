@@ -4,7 +4,7 @@ import { test, type TestContext } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 
 import type { Model } from "../src/protocol.js";
-import { TestAgent, TIMEOUT, extension } from "./support/agent.js";
+import { TestAgent, PATIENCE, extension } from "./support/agent.js";
 
 const MODEL = { id: "m", name: "M", provider: "p", api: "a", reasoning: true } as unknown as Model;
 
@@ -32,7 +32,7 @@ async function value(agent: TestAgent, expression: string): Promise<unknown> {
 
 /** Waits until a process has ended. */
 async function processEnded(pid: number): Promise<void> {
-  const deadline = Date.now() + TIMEOUT;
+  const deadline = Date.now() + PATIENCE;
   for (;;) {
     let stat: string;
     try {

@@ -25,7 +25,7 @@ const fn optional(name: &'static str, kind: Kind, doc: &'static str) -> Param {
     Param { name, kind, required: false, doc, hint: false }
 }
 
-/// Declares a parameter that is omitted if a command does not accept it.
+/// Declares an optional parameter that is omitted if the command does not accept it.
 const fn hint(name: &'static str, kind: Kind, doc: &'static str) -> Param {
     Param { name, kind, required: false, doc, hint: true }
 }
@@ -361,7 +361,7 @@ pub const INTENTS: &[IntentSpec] = &[
     row(
         Intent::Todos,
         "todos",
-        "Lists the open tasks of the agent.",
+        "Lists the tasks of the agent.",
         Lost("the agent does not list its tasks"),
     )
     .results(&[result("todos", "The tasks, each with `text` and `status`.")]),

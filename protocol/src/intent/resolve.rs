@@ -11,13 +11,13 @@ pub struct ResolvedIntents {
     pub mappings: Vec<CommandMapping>,
     /// Commands that no intent covers.
     pub dialect_only: Vec<DialectOnly>,
-    /// Parameters of other commands that no intent covers.
+    /// Parameters that no intent covers, of commands that carry out an intent.
     pub companions: Vec<Companion>,
-    /// Events that the adapter of the dialect generates.
+    /// Events that the adapter of the dialect in a bridge generates from other events.
     pub derived_events: Vec<&'static str>,
-    /// Dialogs that a tool of the dialect's agents sends, with the name of the tool.
+    /// Dialogs that a tool sends, each with the name of the tool.
     pub by_tool: Vec<(&'static str, &'static str)>,
-    /// Readers of values that no frame of the meaning has.
+    /// Additional readers, for values that only the answers to intents contain.
     pub readers: Vec<Reader>,
 }
 

@@ -11,9 +11,9 @@ pub struct ResolvedMeaning {
     pub readers: Vec<(Reader, Vec<Case>)>,
     /// Rules, derived rules first.
     pub rules: Vec<Rule>,
-    /// Rows without an effect on a conversation.
+    /// Rows that need no rule.
     pub silent: Vec<RuleTarget>,
-    /// Commands whose answers provide the missed state to a late view.
+    /// Commands for a view that starts late: their answers contain the state that the view has missed.
     pub asks: Vec<&'static str>,
 }
 

@@ -92,7 +92,7 @@ _LOADED_WHEN_NAMED = ("omp", "opal", "operator", "pi", "pisces", "shapes")
 
 
 def __getattr__(name: str) -> _ModuleType:
-    """Loads a dialect's module or its shapes at the first access, so that a program loads only the
+    """Imports the module of a dialect, or `shapes`, when it is first accessed. A program thus loads only the
     dialects that it uses."""
     if name in _LOADED_WHEN_NAMED:
         return _importlib.import_module(f"agentese.{name}")

@@ -1,4 +1,4 @@
-"""Asynchronous library that runs a client: asyncio or trio. A program with anyio uses the library underneath.
+"""Backends for the asynchronous libraries asyncio and trio. A program that uses anyio runs on one of these two.
 """
 
 import asyncio
@@ -23,22 +23,22 @@ class Signal(Protocol):
 
 
 class Backend(Protocol):
-    """Interface of an asynchronous library for a client."""
+    """Operations of an asynchronous library that a client needs."""
 
     def signal(self) -> Signal:
-        """Returns a new signal for tasks of this loop."""
+        """Returns a new signal for tasks of the current event loop."""
 
     def start(self, work: Callable[[], Coroutine[Any, Any, None]], done: Callable[[], object]) -> Callable[[], object]:
-        """Starts a background task and returns a function that cancels it. `done` is called at its end."""
+        """Starts a background task. Calls `done` when the task ends. Returns a function that cancels the task."""
 
     def add_reader(self, descriptor: int, call: Callable[[], None]) -> None:
         """Calls `call` whenever the descriptor is readable."""
 
     def remove_reader(self, descriptor: int) -> None:
-        """Stops these calls."""
+        """Stops the calls that `add_reader` has started for this descriptor."""
 
     async def within(self, seconds: float | None, work: Awaitable[object]) -> bool:
-        """Waits for `work`, at most `seconds`. Returns `False` after the time limit."""
+        """Waits for `work`, at most `seconds`. Returns `False` if the time has passed first."""
 
     async def yield_(self) -> None:
         """Lets other tasks run."""
@@ -111,7 +111,7 @@ class Asyncio:
 
 
 class Trio:
-    """Backend for trio. Background tasks and the reader are system tasks, which end with the run."""
+    """Backend for trio. Its background tasks and readers are system tasks, which end together with `trio.run`."""
 
     __slots__ = ("_readers", "_token", "_trio")
 
@@ -169,7 +169,8 @@ class Trio:
 
 
 def current() -> Backend:
-    """Returns the backend of the calling task. Raises `RuntimeError` outside of a task."""
+    """Returns the backend of the asynchronous library that runs the calling task. Raises `RuntimeError` if no
+    task is running."""
     trio = sys.modules.get("trio")
     if trio is not None and trio.lowlevel.in_trio_run():
         return Trio(trio)

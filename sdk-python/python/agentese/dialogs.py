@@ -17,19 +17,20 @@ from agentese.members import encode
 logger = logging.getLogger("agentese")
 
 DialogTable: TypeAlias = Mapping[str, tuple[str, type[Record], str | bool | None]]
-"""Wire names of the dialogs with the handler's method, the class of the parameters and the member of the
-answer. `True` means that the handler returns all members, `None` that no answer is expected."""
+"""Dialogs by wire name: the method of the handler, the class of the parameters, and the member of the answer.
+For `True`, the handler returns all members of the answer. For `None`, the agent expects no answer."""
 
 MAX_CONCURRENT = 64
-"""Limit of concurrent questions of one client in a handler for threads; further questions wait."""
+"""Maximum number of questions that one client passes to its handler at a time, each on its own thread. Further
+questions wait."""
 
 current_question: ContextVar[Question | None] = ContextVar("agentese_question", default=None)
-"""Question of the running handler."""
+"""Question that the calling handler is to answer."""
 
 
 class DialogsBase:
-    """Base of the classes that answer dialogs. A subclass with a misspelt dialog as public method raises
-    `TypeError`, because that method would never be called."""
+    """Base of the classes that answer dialogs. Raises `TypeError` for a subclass whose public method seems to
+    be a misspelt dialog, because that method would never be called."""
 
     _methods: ClassVar[frozenset[str]] = frozenset()
 
@@ -39,8 +40,8 @@ class DialogsBase:
 
 
 def reject_misspelt(cls: type, known: "frozenset[str]", what: str, parameter: str) -> None:
-    """Raises `TypeError` for a misspelt public method: one whose name is similar to a known one, or whose last
-    parameter is named `parameter`."""
+    """Raises `TypeError` if a class has a public method that seems to be misspelt. Such a method is unknown,
+    but its name is similar to a known one, or its last parameter is named `parameter`."""
     if not known:
         return
     for name, value in vars(cls).items():
@@ -53,8 +54,8 @@ def reject_misspelt(cls: type, known: "frozenset[str]", what: str, parameter: st
 
 
 def is_withdrawn(timeout: float | None = 0.0) -> bool:
-    """Returns `True` if the question of the calling handler is withdrawn: the agent withdrew the question, its time
-    limit passed, or the connection ended. An answer is not sent then.
+    """Returns `True` if the question of the calling handler is withdrawn. The agent withdrew it, its time limit
+    passed, or the connection ended. An answer is then no longer sent.
 
     Waits up to `timeout` seconds for a withdrawal; `None` waits without a limit. Always returns `False` outside of
     a handler. A handler for asyncio does not need this function, because its task is cancelled.
@@ -64,14 +65,14 @@ def is_withdrawn(timeout: float | None = 0.0) -> bool:
 
 
 def call_handler(question: Question, table: DialogTable, handler: object) -> Any:
-    """Calls the method of the handler; its result may be awaitable."""
+    """Calls the handler's method for the dialog. An asynchronous method returns an awaitable."""
     method, record, _ = table[question.method]
     current_question.set(question)
     return getattr(handler, method)(question.record(record))
 
 
 def send_answer(question: Question, table: DialogTable, answer: Any) -> None:
-    """Sends an answer; `None` applies the declared policy."""
+    """Sends an answer. If it is `None`, the declared policy answers."""
     member = table[question.method][2]
     if member is None or answer is None:
         question.answer(None)
@@ -80,7 +81,7 @@ def send_answer(question: Question, table: DialogTable, answer: Any) -> None:
 
 
 def report_failure(question: Question) -> None:
-    """Reports an exception of the handler to the log and as a diagnostic. The declared policy answers."""
+    """Logs the exception of a handler and reports it as a diagnostic. The declared policy then answers."""
     logger.exception("the handler of %s failed", question.method)
     question.fail(repr(sys.exception()))
 

@@ -19,7 +19,7 @@ class Termination:
     stderr_tail: str
     """End of the process's stderr."""
     last_frames: list[str]
-    """Last received frames, oldest first, each cut to its beginning."""
+    """Last received frames, oldest first. Only the beginning of a long frame is included."""
     pending: list[str]
     """Ids of the calls without a response."""
     text: str
@@ -40,11 +40,11 @@ class AgenteseError(Exception):
     """Base of all errors. All of them can be pickled and copied."""
 
     is_retryable: bool = False
-    """`True` if the same call may be repeated on the same connection without a double effect: it was not sent,
-    or its command changes nothing."""
+    """`True` if the same call can be repeated on this connection without a double effect. Either it was not
+    sent, or its command changes nothing."""
 
     _fields: ClassVar[tuple[str, ...]] = ()
-    """Keyword parameters of the constructor."""
+    """Names of the constructor's keyword parameters."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = {name: getattr(self, name) for name in self._fields}
@@ -59,11 +59,11 @@ class SpawnError(AgenteseError, OSError):
     def __init__(self, text: str, *, program: str = "", kind: str = "", errno: int | None = None) -> None:
         super().__init__(text)
         self.program = program
-        """Program."""
+        """Program that could not be started."""
         self.kind = kind
-        """`not_found`, `not_executable`, `busy`, `working_directory` or `other`."""
+        """Kind of the failure: `not_found`, `not_executable`, `busy`, `working_directory` or `other`."""
         self.errno = errno
-        """Number of the operating system's error."""
+        """Error number of the operating system."""
 
 
 class RefusedError(AgenteseError):
@@ -87,7 +87,7 @@ class RefusedError(AgenteseError):
     ) -> None:
         super().__init__(text)
         self.command = command
-        """Command in the response."""
+        """Rejected command."""
         self.message = message
         """Reason that the agent gives."""
         self.code = code
@@ -95,11 +95,12 @@ class RefusedError(AgenteseError):
         self.data = data
         """JSON-RPC data, if any."""
         self.attributed = attributed
-        """`True` if the response had no id and was assigned to the oldest possible call."""
+        """`True` if the response had no id, and the client assigned it to the oldest call that it can belong
+        to."""
 
 
 class RunFailedError(AgenteseError):
-    """The run failed: its model request failed after all retries of the agent."""
+    """The run failed, because its model request failed after all retries of the agent."""
 
     _fields = ("message", "code", "retryable")
 
@@ -110,14 +111,14 @@ class RunFailedError(AgenteseError):
         self.code = code
         """Code of the failure, in dialects with such codes."""
         self.retryable = retryable
-        """`True` if the same prompt may succeed later: the agent retried by itself, or was restarted.
+        """`True` if the same prompt can succeed later, because the agent retried by itself or was restarted.
         `is_retryable` has the same value."""
         self.is_retryable = retryable
 
 
 class NotInRevisionError(AgenteseError):
-    """The agent speaks a revision of its dialect that lacks the command. Nothing was sent, or the agent
-    responded that the command is unknown."""
+    """The agent's revision lacks the command. Either nothing was sent, or the agent responded that the command
+    is unknown."""
 
     _fields = ("command", "revision", "known",)
 
@@ -128,12 +129,12 @@ class NotInRevisionError(AgenteseError):
         self.revision = revision
         """Revision of the agent, such as `pi@0.55`."""
         self.known = known
-        """Revisions with the command, such as `pi@1.5`."""
+        """Revisions that have the command, such as `pi@1.5`."""
 
 
 class OtherDialectError(AgenteseError):
-    """The agent speaks another dialect than this client. A frame of another dialect arrived before any frame
-    of the client's dialect. The agent does not respond to this client. The message names both dialects."""
+    """The agent speaks another dialect than this client: its first recognised frame belongs to another dialect.
+    Such an agent does not respond to this client. The message names both dialects."""
 
     _fields = ("dialect", "seen", "frame")
 
@@ -142,14 +143,13 @@ class OtherDialectError(AgenteseError):
         self.dialect = dialect
         """Dialect of the client, such as `pi`."""
         self.seen = seen
-        """Dialects with such frames, such as `opal or acp`."""
+        """Dialects that have such a frame, such as `opal or acp`."""
         self.frame = frame
-        """Beginning of the frame, without keys."""
+        """Beginning of the frame, with keys redacted."""
 
 
 class NotInDialectError(AgenteseError):
-    """The agent's dialect has no command for the intent, or the command lacks the parameter. Nothing was
-    sent."""
+    """The agent's dialect has no command for the intent, or the command lacks a parameter. Nothing was sent."""
 
     _fields = ("intent", "dialect", "param")
 
@@ -160,12 +160,12 @@ class NotInDialectError(AgenteseError):
         self.dialect = dialect
         """Dialect, with its revision if known, such as `opal@0.1`."""
         self.param = param
-        """Parameter that the command of the dialect does not take, such as `hidden`; `None` without a
-        command."""
+        """Parameter that the command does not have, such as `hidden`; `None` if the dialect has no command at
+        all."""
 
 
 class NotRecognisedError(AgenteseError):
-    """No output of the program belongs to a known dialect."""
+    """The dialect could not be detected, because no output of the program belongs to a known dialect."""
 
 
 class TerminatedError(AgenteseError, ConnectionError):
@@ -200,7 +200,7 @@ class TerminatedError(AgenteseError, ConnectionError):
 
 
 class TimedOutError(AgenteseError, TimeoutError):
-    """No response arrived in time. A later response is dropped."""
+    """No response arrived in time. If it arrives later, it is dropped."""
 
     _fields = ("command", "after",)
 
@@ -209,12 +209,12 @@ class TimedOutError(AgenteseError, TimeoutError):
         self.command = command
         """Wire name of the command."""
         self.after = after
-        """Waiting time in seconds."""
+        """Time that the call waited, in seconds."""
 
 
 class StalledError(TimedOutError):
-    """No response arrived in time, because a subscriber does not read, or because the agent does not read its
-    stdin."""
+    """No response arrived in time, for one of two reasons: a subscriber does not read its events, or the agent
+    does not read its stdin."""
 
 
 class DecodeError(AgenteseError, ValueError):
@@ -225,11 +225,11 @@ class DecodeError(AgenteseError, ValueError):
     def __init__(self, text: str, *, raw: str = "") -> None:
         super().__init__(text)
         self.raw = raw
-        """JSON text."""
+        """JSON text of the frame."""
 
 
 class DetachedError(AgenteseError):
-    """Events did not reach this subscriber, because its queue was full."""
+    """This subscriber lost events, because its queue was full."""
 
     _fields = ("dropped",)
 
@@ -249,4 +249,4 @@ class EncodeError(UsageError, ValueError):
 
 
 class ForkedError(UsageError, RuntimeError):
-    """A client was created before a fork and used in the child."""
+    """A client that was created before a fork was used in the child."""

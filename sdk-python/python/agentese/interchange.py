@@ -9,22 +9,22 @@ T = TypeVar("T")
 
 
 def enc_hook(value: Any) -> Any:
-    """Converts a record to its object, for `msgspec.json.encode(…, enc_hook=agentese.enc_hook)`."""
+    """Converts a record to a dict, for `msgspec.json.encode(…, enc_hook=agentese.enc_hook)`."""
     if isinstance(value, Record):
         return value.to_dict()
     raise NotImplementedError(f"{type(value).__name__} is not a record")
 
 
 def dec_hook(kind: type[T], value: Any) -> T:
-    """Converts an object to a validated record, for `msgspec.json.Decoder(…, dec_hook=agentese.dec_hook)`."""
+    """Converts a dict to a validated record, for `msgspec.json.Decoder(…, dec_hook=agentese.dec_hook)`."""
     if isinstance(kind, type) and issubclass(kind, Record):
         return validate(kind, value)  # type: ignore[return-value]
     raise NotImplementedError(f"{kind!r} is not a class of records")
 
 
 def validate(kind: type[Record], value: Any) -> Record:
-    """Returns a record of the class from itself, its members or their JSON text. Raises `EncodeError`, a
-    `ValueError`, if a member does not fit its declaration."""
+    """Converts a value to a record of the class: the record itself, or a dict of its members. Raises
+    `EncodeError`, a `ValueError`, if a member does not fit its declaration."""
     if isinstance(value, kind):
         return value
     return kind._checked(encode(value))

@@ -12,7 +12,7 @@ _threads: "weakref.WeakSet[threading.Thread]" = weakref.WeakSet()
 
 
 def start(name: str, run: threading.Thread) -> None:
-    """Starts a thread that ends together with its connection."""
+    """Starts a thread that ends by itself when its connection ends."""
     run.name = name
     _threads.add(run)
     run.start()

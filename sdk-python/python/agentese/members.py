@@ -10,7 +10,7 @@ from agentese.hints import suggest
 
 
 class Default(enum.Enum):
-    """Type of `DEFAULT`, which stands for the declared value."""
+    """Type of `DEFAULT`."""
 
     DEFAULT = "default"
 
@@ -19,11 +19,11 @@ class Default(enum.Enum):
 
 
 DEFAULT = Default.DEFAULT
-"""Value that omits a parameter which would otherwise be sent as `None`. As a time limit, it stands for the declared
-limit of the command."""
+"""Value of an omitted parameter, if `None` would be sent as null. As a time limit, it means the declared limit
+of the command."""
 
 Timeout: TypeAlias = float | None | Default
-"""Time limit of a call in seconds; `None` is no limit."""
+"""Time limit of a call in seconds. `None` means no limit."""
 
 
 class _Null(enum.Enum):
@@ -31,7 +31,7 @@ class _Null(enum.Enum):
 
 
 def null(value: Any) -> Any:
-    """Marks `None` as a value to send."""
+    """Replaces `None` by a mark, so that it is sent as null instead of being omitted."""
     return _Null.NULL if value is None else value
 
 
@@ -63,7 +63,7 @@ def encode(value: Any) -> str:
 
 
 def construct(kind: type[Record], given: Mapping[str, Any] | None) -> str:
-    """Returns the JSON text of a record with those members, by the names of the attributes.
+    """Returns the JSON text of a record. `given` has its members by the names of the attributes.
 
     Raises `TypeError` if a member is missing or unknown.
     """
@@ -87,12 +87,12 @@ def construct(kind: type[Record], given: Mapping[str, Any] | None) -> str:
 
 
 def encode_members(members: Mapping[str, Any]) -> str:
-    """Returns the JSON text of a command's members, without `None` and `DEFAULT`."""
+    """Returns the JSON text of a command's parameters. Parameters that are `None` or `DEFAULT` are omitted."""
     return encode({name: value for name, value in members.items() if value is not None and value is not DEFAULT})
 
 
 def checked(command: str, members: Mapping[str, Any], declared: Decoder | None) -> str:
-    """Returns the JSON text of a command's members. Raises `EncodeError` if a member does not fit its
+    """Returns the JSON text of a command's parameters. Raises `EncodeError` if a parameter does not fit its
     declaration."""
     text = encode_members(members)
     if declared is not None:
@@ -101,5 +101,5 @@ def checked(command: str, members: Mapping[str, Any], declared: Decoder | None) 
 
 
 def limit(timeout: Timeout) -> float | bool | None:
-    """Returns a time limit in the form of the native core."""
+    """Converts a time limit to the form of the native core."""
     return True if timeout is DEFAULT else timeout

@@ -19,19 +19,20 @@ class ClientOptions(TypedDict, total=False):
     """Revision that the agent speaks: `0.55`, `pi@0.55` or `latest`. By default, the client detects the
     revision from the agent's frames."""
     timeout: Timeout
-    """Time limit of each call in seconds, in place of the command's own limit; `None`: no limit."""
+    """Time limit of each call in seconds, in place of the command's own limit. `None` means no limit."""
     overflow: Literal["block", "coalesce", "detach"]
-    """Overflow policy for a full queue of a subscriber: the client stops reading (`block`, the default),
-    message updates are merged (`coalesce`), or the subscriber gets `DetachedError` (`detach`)."""
+    """Policy if the queue of a subscriber is full. `block`, the default: the client stops reading. `coalesce`:
+    message updates are merged. `detach`: the subscriber receives no further events and fails with
+    `DetachedError`."""
     queue_bytes: int
-    """Limit of a queue of events in bytes. Default: 64 MiB."""
+    """Maximum size of an event queue in bytes. Default: 64 MiB."""
     max_line: int
-    """Limit of a line in bytes; longer lines are skipped, with a diagnostic. Default: 64 MiB."""
+    """Maximum length of a line in bytes. A longer line is skipped, with a diagnostic. Default: 64 MiB."""
     on_frame: OnFrame | None
-    """Callback that receives `"sent"` or `"received"` and the text of each frame, in order, with keys redacted.
-    The callback runs on its own thread, or on the event loop, shortly after each frame. Beyond a backlog of
-    16 MiB, frames are dropped and counted in `dropped_frames`. An exception of the callback is logged, and the
-    callback is not called again."""
+    """Callback for every frame, in order. It receives `"sent"` or `"received"`, and the text of the frame with
+    keys redacted. It runs on its own thread, or on the event loop, shortly after each frame. If more than 16
+    MiB of frames wait for it, further frames are dropped and counted in `dropped_frames`. If it raises an
+    exception, the exception is logged, and the callback is not called again."""
 
 
 class SpawnOptions(ClientOptions, total=False):
@@ -46,13 +47,13 @@ class SpawnOptions(ClientOptions, total=False):
     env_remove: Sequence[str]
     """Variables removed from the inherited environment."""
     eof_grace: float
-    """Time limit of the agent after the end of its stdin, in seconds. Default: 2."""
+    """Time in seconds in which the agent must exit after its stdin is closed, before SIGTERM. Default: 2."""
     term_grace: float
-    """Time limit of the agent after SIGTERM, before SIGKILL, in seconds. Default: 2."""
+    """Time in seconds in which the agent must exit after SIGTERM, before SIGKILL. Default: 2."""
 
 
 def dialect(name: str, options: ClientOptions) -> str:
-    """Returns the dialect with the requested revision."""
+    """Returns the dialect as `NAME@REVISION`; without a requested revision, as `NAME`."""
     revision = options.get("revision")
     if revision is None:
         return name
@@ -68,7 +69,7 @@ def check(given: Mapping[str, Any], known: type) -> None:
 
 
 def connection(options: ClientOptions, tap: Tap) -> dict[str, Any]:
-    """Returns the options in the form of the native core."""
+    """Converts the options to the form of the native core."""
     timeout = options.get("timeout", DEFAULT)
     return {
         "overflow": options.get("overflow", "block"),
@@ -80,7 +81,7 @@ def connection(options: ClientOptions, tap: Tap) -> dict[str, Any]:
 
 
 def program(command: Sequence[CommandArgument], options: SpawnOptions) -> dict[str, Any]:
-    """Returns a program in the form of the native core."""
+    """Converts a command line and its options to the form of the native core."""
     if isinstance(command, (str, bytes)):
         raise TypeError("the command must be a sequence of arguments, not one string: no shell is involved")
     cwd = options.get("cwd")

@@ -1,5 +1,5 @@
-"""Notification of an event loop about completed operations of the native core: one descriptor, one wake-up
-for all."""
+"""Notification of an event loop when operations of the native core are done. All operations share one
+descriptor."""
 
 from collections.abc import Callable
 from itertools import count
@@ -9,10 +9,10 @@ from agentese.backends import Backend, Signal
 
 
 class Reactor:
-    """Tickets and their waiting tasks, on one event loop.
+    """Registry of tokens and the tasks that wait for them, on one event loop.
 
-    It listens until it is closed, and afterwards while a task waits. In a forked child it does nothing,
-    because parent and child share the loop's list of descriptors.
+    It listens to its mailbox until it is closed, and after that as long as a task waits. In a forked child
+    it does nothing, because a change to the loop's list of descriptors would also affect the parent.
     """
 
     __slots__ = ("_closed", "_listening", "_numbers", "_callbacks", "_waiting", "backend", "mailbox")
@@ -28,16 +28,16 @@ class Reactor:
         self._listen()
 
     def token(self) -> int:
-        """Returns an unused number."""
+        """Returns an unused token."""
         return next(self._numbers)
 
     def on_token(self, token: int, call: Callable[[], object]) -> None:
-        """Calls `call` for each arrival of the token, until `close`."""
+        """Calls `call` every time the token arrives, until `close`."""
         self._callbacks[token] = call
 
     async def wait(self, token: int, pending: Operation | None = None) -> None:
-        """Waits for a token, unless its operation is already done. Any number of tasks may wait for one
-        token."""
+        """Waits until the token arrives. Returns at once if `pending` is already done. Any number of tasks can
+        wait for the same token."""
         if pending is not None and pending.done:
             return
         signal = self.backend.signal()
@@ -54,7 +54,7 @@ class Reactor:
             self._release()
 
     def close(self) -> None:
-        """Stops listening as soon as no task waits."""
+        """Removes all callbacks. Stops listening as soon as no task waits."""
         self._closed = True
         self._callbacks.clear()
         self._release()

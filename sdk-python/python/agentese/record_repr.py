@@ -1,4 +1,4 @@
-"""Text of `repr` for a record: its members, with long values cut."""
+"""Text of `repr` for a record: its members, with long values shortened."""
 
 import reprlib
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from agentese._native import Record
 
 SEARCHED = 1 << 16
-"""Maximum length of a record whose undeclared members are searched, in characters."""
+"""Maximum length of a record, in characters, up to which `repr` includes its undeclared members."""
 
 
 class _Short(reprlib.Repr):

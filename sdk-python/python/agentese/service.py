@@ -19,12 +19,12 @@ G = TypeVar("G", contravariant=True)
 
 
 class CommandError(Exception):
-    """Exception that rejects a command, with its message as the error of the response."""
+    """Exception that rejects a command. Its message is the error in the response."""
 
     def __init__(self, message: str, *, code: int | None = None, data: Any = None) -> None:
         super().__init__(message)
         self.message = message
-        """Error of the response."""
+        """Error in the response."""
         self.code = code
         """JSON-RPC code, in dialects with codes; -32603 by default."""
         self.data = data
@@ -37,7 +37,7 @@ class CommandError(Exception):
 
 
 class Call(Generic[G]):
-    """Command in progress, with the channel to its client for events, dialogs and an early response."""
+    """Command in progress. Its handler uses it to send events, dialogs and an early response to the client."""
 
     __slots__ = ("_call", "_reactor", "command")
 
@@ -48,11 +48,11 @@ class Call(Generic[G]):
         """Wire name of the command."""
 
     def answer(self, data: Any = None) -> None:
-        """Sends the response before the handler returns. Later events follow the response."""
+        """Sends the response now; the handler can continue its work. Later events are sent after the response."""
         self._call.answer(None if data is None else encode(data))
 
     async def emit(self, event: G) -> None:
-        """Sends an event; waits while too much output is pending for a client that does not read.
+        """Sends an event. Waits while too much output is pending, because the client does not read it.
 
         Raises `EncodeError` if the event does not fit its declaration.
         """
@@ -60,8 +60,8 @@ class Call(Generic[G]):
         await self._wait(lambda mailbox, token: self._call.emit(body, mailbox, token))
 
     async def ask(self, method: str, params: Mapping[str, Any], *, timeout: float | None = None) -> Any:
-        """Opens a dialog and returns the members of its answer. Returns `None` for a notice, and without an
-        answer within `timeout` seconds.
+        """Opens a dialog and returns the members of its answer. Returns `None` for a notice, or if no answer
+        arrives within `timeout` seconds.
 
         Raises `EncodeError` if the dialog does not fit its declaration.
         """
@@ -78,9 +78,9 @@ class Call(Generic[G]):
 
 
 class ServiceBase:
-    """Base of the `Service` classes of the dialects. A subclass with a misspelt command as public method
-    raises `TypeError`, because that method would never be called. A public method is treated as misspelt if
-    its name is similar to a command or it takes a `call`."""
+    """Base of the `Service` classes of the dialects. Raises `TypeError` for a subclass whose public method
+    seems to be a misspelt command, because that method would never be called. Such a method has a name
+    similar to a command, or a last parameter `call`."""
 
     dialect: ClassVar[str]
     _methods: ClassVar[Mapping[str, tuple[str, type[Record] | None]]] = {}
@@ -97,10 +97,10 @@ FailureCallback: TypeAlias = Callable[[Exception], object]
 async def serve_async(
     service: ServiceBase, socket: sockets.socket | None = None, *, on_failure: FailureCallback | None = None
 ) -> None:
-    """Serves stdin and stdout, or a connected Unix socket, until the client disconnects. For asyncio.
+    """Serves stdin and stdout, or a connected Unix socket, until the client disconnects. Requires asyncio.
 
-    While it serves stdout, other output of this process goes to stderr. An exception of a handler is logged
-    and passed to `on_failure`; its command is rejected.
+    While it serves stdout, other output of this process goes to stderr. If a handler raises an exception,
+    its command is rejected. The exception is logged and passed to `on_failure`.
     """
     loop = asyncio.get_running_loop()
     reactor = Reactor(backends.Asyncio())

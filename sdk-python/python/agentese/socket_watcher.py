@@ -1,4 +1,4 @@
-"""Readers for event loops without them, such as asyncio's default loop on Windows."""
+"""Watchers of sockets for event loops that cannot watch them, such as asyncio's default loop on Windows."""
 
 import asyncio
 import select
@@ -11,9 +11,10 @@ PATIENCE = 10.0
 
 
 class SocketWatcher:
-    """Calls a function on the loop whenever a socket is readable, until `stop` or the end of the loop.
+    """Calls a function on the event loop whenever a socket is readable, until `stop` or the end of the loop.
 
-    A thread waits for the socket. It waits again after the callback, which reads the available data.
+    A thread waits until the socket is readable. After the callback has read the available data, the thread
+    waits again.
     """
 
     __slots__ = ("_call", "_loop", "_dispatched", "_stopped", "_thread", "_wake")

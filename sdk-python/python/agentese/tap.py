@@ -12,8 +12,8 @@ Direction: TypeAlias = Literal["sent", "received"]
 """Direction of a frame from the client's point of view."""
 
 OnFrame: TypeAlias = Callable[[Direction, str], object]
-"""Callback that receives each frame after its reading and before its subscribers: the direction, and the line without
-its end and with keys redacted."""
+"""Callback for each frame. It receives the direction, and the line without its end and with keys redacted. A
+received frame is passed to it before the subscribers."""
 
 OnStderr: TypeAlias = Callable[[str], object]
 """Callback that receives each line of the agent's stderr, without its end."""
@@ -31,7 +31,7 @@ class Tap:
 
     @property
     def wants(self) -> dict[str, bool]:
-        """Returns the kinds of lines that the native core must store."""
+        """Flags for the kinds of lines that the native core must store for the observers."""
         return {
             "frames": self._log or self._on_frame is not None,
             "stderr": self._log or self._on_stderr is not None,
@@ -42,7 +42,7 @@ class Tap:
         return any(self.wants.values())
 
     def deliver(self, connection: Connection, seen: Iterable[tuple[Any, str]]) -> bool:
-        """Passes frames to the observers in order. Returns `False` if no observer wants more."""
+        """Passes frames to the observers in order. Returns `False` if no observer wants further frames."""
         for kind, text in seen:
             if self._log:
                 logger.debug("%s %s", kind, text)
@@ -62,7 +62,8 @@ class Tap:
 
 
 def _call(function: Any, name: str, *given: str) -> Any:
-    """Calls a function, if given. A function that raised an exception is not called again."""
+    """Calls an observer, if there is one. Returns it, or `None` after an exception, so that it is not called
+    again."""
     if function is None:
         return None
     try:

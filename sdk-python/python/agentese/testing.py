@@ -1,6 +1,6 @@
-"""Test helpers for programs that use a client: an agent in memory, and agents played from recordings.
+"""Test helpers for programs that use a client: agents in memory, and recorded agents.
 
-Both return a connected socket for `Client.connect` or `AsyncClient.connect`:
+Both kinds return a connected socket for `Client.connect` or `AsyncClient.connect`:
 
     with testing.replay(pi, "session.jsonl") as agent, pi.Client.connect(agent) as client:
         ...
@@ -21,14 +21,14 @@ from agentese._native import facts
 from agentese.service import ServiceBase, serve_async
 
 LIMIT = 60.0
-"""Time limit of the agent's side for the client, in seconds."""
+"""Time in seconds that the agent's side waits for the client."""
 
 
 @contextmanager
 def memory_agent(service: ServiceBase) -> Iterator[sockets.socket]:
     """Serves a custom agent on its own thread and returns the socket for the client.
 
-    An exception of a handler ends the agent, and is raised at the end of the block.
+    An exception of a handler ends the agent. It is raised again at the end of the `with` block.
     """
 
     def play(end: sockets.socket) -> None:
@@ -50,10 +50,11 @@ def memory_agent(service: ServiceBase) -> Iterator[sockets.socket]:
 def replay(dialect: ModuleType, transcript: "str | os.PathLike[str] | Iterable[str]") -> Iterator[sockets.socket]:
     """Plays an agent from a transcript, given as a file or as its lines. Returns the socket for the client.
 
-    The player waits for each recorded command by its name, and sends the lines of the recorded agent
-    with the ids of the actual client. The client may send a command that the transcript does not have at this
-    point. The player answers it with the last recorded response to that command, or with a failure that names
-    the command. At the end, a client that ends before the transcript raises `AssertionError` here.
+    The player waits until the client sends each recorded command; only the name is compared. It sends the
+    lines of the recorded agent with the ids of the actual client. The client may send a command that the
+    transcript does not have at this point. The player answers it with the last recorded response to that
+    command, or with a failure that names the command. If the client ends before the transcript,
+    `AssertionError` is raised at the end of the `with` block.
     """
     if isinstance(transcript, (str, os.PathLike)):
         lines: Iterable[str] = Path(transcript).read_text(encoding="utf-8").splitlines()
@@ -105,7 +106,7 @@ def line_of(record: dict[str, Any]) -> str:
 
 
 def frame_of(line: str) -> dict[str, Any]:
-    """Returns the object in a line; an empty one for other text."""
+    """Parses a line. Returns an empty dict if the line is not a JSON object."""
     try:
         frame = json.loads(line)
     except ValueError:
@@ -114,7 +115,7 @@ def frame_of(line: str) -> dict[str, Any]:
 
 
 class Player:
-    """Agent's side of a recorded session, over a socket."""
+    """Player of the agent's side of a recorded session, over a socket."""
 
     def __init__(self, end: sockets.socket, dialect: str) -> None:
         end.settimeout(LIMIT)
@@ -127,8 +128,8 @@ class Player:
         self._last: dict[str, dict[str, Any]] = {}
 
     def play(self, records: Iterable[dict[str, Any]], cut: bool = False) -> None:
-        """Plays to the end, and then answers further commands until the client disconnects. With `cut`, the
-        agent disconnects at the recorded exit."""
+        """Plays all records. Then answers further commands until the client disconnects. With `cut`,
+        disconnects at the recorded exit of the agent."""
         with self._reader:
             for record in records:
                 match record.get("dir"):
@@ -178,7 +179,8 @@ class Player:
         return self._write(line)
 
     def _answer_unrecorded(self, sent: dict[str, Any], expected: object = None) -> None:
-        """Answers a command that the transcript does not have here; the transcript has `expected` instead."""
+        """Answers a command that is not the next one in the transcript. `expected` is the transcript's next
+        command, if any."""
         name = sent.get(self._name)
         # Answers to dialogs receive no response.
         if name is None or name == self._dialog_answer or "id" not in sent:

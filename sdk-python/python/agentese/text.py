@@ -1,4 +1,4 @@
-"""Text of an agent's answer, from the events of a run."""
+"""Text of an agent's answer, collected from the events of a run."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,21 +6,21 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """Location of the text in the events of a dialect."""
+    """Table that describes where the events of a dialect contain the text of an answer."""
 
     begins: str
-    """Event at the start of a message."""
+    """Type of the event at the start of a message."""
     event: str
-    """Event with pieces of text."""
+    """Type of the events that contain text."""
     path: tuple[str, ...]
-    """Path of attributes to the part, or to the list of parts, with a piece."""
+    """Path of attributes from the event to a content part, or to a list of them."""
     tag: tuple[str, str] | None
-    """Attribute of a part, and its value for text parts."""
+    """Attribute, with its value, that identifies a text part; `None` if all parts are text."""
     piece: str
-    """Attribute of the part that holds the piece."""
+    """Attribute of a text part that contains the new text."""
 
     def pieces(self, event: Any) -> list[str]:
-        """Returns the pieces of text in an event."""
+        """Returns the new text in an event, one string for each text part."""
         if event.type != self.event:
             return []
         found = event
@@ -33,7 +33,7 @@ class TextTable:
 
 @dataclass(slots=True)
 class LastText:
-    """Text of the last message with any text."""
+    """Text of the last message. Messages without text are ignored."""
 
     table: TextTable
     _pieces: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Records and events outside of the declaration, which are retained."""
+"""Undeclared records and events, which keep all their members."""
 
 from typing import Literal
 
@@ -8,8 +8,8 @@ from agentese._native import Member, Record
 class UnknownVariant(Record):
     """Record with an undeclared tag.
 
-    Its `type` and `role` are a literal that no agent sends, so that a comparison narrows the type; `tag` is
-    the original value.
+    Its `type` and `role` are a literal that no agent sends. After a comparison with another value, type
+    checkers can therefore exclude this class. `tag` is the original value.
     """
 
     __slots__ = ()

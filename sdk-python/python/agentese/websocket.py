@@ -1,14 +1,15 @@
-"""Agents behind a WebSocket, with one message per frame.
+"""Agents behind a WebSocket. Each message is one frame.
 
 Needs the package `websockets` (`pip install agentese[websocket]`).
 
     with websocket.connect("ws://127.0.0.1:4711/TOKEN/ws") as end, pi.Client.connect(end) as client:
         print(client.prompt("What is in this directory?").text())
 
-A server of `agentese web` lets a client resume a lost connection. The client sends the number of received messages, and
-repeats all lines that may be lost: commands without a response, and answers to the agent's questions. No command runs
-twice, and the first answer applies. If the server no longer has the missed messages, or another server closes the
-connection, the client's connection ends.
+A server of `agentese web` lets a client resume a lost connection. The client sends the number of messages
+that it has received. It repeats all lines that the server has possibly not received: commands without a
+response, and answers to the agent's questions. The server runs no command twice, and uses only the first
+answer to a question. The client's connection ends if the server no longer has the missed messages. It also
+ends if a server without this feature closes the connection.
 """
 
 import json
@@ -29,19 +30,19 @@ RECONNECT_DELAYS = (0.2, 0.5, 1.0, 2.0, 4.0)
 SERVER_MESSAGE_PREFIX = '{"agentese":'
 """Prefix of every message of a server of `agentese web` that is not a frame of the agent."""
 ANSWER_PREFIX = "answer "
-"""Prefix of the keys of answers among the unsettled lines."""
+"""Prefix that distinguishes answers from commands in the keys of the unsettled lines."""
 
 MAX_QUESTIONS = 1024
-"""Number of stored questions: lines with the id of one of them are answers."""
+"""Maximum number of remembered question ids. A line with the id of a remembered question is an answer."""
 
 
 @contextmanager
 def connect(address: str, *, reconnect_timeout: float = 60.0, timeout: float = 10.0) -> Iterator[socket.socket]:
     """Connects to an agent behind a WebSocket, and returns the socket for a client of its dialect.
 
-    Writes wait while the network is slow. `reconnect_timeout`: time limit for reconnecting in seconds. Raises
-    `ImportError` without the package `websockets`. Raises `OSError` or an error of that package if the
-    connection is impossible within `timeout` seconds.
+    Writes wait while the network is slow. `reconnect_timeout` is the time limit for a reconnection, in
+    seconds. Raises `ImportError` without the package `websockets`. Raises `OSError`, or an error of that
+    package, if no connection is possible within `timeout` seconds.
     """
     ours, theirs = socket.socketpair()
     connection = _ReconnectingSocket(address, theirs, reconnect_timeout, timeout)
@@ -59,7 +60,8 @@ def connect(address: str, *, reconnect_timeout: float = 60.0, timeout: float = 1
 
 
 class _ReconnectingSocket:
-    """Connection that outlives its WebSockets: one thread receives, another sends."""
+    """Connection that continues on a new WebSocket when the current one is lost. One thread receives, another
+    sends."""
 
     def __init__(self, address: str, end: socket.socket, reconnect_timeout: float, timeout: float) -> None:
         try:
@@ -74,11 +76,12 @@ class _ReconnectingSocket:
         self._name = uuid.uuid4().hex[:24]
         self._received_count: int | None = None
         self._unsettled: dict[str, str] = {}
-        """Lines that may be lost, in the order of sending. Commands are stored by their ids as JSON until the
-        response. Answers are stored by `ANSWER_PREFIX` and the question's id until the response to a later command.
+        """Sent lines that the server has possibly not received, in order. The key of a command is its id as
+        JSON; the line is kept until the response. The key of an answer is `ANSWER_PREFIX` and the question's
+        id. The line is kept until a later command has a response.
         """
         self._questions: dict[str, None] = {}
-        """Ids of the agent's own questions, newest last."""
+        """Ids of questions that the agent asked, newest last."""
         self._changed = threading.Condition()
         self._socket: Any = None
         self._is_ended = False
@@ -132,7 +135,7 @@ class _ReconnectingSocket:
         self.close()
 
     def _reconnect(self) -> bool:
-        """Resumes the connection. Returns `False` after the time limit."""
+        """Opens a new WebSocket. Returns `False` if that is impossible within the time limit."""
         from websockets.exceptions import WebSocketException
 
         until = time.monotonic() + self._reconnect_timeout
@@ -154,7 +157,8 @@ class _ReconnectingSocket:
         logger.warning("%s no longer has the missed messages", self._address.netloc)
 
     def _handle_greeting(self, hello: dict[str, Any]) -> bool:
-        """Processes the greeting of a server of `agentese web`. Returns `False` if missed messages are lost."""
+        """Processes the first message of a server of `agentese web`. Returns `False` if the server no longer
+        has the missed messages."""
         from websockets.exceptions import WebSocketException
 
         if hello.get("back") is True:
@@ -173,7 +177,7 @@ class _ReconnectingSocket:
         return True
 
     def _handle_message(self, message: str) -> bool:
-        """Processes a message. Returns `False` for the last one."""
+        """Processes a message. Returns `False` if it is the last one of the connection."""
         if self._received_count is not None:
             self._received_count += 1
             if message.startswith(SERVER_MESSAGE_PREFIX):
@@ -192,8 +196,8 @@ class _ReconnectingSocket:
         self._end.sendall(line.encode() + b"\n")
 
     def _settle_command(self, id: str) -> bool:
-        """Returns `True` if a frame with that id answers a command. All lines before that command have arrived
-        too."""
+        """Returns `False` if no command with that id waits for a response. Otherwise removes the command from
+        the unsettled lines, with all answers before it: they have arrived too."""
         keys = list(self._unsettled)
         if id not in keys:
             return False
@@ -212,8 +216,8 @@ class _ReconnectingSocket:
         self.close()
 
     def _send_line(self, line: str) -> bool:
-        """Sends a line, on the next WebSocket if this one is lost. Returns `False` after the end of the
-        connection."""
+        """Sends a line. If the WebSocket is lost, sends the line on the next one. Returns `False` if the
+        connection has ended."""
         from websockets.exceptions import WebSocketException
 
         id, method, is_rpc = _id(line)
@@ -233,7 +237,7 @@ class _ReconnectingSocket:
 
 
 def _id(line: str) -> tuple[str | None, bool, bool]:
-    """Returns the id of a frame as JSON, with flags for a method and for JSON-RPC."""
+    """Returns the id of a frame as JSON, `True` if the frame has a method, and `True` if it is JSON-RPC."""
     try:
         frame = json.loads(line) if '"id"' in line else None
     except ValueError:

@@ -48,7 +48,7 @@ class HeldQuestions:
         return held
 
     def wait(self) -> Any:
-        """HeldQuestions a question of a handler for threads."""
+        """Holds a question of a handler for threads."""
         held = self.new()
         end = time.monotonic() + LIMIT
         while not held.answered.wait(0.005) and time.monotonic() < end:
@@ -57,7 +57,7 @@ class HeldQuestions:
         return held.value
 
     async def wait_async(self) -> Any:
-        """HeldQuestions a question of a handler for asyncio, which may be cancelled."""
+        """Holds a question of a handler for asyncio, which may be cancelled."""
         held = self.new()
         try:
             await asyncio.to_thread(held.answered.wait, LIMIT)

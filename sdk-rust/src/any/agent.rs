@@ -31,16 +31,16 @@ pub struct Options {
     pub dialect: Option<String>,
     /// Handler for the agent's questions. Without a handler the declared policy dismisses them.
     pub on_question: Option<Arc<dyn QuestionHandler>>,
-    /// Time limit for every call, in place of the limits of the commands.
+    /// Time limit for every call. It replaces the limits that the commands declare.
     pub timeout: Option<Duration>,
-    /// Receives every frame, with keys redacted.
+    /// Tap that receives every frame, with keys redacted.
     pub tap: Option<Arc<dyn Tap>>,
     /// Time limit for the first response of the agent during detection of its dialect; 20 seconds by default.
     pub detect_within: Option<Duration>,
 }
 
 impl Options {
-    /// Returns the defaults, with detection of the dialect.
+    /// Returns the default options: the client detects the dialect.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -60,8 +60,8 @@ impl Options {
         self
     }
 
-    /// Sets the time limit for every call, in place of the limits of the commands. The limit also applies to
-    /// commands without a limit of their own, such as prompts. The run of a prompt has no limit.
+    /// Sets the time limit for every call, in place of the declared limits. It also applies to commands without
+    /// a declared limit, such as prompts. It ends with the response: the run that a prompt starts has no limit.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
@@ -82,8 +82,8 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// An agent of any dialect. Clones share the connection. When the last clone and the last of its streams are
-/// dropped, the agent shuts down in the background.
+/// An agent of any dialect. Clones share the connection. When all clones and all their streams are dropped, the
+/// agent shuts down in the background.
 #[derive(Clone)]
 pub struct Agent {
     pub(super) shared: Arc<Shared>,
@@ -95,7 +95,7 @@ pub(super) struct Shared {
     pub(super) client: dynamic::Client,
     pub(super) table: &'static IntentTable,
     pub(super) tracker: Arc<ConversationTracker>,
-    /// Held while the first session opens, for dialects with several sessions per connection.
+    /// Lock held while the first session is opened, for dialects with several sessions per connection.
     opening_lock: tokio::sync::Mutex<()>,
 }
 
@@ -179,7 +179,7 @@ impl Agent {
 
     /// Returns the same agent with limits for its runs. A run that reaches a limit is aborted and fails with
     /// [`Error::RunFailed`], whose code is the name of the limit, as `max_turns`. A prompt fails with
-    /// [`Error::Encode`] for a limit of something that agents of the dialect do not report.
+    /// [`Error::Encode`] if agents of the dialect do not report the value that a limit applies to.
     #[must_use]
     pub fn with_limits(&self, limits: RunLimits) -> Self {
         Self { limits, ..self.clone() }
@@ -197,22 +197,22 @@ impl Agent {
         self.spec().name
     }
 
-    /// Returns `true` if the agent's dialect has a command for the intent. While the revision is unknown, a
-    /// command of any revision suffices.
+    /// Returns `true` if the agent's dialect has a command for the intent. While the revision is unknown, the
+    /// command may be in any revision.
     #[must_use]
     pub fn supports(&self, intent: Intent) -> bool {
         self.shared.table.mapping(self.spec(), intent).is_some()
     }
 
-    /// Returns `true` if the agent's command for the intent accepts the neutral parameter. While the revision is
-    /// unknown, the command must accept the parameter in every revision.
+    /// Returns `true` if the agent's command for the intent accepts the neutral parameter. While the revision
+    /// is unknown, every revision must accept it.
     #[must_use]
     pub fn accepts_param(&self, intent: Intent, param: &str) -> bool {
         super::accepts_param(self.spec(), intent, param)
     }
 
-    /// Returns `true` if the agent's command for the intent starts a run when the agent is idle. With such a
-    /// command, a steering message or follow-up to an idle agent starts a run.
+    /// Returns `true` if the agent's command for the intent starts a run when the agent is idle. For example, a
+    /// steering message to an idle agent may start a run.
     #[must_use]
     pub fn starts_run(&self, intent: Intent) -> bool {
         let mapping = self.shared.table.mapping(self.spec(), intent);
@@ -377,7 +377,7 @@ impl Agent {
         }
     }
 
-    /// Returns the parameters of a command, with the session if the command needs one.
+    /// Returns the parameters of a command. Adds the session if the command needs one.
     pub(super) async fn members(
         &self,
         mapping: &CommandMapping,

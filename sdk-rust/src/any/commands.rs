@@ -49,8 +49,8 @@ impl Agent {
         Ok(self.results(Intent::Steer, params(input.into())).await?.outcome)
     }
 
-    /// Queues a follow-up, which the agent reads when it would otherwise stop. Returns the same outcome as
-    /// [`Agent::steer`].
+    /// Queues a follow-up: input that the agent reads when it would otherwise stop. Returns `started`, `queued`
+    /// or `handled` if the agent reports the outcome.
     ///
     /// # Errors
     /// As for every call.
@@ -74,7 +74,7 @@ impl Agent {
         self.call_as(Intent::ClearQueue, Map::new()).await
     }
 
-    /// Starts a new session. Returns `false` if an extension of the agent prevented the change.
+    /// Starts a new session. Returns `false` if an extension of the agent prevented the new session.
     ///
     /// # Errors
     /// As for every call.
@@ -82,8 +82,8 @@ impl Agent {
         self.change_session(Intent::NewSession, Map::new()).await
     }
 
-    /// Opens a stored session, by its file if the agent's state has one, otherwise by its id. Returns false
-    /// if an extension of the agent prevented the change.
+    /// Opens a stored session. `session` is the path of its file if the agent's state contains one, otherwise
+    /// its id. Returns `false` if an extension of the agent prevented the change.
     ///
     /// # Errors
     /// As for every call.
@@ -107,7 +107,8 @@ impl Agent {
         self.perform(Intent::DeleteSession, single_param("session", session)).await
     }
 
-    /// Continues in a copy of the session. Returns `false` if an extension of the agent prevented the change.
+    /// Copies the session and continues in the copy. Returns `false` if an extension of the agent prevented
+    /// this.
     ///
     /// # Errors
     /// As for every call.
@@ -115,7 +116,8 @@ impl Agent {
         self.change_session(Intent::CloneSession, Map::new()).await
     }
 
-    /// Continues from an earlier entry of the conversation.
+    /// Continues in a new session with the entries before an earlier user message. `entry` is the id of that
+    /// message.
     ///
     /// # Errors
     /// As for every call.
@@ -139,8 +141,8 @@ impl Agent {
         self.call_as(Intent::State, Map::new()).await
     }
 
-    /// Requests the messages of the conversation. After the response, [`Agent::conversation`] contains them
-    /// too.
+    /// Requests the messages of the conversation from the agent. [`Agent::conversation`] contains them
+    /// afterwards.
     ///
     /// # Errors
     /// As for every call.
@@ -261,7 +263,7 @@ impl Agent {
         self.perform(Intent::SetAutoRetry, single_param("enabled", enabled)).await
     }
 
-    /// Cancels the pending retry, and with it the run.
+    /// Cancels the pending retry. This ends the run.
     ///
     /// # Errors
     /// As for every call.
@@ -280,8 +282,8 @@ impl Agent {
     /// Runs a shell command of the user and hides its output from the model.
     ///
     /// # Errors
-    /// As for every call. [`Error::NotInDialect`], before any frame is sent, if the agent's command does not
-    /// accept `hidden`; [`Agent::accepts_param`] reports this in advance.
+    /// As for every call. [`Error::NotInDialect`] if the agent's command does not accept `hidden`; then no
+    /// frame is sent. [`Agent::accepts_param`] returns this in advance.
     pub async fn bash_hidden(&self, command: &str) -> Result<ShellResult, Error> {
         self.call_as(Intent::Bash, params(json!({"command": command, "hidden": true}))).await
     }
@@ -319,7 +321,7 @@ impl Agent {
         Ok(self.results(Intent::Commands, Map::new()).await?.commands)
     }
 
-    /// Returns the entries of the session: `entries`, in the agent's own form, and `leaf`, the id of the
+    /// Returns the entries of the session. `entries` has the agent's own format, and `leaf` is the id of the
     /// current entry.
     ///
     /// # Errors
@@ -328,7 +330,7 @@ impl Agent {
         self.call(Intent::Entries, Map::new()).await
     }
 
-    /// Returns the session as a tree: `tree`, in the agent's own form, and `leaf`, the id of the current
+    /// Returns the session as a tree. `tree` has the agent's own format, and `leaf` is the id of the current
     /// entry.
     ///
     /// # Errors

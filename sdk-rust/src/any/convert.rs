@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::table::{CommandMapping, IntentTable, ParamSource};
 use crate::view::read::read_all;
 
-/// Returns the parameters of a command.
+/// Converts neutral parameters to the parameters of a command.
 pub(super) fn members(mapping: &CommandMapping, neutral: &Map<String, Value>) -> Map<String, Value> {
     let mut members = Map::new();
     for (name, send) in &mapping.sends {
@@ -22,7 +22,7 @@ pub(super) fn members(mapping: &CommandMapping, neutral: &Map<String, Value>) ->
     members
 }
 
-/// Returns the neutral results of a response; a name with a dot is a member of an object.
+/// Converts a response to neutral results. A result with a dot in its name becomes a member of an object.
 pub(super) fn results(
     table: &IntentTable,
     mapping: &CommandMapping,

@@ -31,7 +31,7 @@ const PROBE_ID_PREFIX: &str = "agentese-detect-";
 /// A dialect and its score.
 struct Candidate {
     spec: &'static Spec,
-    /// Number of matching frames, less the frames that do not match.
+    /// Points for frames that match the dialect, minus points for frames that do not.
     score: i32,
 }
 
@@ -39,15 +39,16 @@ struct Candidate {
 pub struct Detection {
     /// The tables of the dialect.
     pub spec: &'static Spec,
-    /// The connection to the agent. It replays the frames that arrived besides the responses.
+    /// The connection to the agent. It delivers again all frames that arrived during the detection, except the
+    /// responses to it.
     pub transport: Transport,
-    /// `true` if the agent answered every request. Otherwise a response may still arrive: with an id that no
-    /// other request uses, or without an id if the agent rejects the request.
+    /// `true` if the agent answered every request. Otherwise, responses may still arrive. Their ids are used by
+    /// no other request, and rejections may have no id.
     pub is_answered: bool,
 }
 
-/// Detects the dialect of the agent at the other end. `first` is the time limit for the first response. Must
-/// be called on a tokio runtime.
+/// Detects the dialect of the agent at the other end. `first` limits the wait for the first response. Must be
+/// called on a tokio runtime.
 ///
 /// # Errors
 /// [`Error::NotRecognised`] if no received frame belongs to a known dialect.
@@ -132,7 +133,7 @@ struct ProbeRequest {
     line: String,
 }
 
-/// Returns the commands to send: one for each framing.
+/// Returns the commands to send. Commands with equal framing and name are sent once.
 fn probes() -> Vec<ProbeRequest> {
     let mut asked: Vec<(bool, String)> = Vec::new();
     for spec in CLIENTS {
@@ -157,8 +158,8 @@ fn is_rpc(spec: &Spec) -> bool {
     matches!(spec.framing, Framing::JsonRpc { .. })
 }
 
-/// Returns `true` if a line is a response to a detection request or a failure without an id. Agents reject
-/// unknown commands without an id.
+/// Returns `true` if a line is a response to a detection request, or a failure without an id. Some agents
+/// reject unknown commands without an id.
 fn is_answer(text: &str) -> bool {
     let Ok(frame) = crate::wire::decode::<Value>(text) else { return false };
     let asked = frame["id"].as_str().is_some_and(|id| id.starts_with(PROBE_ID_PREFIX));
@@ -167,7 +168,7 @@ fn is_answer(text: &str) -> bool {
     asked || frame["id"].is_null() && fails && is_response(&frame)
 }
 
-/// Returns `true` if a frame is the response to a command, in its framing.
+/// Returns `true` if a frame is a response to any command.
 fn is_response(frame: &Value) -> bool {
     frame["type"] == "response" || frame["jsonrpc"] == "2.0" && frame.get("method").is_none()
 }
@@ -178,7 +179,7 @@ fn is_success(line: &FrameText) -> bool {
     frame["success"] == true || !frame["result"].is_null()
 }
 
-/// Returns `true` if one request succeeded and there are at least as many responses as requests.
+/// Returns `true` if at least one request succeeded and as many responses as requests arrived.
 fn is_conclusive(lines: &[FrameText], questions: &[ProbeRequest]) -> bool {
     let frames: Vec<Value> =
         lines.iter().filter_map(|line| crate::wire::decode(line.as_str()).ok()).collect();
@@ -199,7 +200,7 @@ fn best_dialect(lines: &[FrameText], questions: &[ProbeRequest]) -> Option<&'sta
     best.map(|best| best.spec)
 }
 
-/// Returns the score of a line for a dialect.
+/// Returns the points of a line for a dialect.
 fn score(spec: &'static Spec, line: &FrameText, questions: &[ProbeRequest]) -> i32 {
     let Ok(frame) = crate::wire::decode::<Value>(line.as_str()) else { return 0 };
     if (frame["jsonrpc"] == "2.0") != is_rpc(spec) {
@@ -258,8 +259,8 @@ fn classify_as<D: Dialect>(line: &FrameText, asked: Option<&str>) -> Result<Line
     })
 }
 
-/// Returns the number of undeclared members in the data of a response, for the revision that declares most of
-/// them.
+/// Returns the number of undeclared members in the data of a response, according to the revision with the
+/// fewest.
 fn undeclared(spec: &Spec, command: &str, data: &Value) -> usize {
     let one: [&Spec; 1] = [spec];
     let revisions = if spec.revisions.is_empty() { &one[..] } else { spec.revisions };

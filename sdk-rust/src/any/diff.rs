@@ -1,15 +1,15 @@
-//! The differences between two states of a conversation, in the order of their events.
+//! The differences between two states of a conversation, as events in their order.
 
 use std::sync::Arc;
 
 use super::event::Event;
 use crate::view::{Block, Conversation, Message, Role, RunState, ToolBlock, ToolState, Usage};
 
-/// The smallest difference in cost that causes an event, in US dollars.
+/// Smallest change of the cost that causes an event, in US dollars.
 const MIN_COST_CHANGE: f64 = 1e-9;
 
-/// Returns the events between two states of a conversation that are one frame apart. For callers that fold
-/// frames themselves.
+/// Returns the events that lead from one state of a conversation to the next, one frame later. Only callers
+/// that fold frames themselves need this function.
 #[must_use]
 pub fn differences(old: &Conversation, new: &Conversation) -> Vec<Event> {
     let mut events = Vec::new();
@@ -60,8 +60,7 @@ pub fn differences(old: &Conversation, new: &Conversation) -> Vec<Event> {
     events
 }
 
-/// Returns `true` if the tokens are equal and the costs are equal up to rounding from another order of
-/// addition.
+/// Returns `true` if the tokens are equal and the costs differ at most by a rounding error.
 fn usage_is_equal(old: &Usage, new: &Usage) -> bool {
     let cost = match (old.cost, new.cost) {
         (Some(old), Some(new)) => (old - new).abs() < MIN_COST_CHANGE,

@@ -1,11 +1,11 @@
-//! Effects of a dialect's rules on a conversation, independent of their names.
+//! Effects of frames on a conversation, in a form that can be compared between dialects.
 
 use crate::view::meaning::{Reducer, Rule, Source};
 
-/// An effect: the reducer, and the text that distinguishes its kinds.
+/// An effect: the reducer, and a text that distinguishes effects of the same reducer.
 pub(super) type Effect = (Reducer, String);
 
-/// Returns the effect of a command. A command causes only requested compactions.
+/// Returns an effect as a command causes it. A compaction by a command is always a requested one.
 pub(super) fn of_command((reducer, kind): Effect) -> Effect {
     match reducer {
         Reducer::Compacting | Reducer::Compacted => (reducer, REQUESTED.to_owned()),
@@ -19,7 +19,8 @@ const REQUESTED: &str = "asked";
 /// The kind of the output of a running tool.
 pub(super) const TOOL_OUTPUT: &str = "output";
 
-/// Returns the effects of a rule: its reducer, with the constant that distinguishes kinds.
+/// Returns the effects of a rule: its reducer, each with the constant that distinguishes effects of this
+/// reducer.
 pub(super) fn effects(rule: &Rule) -> Vec<Effect> {
     let kind = |slot: &str| match rule.slots.get(slot) {
         Some(Source::Is { is }) => is.as_str().unwrap_or_default().to_owned(),
@@ -38,7 +39,7 @@ pub(super) fn effects(rule: &Rule) -> Vec<Effect> {
     }
 }
 
-/// Returns the reducers with the same effect in a less direct form.
+/// Returns other reducers from whose effects the effect of this reducer can be derived.
 pub(super) fn fallback_reducers(reducer: Reducer) -> &'static [Reducer] {
     match reducer {
         Reducer::Begin | Reducer::Message => &[Reducer::Piece, Reducer::Snapshot, Reducer::End],

@@ -9,14 +9,13 @@ use crate::view::{
     Block, Context, Message, Notice, OpenQuestion, PendingInput, Retry, Role, RunState, ToolState, Usage,
 };
 
-/// One difference between the conversation before a frame and after it. The JSON form is the same in every
-/// language.
+/// A change of the conversation by one frame. The JSON form is the same in every language.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Event {
-    /// The activity of the agent changed. Work may follow `idle` again (a retry, a compaction, a queued
-    /// prompt); a [`Run`](super::Run) determines its own end.
+    /// The activity of the agent changed. After `idle`, a retry, a compaction or a queued prompt may start more
+    /// work. The end of a [`Run`](super::Run) takes this into account.
     #[serde(rename = "state")]
     StateChanged {
         /// The new state.
@@ -61,14 +60,14 @@ pub enum Event {
         call_id: String,
         /// The tool's name.
         name: String,
-        /// The added part of the JSON text, if the agent sends pieces.
+        /// The added part of the arguments' JSON text, if the agent sends it.
         #[serde(skip_serializing_if = "Option::is_none")]
         text: Option<String>,
         /// The arguments, as far as they can be parsed.
         #[serde(skip_serializing_if = "Option::is_none")]
         arguments: Option<Value>,
     },
-    /// A block changed in another way or changed its kind: an image, data, or edited text.
+    /// A block changed in a way other than growth: another kind, an image, data, or edited text.
     BlockChanged {
         /// The message's key.
         message: String,
@@ -79,7 +78,7 @@ pub enum Event {
     },
     /// A message is complete.
     MessageEnded {
-        /// The message, with usage, stop reason and error if present.
+        /// The complete message. Usage, stop reason and error are included if the agent reported them.
         #[serde(serialize_with = "whole")]
         message: Arc<Message>,
     },
@@ -122,8 +121,8 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         details: Option<Value>,
     },
-    /// The agent replaced the conversation: another session, or the full history. Earlier events no longer
-    /// apply.
+    /// The agent replaced the whole conversation, by another session or by its full history. Earlier events no
+    /// longer apply.
     #[serde(rename = "replaced")]
     ConversationReplaced {
         /// All messages.
@@ -169,7 +168,7 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// The compaction ended; the event of the summary message precedes this event.
+    /// The compaction ended. The event for the summary message was emitted before.
     CompactionEnded,
     /// The usage of the session changed.
     #[serde(rename = "usage")]
@@ -180,7 +179,8 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         context: Option<Context>,
     },
-    /// Other members of the conversation changed; read them from the conversation.
+    /// Members of the conversation changed for which no other event exists. Read their values from the
+    /// conversation.
     #[serde(rename = "changed")]
     MembersChanged {
         /// Names of the changed members, as in the JSON form of the conversation.

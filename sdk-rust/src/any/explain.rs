@@ -1,4 +1,4 @@
-//! Fidelity of the rows between a front end of one dialect and an agent of another, computed from the declared
+//! Fidelity of a front end of one dialect with an agent of another, for each row, computed from the declared
 //! tables.
 
 mod differences;
@@ -22,9 +22,9 @@ pub use differences::Difference;
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum RowKind {
-    /// Sent by the front end.
+    /// A command, which the front end sends.
     Command,
-    /// Received by the front end.
+    /// An event, which the front end receives.
     Event,
     /// A question or a notification for the front end.
     Dialog,
@@ -37,7 +37,7 @@ pub enum RowKind {
 pub enum Fidelity {
     /// The agent has an equivalent.
     Carried,
-    /// The translator derives the row from earlier frames, or some of it is missing.
+    /// The translator derives the row from earlier frames, or the agent supports only a part of the row.
     Approximated,
     /// The agent has no equivalent.
     Lost,
@@ -54,25 +54,25 @@ pub struct RowFidelity {
     /// Fidelity of the translation.
     #[serde(rename = "fate")]
     pub fidelity: Fidelity,
-    /// Reason or method; empty if the row is carried completely.
+    /// Reason for a loss, or method of an approximation; empty if the row is carried completely.
     pub reason: String,
-    /// The intents of the row; empty for events and dialogs.
+    /// The intents of a command; empty for events and dialogs.
     pub intents: Vec<&'static str>,
-    /// The command parameters that do not reach the agent, by their wire names; empty if the command is lost.
+    /// Wire names of the command parameters that do not reach the agent; empty if the command is lost.
     #[serde(rename = "untaken")]
     pub unsupported_params: Vec<String>,
-    /// Differences in the effects or the response of the command from the front end's dialect.
+    /// Differences in the effects or the response of the command, compared to an agent of the front end's
+    /// dialect.
     #[serde(rename = "differs", skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Difference>,
-    /// The members of the row's responses or frames that come from the agent; empty if the row is lost.
+    /// The members of the row's responses or frames whose values come from the agent; empty if the row is lost.
     pub members: Vec<Member>,
-    /// Members that the agent does not send. The translator derives them from earlier frames or omits them;
-    /// they are approximated. Members in neither list, such as repetitions of other frames, do not come from
-    /// the agent.
+    /// Members that the agent does not send. The translator derives them from earlier frames or omits them.
+    /// Members in neither list, such as repetitions of other frames, do not come from the agent either.
     #[serde(rename = "untold")]
     pub missing_members: Vec<Member>,
     /// Changes to the conversation that a lost command would have caused, as places in the neutral form. A
-    /// place includes everything inside it. The loss has no other effect.
+    /// place includes everything inside it. Nothing else is lost with the command.
     pub changes: Vec<String>,
 }
 
@@ -129,7 +129,7 @@ struct DialectTables<'a> {
 }
 
 impl DialectTables<'_> {
-    /// Returns all effects of the dialect's frames.
+    /// Returns all effects that the dialect's frames have on a conversation.
     fn all_effects(&self) -> BTreeSet<Effect> {
         let meaning = &self.table.meaning;
         let events = meaning.events.iter().filter(|(name, _)| self.spec.event(name).is_some());
@@ -141,8 +141,8 @@ impl DialectTables<'_> {
     }
 }
 
-/// Combines the fidelities of a command with several intents. If they differ, some of the command is missing.
-/// The result lists every reason with its intents.
+/// Combines the fidelities of a command with several intents. If they differ, the command is approximated. The
+/// reason lists every reason with its intents.
 fn combine_fidelities(fates: impl Iterator<Item = (Intent, (Fidelity, String))>) -> (Fidelity, String) {
     let fates: Vec<_> = fates.collect();
     let fate = match &fates[..] {
@@ -169,7 +169,7 @@ fn combine_fidelities(fates: impl Iterator<Item = (Intent, (Fidelity, String))>)
     (fate, text)
 }
 
-/// Returns the result for an event or a dialog.
+/// Returns the row of an event or a dialog.
 fn frame_row(kind: RowKind, name: &str, fate: Fidelity, reason: &str) -> RowFidelity {
     let (row, reason) = (name.to_owned(), reason.to_owned());
     let (intents, untaken, differs, changes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -188,7 +188,7 @@ fn frame_row(kind: RowKind, name: &str, fate: Fidelity, reason: &str) -> RowFide
     }
 }
 
-/// Members of a conversation whose changes the translator stores and does not forward.
+/// Members of a conversation whose changes the translator stores but does not forward to the front end.
 const STORED_MEMBERS: &[&str] = &["todos"];
 
 struct DialectPair<'a> {
@@ -210,7 +210,7 @@ impl DialectPair<'_> {
         mappings.filter(move |(_, mapping)| mapping.command == wire)
     }
 
-    /// Returns the command parameters that do not reach the agent, for all of its intents.
+    /// Returns the parameters of a command that do not reach the agent for at least one of its intents.
     fn unsupported_params(&self, wire: &str) -> Vec<String> {
         let beside = self.front.table.companions.get(wire).filter(|_| !self.is_same_dialect());
         let mut names: BTreeSet<&String> = beside.into_iter().flatten().collect();
@@ -258,7 +258,7 @@ impl DialectPair<'_> {
         row(self.adjust_for_companions(wire, fate))
     }
 
-    /// Adjusts the fidelity of a command with parameters that only agents of its dialect support.
+    /// Reduces the fidelity of a command if it has parameters that only agents of its own dialect support.
     fn adjust_for_companions(&self, wire: &str, (fate, reason): (Fidelity, String)) -> (Fidelity, String) {
         let beside = self.front.table.companions.get(wire).filter(|_| fate != Fidelity::Lost);
         let Some(beside) = beside else { return (fate, reason) };
@@ -309,15 +309,15 @@ impl DialectPair<'_> {
         }
     }
 
-    /// Returns the neutral parameters of the front end's command that the agent's command does not accept.
-    /// Empty if the agent has no command.
+    /// Returns the neutral parameters that the front end's command has and the agent's command does not accept.
+    /// Returns an empty list if the agent has no command for the intent.
     fn unsupported_slots<'b>(&self, intent: Intent, front: &'b CommandMapping) -> Vec<&'b String> {
         let Some(mapping) = self.agent.table.mapping(self.agent.spec, intent) else { return Vec::new() };
         let taken: BTreeSet<&String> = mapping.params(self.agent.spec).collect();
         front.params(self.front.spec).filter(|param| !taken.contains(param)).collect()
     }
 
-    /// Returns the unsupported parameters as a sentence.
+    /// Returns a sentence that names the unsupported parameters, or `None` if all are supported.
     fn describe_unsupported(&self, intent: Intent, front: &CommandMapping) -> Option<String> {
         let (side, spec) = (&self.agent, self.agent.spec);
         let mapping = side.table.mapping(spec, intent)?;
@@ -329,7 +329,7 @@ impl DialectPair<'_> {
             .then(|| format!("`{}` does not take {}{partly}", mapping.command, names.join(", ")))
     }
 
-    /// Returns the fidelity of an intent without a command of the agent.
+    /// Returns the fidelity of an intent for which the agent has no command.
     fn fidelity_without_command(&self, intent: Intent, front: &CommandMapping) -> (Fidelity, String) {
         let also = |how: &str| {
             let also = front.alone.iter().map(|differs| differs.says.as_str());
@@ -384,7 +384,8 @@ impl DialectPair<'_> {
         }
     }
 
-    /// Returns `true` if both dialects belong to one family, in which rows of one name have one meaning.
+    /// Returns `true` if both dialects belong to one family. Within a family, rows with the same name have the
+    /// same meaning.
     fn is_same_family(&self) -> bool {
         self.front.spec.framing == self.agent.spec.framing
     }

@@ -1,6 +1,6 @@
-//! Members of a row's frames that come from the agent, and changes caused by a command. Both are computed
-//! from the tables of meanings: a member comes from the agent if the agent's frames have the same neutral
-//! value.
+//! Members of a row's frames that come from the agent, and changes that a command causes. Both are computed
+//! from the declared meanings. A member comes from the agent if the agent's frames contain a value with the
+//! same place in the neutral form.
 
 use std::collections::BTreeSet;
 
@@ -11,31 +11,30 @@ use crate::generated::intents::Intent;
 use crate::spec::Spec;
 use crate::view::meaning::{Case, Condition, Reducer, Rule, Rules, Source};
 
-/// A member of a row's frames that comes from the agent.
+/// A member of a row's frames whose value comes from the agent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[non_exhaustive]
 pub struct Member {
     /// Path of the member: names separated by dots, `[]` for each item of a list. In responses the path
     /// begins with `data`.
     pub path: String,
-    /// Members that must have these values; in frames with other values the agent does not provide the
-    /// member.
+    /// Members, each with a required value. The agent provides this member only in frames with these values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<(String, String)>,
     /// Place of the value in the neutral form, as in `message<assistant>.blocks<text>.text`.
     pub neutral: String,
 }
 
-/// Maximum depth of the walk; values may contain values of their own kind.
+/// Maximum depth of nested values. The limit is necessary because a value may contain values of its own kind.
 const MAX_READER_DEPTH: usize = 6;
 
-/// Members that the translator produces itself: times and keys.
+/// Members that the translator generates itself: times and keys.
 const TRANSLATOR_MEMBERS: &[&str] = &["time", "at", "key"];
 
-/// Results of the agent's tools, which differ from the results of the tools of another family.
+/// Places of tool results. Tools of different families give different results.
 const TOOL_RESULTS: &[&str] = &["tool.output", "tool.result", "tool.details", "tool.state", "message<tool>"];
 
-/// The members of a row's frames.
+/// The members of a row's frames, divided by their origin.
 pub(super) struct MemberPartition {
     /// Members whose values the agent provides.
     pub provided: Vec<Member>,
@@ -43,8 +42,8 @@ pub(super) struct MemberPartition {
     pub missing: Vec<Member>,
 }
 
-/// Returns the members of the row's responses, events or dialogs that an agent with the given tables provides
-/// and lacks.
+/// Divides the members of a row's frames into those that an agent with the given tables provides, and those it
+/// lacks.
 pub(super) fn members(
     front: (&Spec, &'static IntentTable),
     agent: (&Spec, &'static IntentTable),
@@ -68,8 +67,8 @@ pub(super) fn members(
     MemberPartition { provided, missing }
 }
 
-/// Returns the changes to the conversation by a successful command, as places in the neutral form; empty for
-/// a command that only reads. A place includes everything inside it.
+/// Returns the changes that a successful command makes to the conversation, as places in the neutral form. A
+/// place includes everything inside it. Empty for a command that only reads.
 pub(super) fn changed(front: (&Spec, &'static IntentTable), wire: &str) -> BTreeSet<String> {
     if front.0.command(wire).is_none_or(|row| row.reads) {
         return BTreeSet::new();
@@ -88,7 +87,8 @@ pub(super) fn changed(front: (&Spec, &'static IntentTable), wire: &str) -> BTree
     rules.flat_map(places).collect()
 }
 
-/// Returns the places changed by a message that a rule adds: its kinds, and the number of messages.
+/// Returns the places that change when a rule adds a message: the message by its kinds, and the number of
+/// messages.
 fn added(table: &'static IntentTable, rule: &Rule) -> Vec<String> {
     let Some(Source::Read { read, .. }) = rule.slots.get("message") else { return Vec::new() };
     let cases = table.meaning.readers.get(read).into_iter().flat_map(|reader| &reader.cases);
@@ -103,15 +103,15 @@ pub(super) enum RowRef<'a> {
     Dialog(&'a str),
 }
 
-/// Selection of places.
+/// Selection of the places that a walk through the values collects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PlaceFilter {
     All,
-    /// Without places for a value of any kind, whose members are unknown.
+    /// Omits places of values of any kind, because their members are unknown.
     Named,
 }
 
-/// Returns everything that frames of a dialect report, as places in the neutral form.
+/// Returns all values that the frames of a dialect contain, as places in the neutral form.
 fn reported_places(spec: &Spec, table: &'static IntentTable) -> BTreeSet<String> {
     let meaning = &table.meaning;
     let known = |rules: &'static Rules, has: &dyn Fn(&str) -> bool| -> Vec<Member> {
@@ -188,7 +188,7 @@ fn of_rules(
     leaves
 }
 
-/// Returns the place of a slot's value in the neutral form.
+/// Returns the place in the neutral form to which a rule writes the value of a slot.
 fn place(rule: &Rule, slot: &str) -> String {
     let kind = |slot: &str| match rule.slots.get(slot) {
         Some(Source::Is { is }) => is.as_str().unwrap_or_default(),
@@ -212,7 +212,7 @@ fn place(rule: &Rule, slot: &str) -> String {
     }
 }
 
-/// Returns the alternative names of a place, such as the arguments of a call by its message or by its tool.
+/// Returns all names of a place. For example, the arguments of a call belong to a message and to a tool.
 fn names(neutral: &str) -> Vec<String> {
     let mut names = vec![neutral.to_owned()];
     for (one, other) in [
@@ -285,7 +285,7 @@ impl MemberWalk {
     }
 }
 
-/// Returns the kind of a message or a block, if a case names the kind.
+/// Returns the kind of a message or block in angle brackets, or an empty text if the case does not name it.
 fn kind(case: &Case) -> String {
     let variant = ["role", "type"].iter().find_map(|slot| match case.gives.get(*slot) {
         Some(Source::Is { is }) => is.as_str(),

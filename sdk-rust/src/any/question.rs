@@ -25,7 +25,7 @@ pub struct Question {
     /// The question.
     #[serde(default)]
     pub title: String,
-    /// Explanation of the question.
+    /// Explanation that is shown below the question.
     pub text: Option<String>,
     /// The options to choose from.
     #[serde(default)]
@@ -37,7 +37,7 @@ pub struct Question {
     /// `true` if the answer is a secret.
     #[serde(default)]
     pub secret: bool,
-    /// Time in milliseconds after which the agent answers the question itself.
+    /// Time in milliseconds after which the agent continues without an answer.
     pub timeout_ms: Option<f64>,
 }
 
@@ -76,7 +76,7 @@ where
     }
 }
 
-/// Adapter from a neutral handler to the dialogs of a dialect.
+/// Adapter that passes the dialogs of a dialect to a neutral handler.
 pub(super) struct QuestionAdapter {
     pub table: &'static IntentTable,
     pub handler: Arc<dyn QuestionHandler>,
@@ -93,7 +93,7 @@ impl Dialogs for QuestionAdapter {
     }
 }
 
-/// Converts a dialog into a question. Returns `None` if the dialog is no question.
+/// Converts a dialog to a question. Returns `None` for a dialog without an answer.
 fn question(table: &IntentTable, method: &str, params: &str) -> Option<Question> {
     let params: Value = crate::wire::decode(params).ok()?;
     let rules = table.meaning.dialogs.get(method)?;

@@ -15,7 +15,8 @@ pub struct UserInput {
     /// Images of the input, for dialects that support images.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
-    /// Delivery of a prompt during a run, `steer` or `followUp`, for dialects with this choice.
+    /// For a prompt that is sent during a run, the time of its delivery: `steer` or `followUp`. Used only in
+    /// dialects with this choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when_busy: Option<String>,
 }
@@ -48,7 +49,7 @@ pub struct Image {
     pub data: String,
 }
 
-/// Activity and settings of an agent, as far as its dialect reports them.
+/// Activity and settings of an agent. Values that its dialect does not report are `None` or empty.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
@@ -92,7 +93,7 @@ pub struct Stats {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct StoredSession {
-    /// The argument for [`Agent::open_session`](super::Agent::open_session).
+    /// Path or id of the session, the argument for [`Agent::open_session`](super::Agent::open_session).
     pub session: String,
     /// Name of the session.
     pub name: Option<String>,
@@ -107,7 +108,7 @@ pub struct StoredSession {
 pub struct ForkResult {
     /// `true` if an extension of the agent prevented the fork.
     pub cancelled: bool,
-    /// The text of the input at the fork point.
+    /// The text of the user message at which the session was forked.
     pub text: Option<String>,
 }
 
@@ -137,7 +138,7 @@ pub struct ClearedQueue {
     pub follow_up: Vec<String>,
 }
 
-/// Union of the results of all commands.
+/// Results of any command. Each command sets only some of the members.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct CommandResults {

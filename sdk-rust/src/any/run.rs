@@ -20,8 +20,8 @@ use crate::run_tracker::EndedBy;
 use crate::termination::{Cause, Termination};
 use crate::view::{Message, Role};
 
-/// All events from the moment of the subscription. This [`Stream`] ends with an error when the connection
-/// ends, or if unread events exceed 64 MiB.
+/// All events from the subscription on. This [`Stream`] ends with an error if the connection ends, or if more
+/// than 64 MiB of events are unread.
 pub struct Events {
     client: dynamic::Client,
     receiver: EventReceiver,
@@ -33,8 +33,8 @@ impl Events {
         Events { client, receiver, is_over: false }
     }
 
-    /// Returns the next event; at the end the reason, once, and then `None`. Dropping the future loses no
-    /// event.
+    /// Returns the next event. At the end, returns the reason once as an error, then `None`. Dropping the
+    /// future loses no event.
     pub async fn next(&mut self) -> Option<Result<Event, Error>> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
@@ -65,8 +65,8 @@ impl std::fmt::Debug for Events {
     }
 }
 
-/// The work that a prompt started: a stream of events until the end of the run, including retries and
-/// compactions. Dropping the run only ends the subscription.
+/// The work that a prompt started, as a stream of events. It includes retries and compactions. Dropping the run
+/// ends only the subscription, and the agent continues.
 pub struct Run {
     agent: Agent,
     raw: EventStream,
@@ -83,13 +83,13 @@ pub struct Run {
 pub struct RunResult {
     /// Cause of the end.
     pub ended_by: EndedBy,
-    /// `true` if no further event of the run can follow; see [`crate::RunResult`].
+    /// `true` if it is certain that no event of the run follows; see [`crate::RunResult`].
     pub confirmed: bool,
     /// The model's last message, with usage, stop reason and error if present.
     pub message: Option<Arc<Message>>,
     /// `true` if any client or the user aborted the run. An abort is not a failure.
     pub aborted: bool,
-    /// Reason for a failed run; only [`Run::wait`] returns a result with a failure.
+    /// Reason why the run failed. Only [`Run::wait`] returns such a result; [`Run::result`] fails instead.
     pub failure: Option<RunFailure>,
 }
 
@@ -117,7 +117,8 @@ impl Run {
         &self.agent
     }
 
-    /// Returns the outcome that the agent reported: `started`, `queued`, or `handled` if no run follows.
+    /// Returns the outcome of the prompt that the agent reported: `started`, `queued`, or `handled` if no run
+    /// follows.
     #[must_use]
     pub fn outcome(&self) -> Option<&str> {
         self.results.get("outcome")?.as_str()

@@ -15,11 +15,11 @@ use crate::view::meaning::{Meaning, Reader, Sources};
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum ParamSource {
-    /// The neutral parameter of that name.
+    /// The neutral parameter with this name.
     From(String),
-    /// A constant.
+    /// A constant value.
     Is { is: Value },
-    /// The neutral parameters that are present, joined by a separator.
+    /// The neutral parameters in `join` that are present, joined by the separator `with`.
     Joined { join: Vec<String>, with: String },
 }
 
@@ -44,48 +44,49 @@ pub(super) struct CommandMapping {
     #[serde(default)]
     only: BTreeMap<String, Vec<String>>,
     pub gives: Sources,
-    /// Differences from the intent.
+    /// Differences of the command from the intent.
     #[serde(default)]
     pub differs: Vec<Divergence>,
-    /// Features that only agents of the dialect have, and a translator for an agent of another dialect lacks.
+    /// Features that the dialect's own agents have, and that a translator cannot offer with an agent of another
+    /// dialect.
     #[serde(default)]
     pub alone: Vec<Divergence>,
 }
 
-/// A difference from an intent.
+/// A difference of a command from its intent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Divergence {
     /// Description of the difference.
     pub says: String,
-    /// Places in the neutral form that such a command changes in another way.
+    /// Places in the neutral form whose changes differ from those of the intent.
     #[serde(default)]
     pub changes: Vec<String>,
-    /// `true` if the difference applies only to a command during a run.
+    /// `true` if the difference exists only for a command that is sent during a run.
     #[serde(default)]
     pub busy: bool,
-    /// `true` if the agent has its own rules for rejections.
+    /// `true` if the agent rejects the command under conditions of its own.
     #[serde(default)]
     pub refuses: bool,
-    /// The command parameters that trigger the difference, any of them; empty if the difference applies
-    /// without them.
+    /// The command parameters that trigger the difference; any of them suffices. Empty if the difference
+    /// applies without them.
     #[serde(default)]
     pub with: Vec<String>,
-    /// The revisions of the agent with this difference; empty for all revisions.
+    /// The revisions of the agent that have the difference; empty for all revisions.
     #[serde(default)]
     pub of: Vec<String>,
 }
 
 impl Divergence {
-    /// Returns `true` if the difference applies to an agent of that revision. For a client, which has all
-    /// revisions, it suffices that the difference applies to one.
+    /// Returns `true` if the difference applies to an agent of that revision. `agent` may also be the tables of
+    /// a client, which cover all revisions. In that case, returns `true` if it applies in any revision.
     pub fn applies_to(&self, agent: &Spec) -> bool {
         self.of.is_empty() || !agent.revisions.is_empty() || self.of.contains(&agent.id())
     }
 }
 
 impl CommandMapping {
-    /// Returns the neutral parameters that the command accepts. For the tables of a client, which have all
-    /// revisions, these are the parameters common to all.
+    /// Returns the neutral parameters that the command accepts. `spec` may also be the tables of a client,
+    /// which cover all revisions. In that case, returns the parameters that all revisions accept.
     pub fn params<'a>(&'a self, spec: &Spec) -> impl Iterator<Item = &'a String> {
         let id = spec.revisions.is_empty().then(|| spec.id());
         let has = move |name: &String| match (self.only.get(name), &id) {
@@ -97,16 +98,16 @@ impl CommandMapping {
     }
 }
 
-/// Reason for a command without an intent.
+/// Explanation of a command that has no intent.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DialectOnly {
     pub reason: String,
-    /// `true` if the adapter of the dialect answers the command itself.
+    /// `true` if the dialect's adapter answers the command itself, without the agent.
     pub by_front: bool,
 }
 
-/// The generated table of a dialect, as written.
+/// The table of a dialect in the form of the generated JSON text.
 #[derive(Debug, Deserialize)]
 struct TableFile {
     readers: HashMap<String, Reader>,
@@ -119,27 +120,28 @@ struct TableFile {
     by_tool: HashMap<String, String>,
 }
 
-/// Tables of a dialect for the client of any agent.
+/// Tables of a dialect, for the client that works with every dialect.
 #[derive(Debug)]
 pub(super) struct IntentTable {
-    /// Meanings of the frames, and readers of the values.
+    /// Meanings of the frames, and the readers that convert values.
     pub meaning: Meaning,
-    /// By the name of the intent.
+    /// The commands for each intent, by its name.
     mappings: HashMap<String, Vec<CommandMapping>>,
     /// Commands without an intent.
     pub dialect_only: HashMap<String, DialectOnly>,
-    /// Events that an adapter of the dialect derives from other frames.
+    /// Events that the dialect's adapter derives from other frames.
     pub derived_events: Vec<String>,
-    /// The member of a dialog's answer that contains the chosen or entered value.
+    /// For each dialog, the member of its answer that contains the chosen or entered value.
     pub answers: HashMap<String, String>,
-    /// Parameters of mapped commands that only agents of the dialect support.
+    /// Command parameters that only agents of the dialect support, by the wire name of the command.
     pub companions: HashMap<String, Vec<String>>,
-    /// Dialogs sent by a tool of the dialect's agents, with the name of the tool.
+    /// Dialogs that only a tool of the dialect's agents sends, each with the name of the tool.
     pub by_tool: HashMap<String, String>,
 }
 
 impl IntentTable {
-    /// Returns the command of an intent in a revision: the first command that the revision has.
+    /// Returns the command of an intent in a revision. If several commands are declared, returns the first one
+    /// that the revision has.
     pub fn mapping(&self, spec: &Spec, intent: Intent) -> Option<&CommandMapping> {
         self.mappings(intent).iter().find(|mapping| spec.command(&mapping.command).is_some())
     }
@@ -175,8 +177,8 @@ pub(super) fn table_of(dialect: &str) -> Option<&'static IntentTable> {
     READ[place].get_or_init(read).as_ref()
 }
 
-/// Returns a command without parameters that the dialect's agents always answer, or `None` if the feature is
-/// off. The rest of the table is not retained.
+/// Returns a command without parameters that the dialect's agents always answer, or `None` if the dialect's
+/// feature is off. Parses the table without keeping it.
 pub(super) fn probe_of(dialect: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Probe {
@@ -186,22 +188,22 @@ pub(super) fn probe_of(dialect: &str) -> Option<String> {
     serde_json::from_str(text).ok().map(|Probe { probe }| probe)
 }
 
-/// Returns `true` if a dialect has a command for an intent. For the tables of a client, a command in any
-/// revision suffices.
+/// Returns `true` if a dialect has a command for an intent. With the tables of a client, the command may be in
+/// any revision.
 #[must_use]
 pub fn supports(spec: &Spec, intent: Intent) -> bool {
     table_of(spec.name).is_some_and(|table| table.mapping(spec, intent).is_some())
 }
 
-/// Returns `true` if a dialect's command for an intent accepts that neutral parameter. For the tables of a
-/// client, the command must accept the parameter in all revisions.
+/// Returns `true` if a dialect's command for an intent accepts that neutral parameter. With the tables of a
+/// client, every revision must accept it.
 #[must_use]
 pub fn accepts_param(spec: &Spec, intent: Intent, param: &str) -> bool {
     let mapping = table_of(spec.name).and_then(|table| table.mapping(spec, intent));
     mapping.is_some_and(|mapping| mapping.params(spec).any(|taken| taken == param))
 }
 
-/// Fallback for an intent without a command of the agent.
+/// Replacement for an intent if the agent has no command for it.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Fallback {
@@ -225,8 +227,8 @@ struct Param {
 }
 
 impl IntentSpec {
-    /// Returns `true` if a parameter is omitted for a command that does not accept it. Any other parameter causes
-    /// an error in that case.
+    /// Returns `true` if a parameter may be omitted when a command does not accept it. Otherwise, such a
+    /// command causes an error.
     pub fn is_hint(&self, param: &str) -> bool {
         self.params.iter().any(|known| known.hint && known.name == param)
     }

@@ -17,7 +17,8 @@ use crate::tap;
 use crate::termination::Termination;
 use crate::view::{Conversation, Direction, View};
 
-/// Maximum size of the events queued for one receiver, in bytes. A receiver with more is cut off.
+/// Maximum size of the unread events of one receiver, in bytes. A receiver that exceeds it gets no further
+/// events.
 const MAX_QUEUED_BYTES: usize = 64 << 20;
 
 /// Size of one event besides its text, in bytes.
@@ -32,17 +33,18 @@ pub(super) struct ConversationTracker {
 struct TrackerState {
     view: View,
     subscribers: Vec<EventSubscriber>,
-    /// The command of each pending call that opens another session, for dialects with several sessions per
+    /// Names of the pending commands that open another session, for dialects with several sessions per
     /// connection.
     opening_commands: Vec<String>,
-    /// The ids, as JSON, of such commands. A response with one of these ids selects the session that it
-    /// names.
+    /// Ids of these commands, as JSON. The response to one of them names the session that becomes the current
+    /// one.
     opening_ids: HashSet<String>,
     is_over: bool,
 }
 
 struct EventSubscriber {
-    /// `None` after the receiver was cut off. The receiver reads the queued events and then the end.
+    /// Sender of the queue. `None` after the receiver was cut off: it reads the queued events, and then the
+    /// end.
     sender: Option<mpsc::UnboundedSender<Event>>,
     queue: Arc<QueueCounters>,
 }
@@ -72,7 +74,7 @@ impl EventReceiver {
         self.release_size(event)
     }
 
-    /// Returns the number of dropped events if the receiver was cut off; otherwise `None`.
+    /// Returns the number of dropped events if the receiver was cut off, or `None` if it was not.
     pub fn cut_off(&self) -> Option<usize> {
         self.queue.cut.load(Ordering::Relaxed).then(|| self.queue.dropped.load(Ordering::Relaxed))
     }
@@ -128,14 +130,15 @@ impl ConversationTracker {
         EventReceiver { receiver, queue }
     }
 
-    /// Marks a command as opening a session, for the lifetime of the returned guard. The session in its
-    /// response becomes the current session. The first session takes over the state received before it.
+    /// Marks a command as opening a session until the returned guard is dropped. The session that its response
+    /// names becomes the current session. The first session keeps the state that was received before it.
     pub fn mark_opening(self: &Arc<Self>, command: &str) -> SessionOpenGuard {
         self.state().opening_commands.push(command.to_owned());
         SessionOpenGuard { tracker: self.clone(), command: command.to_owned() }
     }
 
-    /// Ends the conversation and all subscriptions: open work ends, with this termination as the reason.
+    /// Ends the conversation and all subscriptions. Open runs, tools and questions end with the termination as
+    /// their reason.
     pub fn end(&self, termination: &Termination) {
         let mut state = self.state();
         if std::mem::replace(&mut state.is_over, true) {
@@ -184,7 +187,7 @@ impl ConversationTracker {
         }
     }
 
-    /// Returns the opened session if the frame is the response to a command that opens a session.
+    /// Returns the opened session if the frame responds to a command that opens a session.
     fn opened_session(&self, asked: &mut HashSet<String>, text: &str) -> Option<String> {
         let member = self.spec.session_member?;
         let Ok(RoutedFrame::Answer { id: Some(id), data, .. }) = route(self.spec, &FrameText::from(text))
@@ -200,7 +203,7 @@ impl ConversationTracker {
     }
 }
 
-/// Guard of a session that is being opened; dropping the guard ends this state.
+/// Guard for a command that opens a session. Dropping it removes the mark of the command.
 pub(super) struct SessionOpenGuard {
     tracker: Arc<ConversationTracker>,
     command: String,
@@ -220,7 +223,7 @@ impl Drop for SessionOpenGuard {
 }
 
 impl TrackerState {
-    /// Records the id of a sent command if that command is opening a session.
+    /// Records the id of a sent command if the command is marked as opening a session.
     fn record_sent(&mut self, frame: &Value) {
         let command = frame.get("method").or_else(|| frame.get("type")).and_then(Value::as_str);
         if let (Some(command), Some(id)) = (command, frame.get("id"))
@@ -278,7 +281,7 @@ mod tests {
         assert!(!listener.deliver(&event()));
     }
 
-    /// Returns a connection with the current session `one`.
+    /// Returns the tracker of a connection whose current session is `one`.
     fn new_tracker() -> Arc<ConversationTracker> {
         let spec = crate::dynamic::spec("opal").unwrap();
         Arc::new(ConversationTracker::new(spec, View::open(spec.name).unwrap().of_session("one")))

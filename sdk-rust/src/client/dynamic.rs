@@ -1,8 +1,8 @@
-//! A client whose dialect is chosen at run time: the basis of [`RpcClient`](crate::RpcClient) and of the bindings for
-//! other languages.
+//! A client whose dialect is chosen at run time. [`RpcClient`](crate::RpcClient) and the bindings for other
+//! languages are built on it.
 //!
-//! Nothing here is generic over the dialect. Parameters, data and events are JSON text; the tables of the [`Spec`]
-//! contain the differences.
+//! Nothing here is generic over the dialect. Parameters, data and events are JSON text; the tables of the
+//! [`Spec`] contain the differences between dialects.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -31,8 +31,8 @@ pub use super::limit::Limit;
 pub use crate::connection::Watch;
 pub use crate::generated::{CLIENTS, REVISIONS, SPECS};
 
-/// Returns the tables of a dialect: of its first revision for `NAME`, of a revision for `NAME@REVISION`, of the newest
-/// revision for `NAME@latest`.
+/// Returns the tables of one revision of a dialect. `NAME` selects the first revision, `NAME@REVISION` a named
+/// one, and `NAME@latest` the newest.
 ///
 /// # Errors
 /// [`Error::UnknownDialect`] or [`Error::UnknownRevision`]; both list the known names.
@@ -52,7 +52,7 @@ pub fn client(name: &str) -> Result<(&'static Spec, Option<&'static Spec>), Erro
     Ok((client.unwrap_or(revisions[0]), revision))
 }
 
-/// Returns the revisions of a dialect, and the revision in the name if there is one.
+/// Returns all revisions of a dialect, and also the revision that the name contains, if any.
 fn revisions(name: &str) -> Result<(&'static [&'static Spec], Option<&'static Spec>), Error> {
     let (dialect, asked) =
         name.split_once('@').map_or((name, None), |(name, revision)| (name, Some(revision)));
@@ -100,7 +100,7 @@ impl RawDialogHandler for DynamicDialogHandler {
     }
 }
 
-/// Converts a handler of raw dialogs into the form that a connection takes.
+/// Converts a handler of dialogs with raw parameters to the form that a connection uses.
 pub(crate) fn raw_dialogs(spec: &'static Spec, dialogs: Arc<dyn Dialogs>) -> Arc<dyn RawDialogHandler> {
     Arc::new(DynamicDialogHandler { spec, dialogs })
 }
@@ -116,12 +116,12 @@ pub struct Options {
     pub max_line: usize,
     /// Time limit for the answer to every call, prompts included, in place of the limits of the commands.
     pub timeout: Option<Duration>,
-    /// Receives every frame, with keys redacted.
+    /// Tap that receives every frame, with keys redacted.
     pub tap: Option<Arc<dyn Tap>>,
     /// Handler of the agent's dialogs.
     pub dialogs: Option<Arc<dyn Dialogs>>,
-    /// Receives every whole frame first, without redaction of keys. Called on the connection's own tasks, so the
-    /// function must not block.
+    /// Function that receives every whole frame before any other processing, without redaction of keys. The
+    /// connection calls it on its own tasks, so it must not block.
     pub watch: Option<Arc<Watch>>,
     /// The revision that the agent speaks; if `None`, the client detects it.
     pub revision: Option<&'static Spec>,
@@ -204,8 +204,9 @@ impl Client {
         self.spec
     }
 
-    /// Returns the tables of the agent's revision: the revision in the options, or the detected one. Returns `None`
-    /// before the detection, and if the client's tables are those of one revision.
+    /// Returns the tables of the agent's revision: the revision in the options, or the detected one. Returns
+    /// `None` before the detection. Also returns `None` if the client was created with the tables of one
+    /// revision.
     pub fn revision(&self) -> Option<&'static Spec> {
         self.connection.shared.revision()
     }
@@ -215,8 +216,8 @@ impl Client {
         self.connection.child().map(|child| child.id())
     }
 
-    /// Returns the descriptors of this side of the pipes to the agent's process, if this client started it; see
-    /// [`ChildProcess::pipes`](crate::transport::ChildProcess::pipes).
+    /// Returns this process's file descriptors of the pipes to the agent's process, if this client started it;
+    /// see [`ChildProcess::pipes`](crate::transport::ChildProcess::pipes).
     #[cfg(unix)]
     pub fn pipes(&self) -> Option<[std::os::fd::RawFd; 3]> {
         self.connection.child().map(|child| child.pipes())
@@ -242,7 +243,7 @@ impl Client {
         self.connection.shared.dropped_events()
     }
 
-    /// Sends a line as it is, without a check and without waiting for an answer.
+    /// Sends a line unchanged. Neither checks the line nor waits for an answer.
     ///
     /// # Errors
     /// [`Error::Terminated`] if the connection has ended, [`Error::Encode`] if the text is not one line.
@@ -263,8 +264,9 @@ impl Client {
         Ok(self.connection.shared.call(command, members, limit).await?.data)
     }
 
-    /// Sends a command that starts a run, after a subscription to its events. The future resolves with the data of the
-    /// answer that accepted the run, or at once if the answer is the end of the run.
+    /// Subscribes to the events of a run, and sends the command that starts it. The future resolves with the
+    /// data of the answer that accepted the run. If the answer is the end of the run, the future resolves at
+    /// once without data.
     ///
     /// # Errors
     /// [`Error::Terminated`] if the connection has ended; the future fails as for every call.
@@ -281,7 +283,7 @@ impl Client {
     /// Works like [`Client::start`], with limits for the run.
     ///
     /// # Errors
-    /// [`Error::Encode`] for a limit of something that agents of the dialect do not report; otherwise as
+    /// [`Error::Encode`] if agents of the dialect do not report the value that a limit applies to; otherwise as
     /// [`Client::start`].
     pub fn start_limited(
         &self,
@@ -391,8 +393,8 @@ impl Event {
         &self.0.frame
     }
 
-    /// Returns the positions of the members in the object, if recorded: for long events in dialects without an
-    /// envelope.
+    /// Returns the positions of the object's members. They are recorded only for long events in dialects
+    /// without an envelope.
     pub fn outline(&self) -> Option<&Arc<Outline>> {
         self.0.outline.as_ref()
     }
@@ -403,7 +405,7 @@ impl Event {
     }
 }
 
-/// The run of a stream.
+/// The run to which a stream belongs.
 struct FollowedRun {
     /// Number of the run on the connection.
     token: u64,
@@ -412,7 +414,7 @@ struct FollowedRun {
 
 /// The events of a run, or all events. Dropping the stream only ends the subscription.
 ///
-/// As a [`Stream`] it yields the events and, after an end by an error, the reason once.
+/// As a [`Stream`], it yields the events. If the stream ends by an error, it yields this error once.
 pub struct EventStream {
     client: Client,
     queue: EventQueue,
@@ -426,13 +428,13 @@ pub struct EventStream {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct EndedRun {
-    /// Cause of the end.
+    /// Evidence on which the run was considered ended.
     pub ended_by: EndedBy,
-    /// `true` if no further event can follow; see [`RunResult`](crate::RunResult).
+    /// `true` if it is certain that no event follows; see [`RunResult`](crate::RunResult).
     pub confirmed: bool,
     /// `true` if any client or the user aborted the run.
     pub aborted: bool,
-    /// Reason for the failure of its request to the model, if that failed.
+    /// Reason why the request to the model failed, if it failed.
     pub failure: Option<RunFailure>,
 }
 
@@ -452,9 +454,9 @@ impl EventStream {
         EventStream { client, queue, run, last: None, outcome: None, ended: None }
     }
 
-    /// Passes the next events to `take`: up to `most`, and up to `bytes` bytes with the event that reaches the limit.
-    /// Returns their number, or `None` at the end; [`EventStream::outcome`] then returns the cause. `take` must not use
-    /// the client.
+    /// Passes the next events to `take`, which must not use the client. Stops after `most` events, or with the
+    /// event that reaches `bytes` bytes. Returns the number of events. At the end, returns `None`, and
+    /// [`EventStream::outcome`] returns the cause.
     pub fn poll_batch(
         &mut self,
         context: &mut Context<'_>,
@@ -481,7 +483,7 @@ impl EventStream {
         }
     }
 
-    /// Polls for the next event; ready with `None` at the end, when [`EventStream::outcome`] returns the cause.
+    /// Polls for the next event. At the end, returns `None`, and [`EventStream::outcome`] returns the cause.
     pub fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
         if self.outcome.is_some() {
             return Poll::Ready(None);
@@ -500,8 +502,8 @@ impl EventStream {
         })
     }
 
-    /// Returns the next event, or `None` at the end; [`EventStream::outcome`] then returns the cause. Dropping the
-    /// future loses no event.
+    /// Returns the next event. At the end, returns `None`, and [`EventStream::outcome`] returns the cause.
+    /// Dropping the future loses no event.
     pub async fn next_event(&mut self) -> Option<Event> {
         std::future::poll_fn(|context| self.poll_event(context)).await
     }
@@ -525,13 +527,13 @@ impl EventStream {
         self.run.as_ref().map_or("", |run| &run.session)
     }
 
-    /// Returns the outcome after the end of the stream, once all events were read. A failed run is an
-    /// [`Error::RunFailed`].
+    /// Returns the outcome of the stream, after its end and after all events were read. For a failed run, the
+    /// outcome is an [`Error::RunFailed`].
     pub fn outcome(&self) -> Option<&Result<EndedBy, Error>> {
         self.outcome.as_ref()
     }
 
-    /// Returns the end of the run, also of a failed run, once all events were read; `None` before.
+    /// Returns the end of the run, successful or failed. Returns `None` until all events were read.
     ///
     /// # Errors
     /// [`Error::Refused`] if the agent rejected the prompt after it had accepted it. [`Error::Terminated`] if the
@@ -544,7 +546,7 @@ impl EventStream {
         }
     }
 
-    /// Returns the last event read that can be the end of the run.
+    /// Returns the last event that may be the end of the run, among the events read so far.
     pub fn last(&self) -> Option<&Event> {
         self.last.as_ref()
     }

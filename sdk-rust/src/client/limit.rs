@@ -5,7 +5,8 @@ use std::time::Duration;
 /// Time limit of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Limit {
-    /// The client's [`timeout`](crate::Builder::timeout), or the limit in the declaration of the command.
+    /// The client's [`timeout`](crate::Builder::timeout) if it is set, otherwise the limit that the command
+    /// declares.
     #[default]
     Default,
     /// No limit.

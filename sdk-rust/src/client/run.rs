@@ -17,7 +17,7 @@ use crate::wire::Record;
 
 use super::{RpcClient, encode};
 
-/// An event as received: its text, and a typed view on demand.
+/// An event as received. Its typed value is decoded only on demand.
 #[derive(Debug)]
 pub struct RawEvent<D: Dialect> {
     event: dynamic::Event,
@@ -68,7 +68,7 @@ impl<D: Dialect> RawEvent<D> {
     }
 }
 
-/// All events of a connection, from the moment of the subscription.
+/// All events of a connection, from the subscription on.
 ///
 /// This [`Stream`] ends with an error when the connection ends. Dropping the stream ends the subscription.
 pub struct Events<D: Dialect> {
@@ -112,9 +112,9 @@ impl<D: Dialect> std::fmt::Debug for Events<D> {
 
 /// The work that a prompt started.
 ///
-/// Yields the events from the moment the prompt was sent until the end of the run. Retries, automatic
-/// compactions and reminders that restart the work belong to the run. Dropping the handle only ends the
-/// subscription: the agent continues its work (use `abort` to stop it).
+/// Yields the events from the sending of the prompt until the end of the run. Retries and automatic compactions
+/// belong to the run, as do reminders that restart the work. Dropping the handle only ends the subscription:
+/// the agent continues its work (use `abort` to stop it).
 pub struct Run<D: Dialect> {
     client: RpcClient<D>,
     events: EventStream,
@@ -128,15 +128,14 @@ pub struct Run<D: Dialect> {
 pub struct RunResult<D: Dialect> {
     /// Cause of the end.
     pub ended_by: EndedBy,
-    /// `true` if no further event of the run can follow. `false` if the client requested the agent's state after
-    /// the last event and received no response within five seconds. Clients of the pi family make this
-    /// request.
+    /// `true` if it is certain that no event of the run follows. It is `false` if the agent did not respond to
+    /// a state request within five seconds. Clients of the pi family send this request after the last event.
     pub confirmed: bool,
-    /// The last event that could end the run, as `agent_end` in the pi family.
+    /// The last event that can be the end of the run, such as `agent_end` in the pi family.
     pub last: Option<RawEvent<D>>,
     /// `true` if any client or the user aborted the run. An abort is not a failure.
     pub aborted: bool,
-    /// Reason for a failed run; only [`Run::wait`] returns a result with a failure.
+    /// Reason why the run failed. Only [`Run::wait`] returns such a result; [`Run::result`] fails instead.
     pub failure: Option<RunFailure>,
 }
 
@@ -170,8 +169,8 @@ impl<D: Dialect> Run<D> {
         self.answer.as_ref()
     }
 
-    /// Returns the next event as received, or `None` when the run has ended or failed ([`Run::result`]
-    /// returns the reason).
+    /// Returns the next event as received. Returns `None` when the run has ended or failed; [`Run::result`]
+    /// returns the reason.
     pub async fn next_raw(&mut self) -> Option<RawEvent<D>> {
         self.events.next_event().await.map(RawEvent::new)
     }
@@ -182,8 +181,8 @@ impl<D: Dialect> Run<D> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// Waits for the end of the run. Unread events are dropped, so a full queue cannot block this method.
-    /// Every event of the run has been delivered or dropped before the future resolves.
+    /// Waits for the end of the run. Unread events are dropped, so a full queue cannot block this method. When
+    /// the future resolves, every event of the run has been delivered or dropped.
     ///
     /// # Errors
     /// [`Error::RunFailed`] if the request to the model failed, after the agent's own retries; otherwise as

@@ -1,7 +1,7 @@
-//! Assembly of frames that arrive in pieces: a state machine without I/O.
+//! Assembly of long frames that an agent splits across several lines: a state machine without I/O.
 //!
-//! The pieces of a frame must follow each other without another line between them. Otherwise the assembler
-//! drops the received part, reports the loss once, and continues.
+//! Each line carries one piece. No other line may come between the pieces of a frame. Otherwise the assembler
+//! drops the pieces received so far, reports the loss once, and continues.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use crate::framing::FrameText;
 use crate::scan;
 use crate::spec::Chunks;
 
-/// The received part of a frame.
+/// A frame of which only some pieces have arrived.
 #[derive(Debug)]
 struct PendingFrame {
     id: String,
@@ -21,12 +21,12 @@ struct PendingFrame {
     bytes: Vec<u8>,
 }
 
-/// Effect of one line.
+/// Effect of one piece.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct AssemblyResult {
     /// A frame that is now complete.
     pub completed: Option<FrameText>,
-    /// Reason for dropping a frame or a piece.
+    /// Reason why a frame or a piece was dropped.
     pub error: Option<String>,
 }
 
@@ -36,21 +36,21 @@ impl AssemblyResult {
     }
 }
 
-/// Assembler for one frame at a time.
+/// Assembler that joins the pieces of one frame at a time.
 #[derive(Debug, Default)]
 pub struct Assembler {
     pending: Option<PendingFrame>,
 }
 
 impl Assembler {
-    /// Ends the incomplete frame because of a line that is no piece, or because of the end of the connection.
-    /// Returns the report for the lost frame, or `None` if no frame was incomplete.
+    /// Drops the incomplete frame because another line or the end of the connection followed. `by` describes
+    /// it. Returns the report of the loss, or `None` if no frame was incomplete.
     pub fn interrupted(&mut self, by: &str) -> Option<String> {
         let PendingFrame { id, count, received: came, .. } = self.pending.take()?;
         Some(format!("received {came} of {count} pieces of {id}, then {by}"))
     }
 
-    /// Adds the piece in the object of an event.
+    /// Adds a piece. `body` is the object of the event that carries it.
     pub fn take(&mut self, chunks: &Chunks, body: &str) -> AssemblyResult {
         let piece = match Chunk::read(chunks, body) {
             Ok(piece) => piece,
@@ -97,7 +97,7 @@ impl Assembler {
     }
 }
 
-/// Joins an earlier report, if any, with a further reason.
+/// Joins two reasons, if there is an earlier one.
 fn join_reasons(earlier: Option<String>, reason: String) -> String {
     earlier.map_or_else(|| reason.clone(), |earlier| format!("{earlier}; {reason}"))
 }
@@ -156,7 +156,7 @@ mod tests {
         crate::omp::CLIENT.chunks.as_ref().unwrap()
     }
 
-    /// Returns the pieces of a frame; `id` is the letter of its id.
+    /// Returns the pieces of a frame with the id `id`; each contains at most `size` bytes.
     fn pieces(id: char, size: usize) -> Vec<serde_json::Value> {
         let parts: Vec<_> = FRAME.as_bytes().chunks(size).collect();
         let piece = |(index, part): (usize, &&[u8])| {

@@ -1,7 +1,7 @@
 //! The connection: one reader, one writer, and the table of pending calls.
 //!
-//! The reader scans each line once, settles calls, feeds the runs and puts events into their queues. This
-//! module is not generic over the dialect; tables contain the differences.
+//! The reader scans each line once. It settles calls, updates runs and puts events into queues. This module is
+//! not generic over the dialect; tables contain the differences between dialects.
 
 mod active_run;
 mod answers;
@@ -62,8 +62,8 @@ impl Connection {
         Connection { shared, child }
     }
 
-    /// Closes stdin, waits for the end of the process according to the shutdown ladder, and settles all
-    /// pending work.
+    /// Closes the agent's stdin and waits for the end of its process, which is forced step by step if
+    /// necessary. Settles all pending work.
     pub async fn close(&self) -> Termination {
         self.shared.closing.store(true, Ordering::Relaxed);
         self.shared.close_stdin().await;

@@ -1,13 +1,14 @@
 //! Correlation of responses with pending calls.
 //!
-//! A table of pending calls, without I/O. A response with an id settles that call. Some agents send failures
-//! without an id (omp and pisces, also pi 0.55). Such a failure settles the oldest call of the same command;
-//! for `parse` it settles the oldest call of all. An abandoned call (timed out, or its caller was dropped)
-//! stays in the table, so that its late failure is not assigned to another call.
+//! A table of pending calls, without I/O. A response with an id settles that call. Agents of omp, pisces and pi
+//! 0.55 send some failures without an id. A failure without an id settles the oldest call of the command that
+//! it names. If it names `parse`, it settles the oldest call of any command. A call is abandoned if it timed
+//! out or its caller was dropped. It stays in the table, so that its late failure is not assigned to another
+//! call.
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Maximum number of abandoned calls in the table; beyond that the oldest is removed.
+/// Maximum number of abandoned calls in the table. Beyond it, the oldest is removed.
 const ABANDONED: usize = 256;
 
 /// The unanswered calls, oldest first.
@@ -37,7 +38,7 @@ pub struct SettledCall<T> {
     pub command: String,
     /// The waiter; `None` for an abandoned call, as after a timeout.
     pub waiter: Option<T>,
-    /// `true` if the response carried no id.
+    /// `true` if the response had no id and was assigned to this call.
     pub attributed: bool,
 }
 
@@ -67,9 +68,9 @@ impl<T> PendingCalls<T> {
         self.take(position, false)
     }
 
-    /// Removes the oldest call that fits a failure without an id. `command` is the name in the failure;
-    /// `catch_all` is the name that may represent any command. `unlikely` marks calls whose failures carry an
-    /// id according to the document; these calls come last.
+    /// Removes the oldest call to which a failure without an id can belong. `command` is the name in the
+    /// failure. If it is `catch_all`, the failure can belong to any command. `unlikely` returns `true` for
+    /// calls whose failures carry an id according to the document; these are chosen last.
     pub fn attribute(
         &mut self,
         command: Option<&str>,
@@ -89,8 +90,8 @@ impl<T> PendingCalls<T> {
         self.take(position, true)
     }
 
-    /// Returns the id of the only call with a waiter, restricted to `command` if present. Returns `None` if
-    /// there are several calls or no call.
+    /// Returns the id of the only call that has a waiter. With `command`, only calls of that command are
+    /// considered. Returns `None` if there is no such call, or more than one.
     pub fn only_waiting(&self, command: Option<&str>) -> Option<&str> {
         let is_it = |call: &&PendingCall<T>| {
             call.waiter.is_some() && command.is_none_or(|command| call.command == command)
@@ -113,7 +114,7 @@ impl<T> PendingCalls<T> {
         Some(SettledCall { id: call.id, command: call.command, waiter: call.waiter, attributed })
     }
 
-    /// Marks a call as abandoned and returns its waiter. The table still assigns a late response to the call.
+    /// Marks a call as abandoned and returns its waiter. A late response is still assigned to this call.
     pub fn abandon(&mut self, id: &str) -> Option<T> {
         let waiter = self.calls.get_mut(self.by_id.get(id)?)?.waiter.take()?;
         self.abandoned += 1;

@@ -17,7 +17,7 @@ pub enum Error {
     /// The agent's program could not be started.
     #[error(transparent)]
     Spawn(Arc<SpawnError>),
-    /// The agent rejected the command.
+    /// The agent rejected the command, or reported its failure.
     #[error(transparent)]
     Refused(Box<RefusedError>),
     /// The request to the model failed, after the agent's own retries.
@@ -33,10 +33,10 @@ pub enum Error {
         command: String,
         /// The time limit.
         after: Duration,
-        /// `true` if the command changes nothing, so that it may be sent again.
+        /// `true` if the command changes nothing. It may then be sent again.
         repeatable: bool,
     },
-    /// No response arrived in time because the reader waits for a subscriber with a full queue.
+    /// No response arrived in time. The reader of the connection waits for a subscriber whose queue is full.
     #[error(
         "no answer to `{command}` within {after:?}: the reader is blocked by a subscriber whose queue is full"
     )]
@@ -45,10 +45,10 @@ pub enum Error {
         command: String,
         /// The time limit.
         after: Duration,
-        /// `true` if the command changes nothing, so that it may be sent again.
+        /// `true` if the command changes nothing. It may then be sent again.
         repeatable: bool,
     },
-    /// The command was not sent, because the agent has not read earlier frames.
+    /// The command was not sent, because too many earlier bytes wait for the agent to read them.
     #[error("`{command}` was not sent: {waiting} bytes wait for the agent, which does not read its stdin")]
     NotSent {
         /// The command's wire name.
@@ -68,8 +68,8 @@ pub enum Error {
         /// The agent's revision, as `operator@live`.
         revision: String,
     },
-    /// The agent's revision of the dialect does not have the command. Either the client sent nothing, or the
-    /// agent answered that the command is unknown.
+    /// The agent's revision of the dialect does not have the command. The command was not sent, or the agent
+    /// answered that it is unknown.
     #[error("`{command}` is not in {revision}, which the agent speaks; it is in {known}")]
     NotInRevision {
         /// The command's wire name.
@@ -79,7 +79,7 @@ pub enum Error {
         /// The revisions that have the command, as `pi@1.5`.
         known: String,
     },
-    /// The agent speaks another dialect than this client. The first recognisable frame is impossible in the
+    /// The agent speaks another dialect than this client: its first recognisable frame does not exist in the
     /// client's dialect. The agent does not answer the commands of this client.
     #[error(
         "the agent does not speak {dialect}: its frames are those of {seen}, as in {frame}; use a client of that dialect"
@@ -92,21 +92,21 @@ pub enum Error {
         /// The beginning of the frame, with keys redacted.
         frame: String,
     },
-    /// The agent's dialect has no command for the intent, or no such command takes the parameter. No frame
-    /// was sent.
+    /// The agent's dialect has no command for the intent, or its command does not accept the parameter. No
+    /// frame was sent.
     #[error("{dialect} has no command for `{intent}`{}", with(param.as_deref()))]
     NotInDialect {
         /// The name of the intent, as `export`.
         intent: &'static str,
-        /// The unsupported parameter, as `hidden`; `None` if there is no command.
+        /// The unsupported parameter, such as `hidden`; `None` if there is no command at all.
         param: Option<String>,
         /// The dialect with its revision, as `opal@0.1`.
         dialect: String,
     },
-    /// No output of the program belongs to a known dialect.
+    /// The dialect of the program was not recognised from its output.
     #[error("the agent's dialect was not recognised: {reason}")]
     NotRecognised {
-        /// Description of the output.
+        /// Description of the program's output.
         reason: String,
     },
     /// A frame does not fit its declaration. The error contains the frame.
@@ -167,12 +167,12 @@ pub struct RefusedError {
     pub message: String,
     /// The JSON-RPC code, in dialects that have codes.
     pub code: Option<i64>,
-    /// The JSON-RPC data, if present.
+    /// Additional data of a JSON-RPC error, if present.
     pub data: Option<Value>,
-    /// `true` if the response carried no id and was assigned to the oldest call that fits.
+    /// `true` if the response had no id and was assigned to the oldest call to which it can belong.
     pub attributed: bool,
-    /// Kind of failure, if the document of the dialect names it: `no_api_key`. Typed as the dialect's
-    /// `Failure`, for example [`pi::Failure`](crate::pi::Failure).
+    /// Kind of failure, such as `no_api_key`, if the document of the dialect lists it. The dialect's type
+    /// `Failure` has the same kinds, for example [`pi::Failure`](crate::pi::Failure).
     pub failure: Option<&'static str>,
 }
 
@@ -198,17 +198,18 @@ pub enum ErrorKind {
     NotRecognised,
     /// No response arrived in time.
     TimedOut,
-    /// A subscriber or the agent does not read: no response arrived in time, or the command was not sent.
+    /// A subscriber or the agent does not read. Either no response arrived in time, or the command was not
+    /// sent.
     Stalled,
     /// A frame does not fit its declaration.
     Decode,
-    /// The caller made a mistake.
+    /// The caller made a mistake, such as an unknown dialect or invalid parameters.
     Usage,
     /// A subscriber was cut off.
     Detached,
 }
 
-/// Returns the end of a message about a command without that parameter.
+/// Returns the end of a message that names the unsupported parameter.
 fn with(param: Option<&str>) -> String {
     param.map(|param| format!(" that takes `{param}`")).unwrap_or_default()
 }
@@ -237,9 +238,9 @@ impl Error {
         }
     }
 
-    /// Returns `true` if repetition of the call on the same connection duplicates no work: the command was not
-    /// sent, or it changes nothing. A prompt that timed out may still be executed, so it is not retryable.
-    /// For a failed run, returns `true` if the same prompt may succeed: see [`RunFailure::retryable`].
+    /// Returns `true` if the same call may be repeated on this connection: it was not sent, or it changes
+    /// nothing. Returns `false` for a prompt that timed out, because the agent may still execute it. For a
+    /// failed run, returns `true` if the same prompt may succeed: see [`RunFailure::retryable`].
     pub fn is_retryable(&self) -> bool {
         match self {
             Error::TimedOut { repeatable, .. } | Error::Stalled { repeatable, .. } => *repeatable,

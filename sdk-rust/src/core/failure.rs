@@ -1,13 +1,13 @@
-//! Classification of failures by the documented texts.
+//! Kinds of failures, found by comparison with the texts in the dialect's document.
 
 use crate::spec::{FailureSpec, Spec};
 
 /// Returns the kind of a failure by its text, and by its code for dialects with codes. `command` is the name
 /// in the response.
 ///
-/// Some agents prefix failures of commands with the text for unreadable lines, so this function first tries
-/// the text without that prefix. Of several matching texts, the text with the most fixed characters applies.
-/// A documented text without any fixed character matches responses to unreadable lines only.
+/// Some agents add the prefix for unreadable lines to failures of commands. This function therefore first tries
+/// the text without the prefix. If several documented texts match, the one with the most fixed characters
+/// applies. A documented text that consists only of placeholders matches only responses to unreadable lines.
 pub(crate) fn kind_of(
     spec: &Spec,
     command: Option<&str>,
@@ -30,11 +30,11 @@ pub(crate) fn kind_of(
     message.strip_prefix(spec.edges.parse_prefix).and_then(best).or_else(|| best(message))
 }
 
-/// A text with `{…}` as placeholders for any text.
+/// A documented text. Each `{…}` in it is a placeholder for any text.
 struct Pattern(&'static str);
 
 impl Pattern {
-    /// Returns the texts between the placeholders.
+    /// Returns the fixed texts between the placeholders.
     fn parts(&self) -> impl Iterator<Item = &'static str> {
         let mut rest = Some(self.0);
         std::iter::from_fn(move || {
@@ -53,7 +53,7 @@ impl Pattern {
         })
     }
 
-    /// Returns the number of fixed bytes.
+    /// Returns the number of bytes outside of placeholders.
     fn fixed(&self) -> usize {
         self.parts().map(str::len).sum()
     }

@@ -1,8 +1,8 @@
 //! Whole frames as types, for proxies, recorders and checkers.
 //!
-//! Clients and servers do not need this module: they scan a frame once and decode the relevant part. A typed
-//! frame encodes to the same JSON value that it was decoded from, including undeclared members. Events that
-//! carry a key are the exception.
+//! Clients and servers do not need this module: they scan a frame once and decode the relevant part. Encoding a
+//! decoded frame gives the same JSON value again, including undeclared members. Events that carry a key are the
+//! exception.
 
 use std::borrow::Cow;
 
@@ -44,13 +44,13 @@ pub enum ServerFrame<D: Dialect> {
         command: String,
         /// The data of the response.
         reply: D::Reply,
-        /// `true` if the response carries empty data although there is no data.
+        /// `true` if the response contains an empty data object although the command has no data.
         empty: bool,
     },
     /// A command failed, or a line could not be read.
     Failure {
-        /// The id of the command, if the response carries it. JSON-RPC uses null for a line that could not be
-        /// read.
+        /// The id of the command. `None` if the response has no id, or if JSON-RPC reports an unreadable line
+        /// with the id null.
         id: Option<Value>,
         /// The command named in the response.
         command: Option<String>,
@@ -61,7 +61,7 @@ pub enum ServerFrame<D: Dialect> {
     Event(D::Event),
     /// A question or notice.
     Dialog {
-        /// The id that the answer has to carry.
+        /// The id that the answer must repeat.
         id: Value,
         /// The question or notice.
         dialog: D::Dialog,
@@ -75,8 +75,8 @@ fn value(text: &FrameText) -> Result<Value, FrameError> {
 }
 
 impl<D: Dialect> ServerFrame<D> {
-    /// Decodes a frame. `command_of` returns the command of a response by its id, for dialects whose
-    /// responses do not name it. For events that carry a key, only the type is decoded; see
+    /// Decodes a frame. `command_of` returns the command of a response by its id, for dialects whose responses
+    /// do not name it. If an event carries a key, only its type is decoded; see
     /// [`crate::redact::strip_payload`].
     ///
     /// # Errors
@@ -179,7 +179,7 @@ fn raw(id: &Option<Value>) -> Option<String> {
     id.as_ref().map(Value::to_string)
 }
 
-/// Returns the line of a response with data. The id is raw JSON, so that it returns to the client unchanged.
+/// Returns the line of a response with data. The id is raw JSON, and is sent back to the client unchanged.
 fn success_line(spec: &Spec, id: Option<&str>, command: &str, data: Option<&str>) -> String {
     let (mut line, after) = success_ends(spec, id, command, data.is_some());
     line.push_str(data.unwrap_or_default());
@@ -187,8 +187,8 @@ fn success_line(spec: &Spec, id: Option<&str>, command: &str, data: Option<&str>
     line
 }
 
-/// Returns the texts before and after the data of a response. Without data, returns the whole line in two
-/// parts.
+/// Returns the texts that surround the data of a response. For a response without data, the two texts together
+/// are the whole line.
 pub(crate) fn success_ends(
     spec: &Spec,
     id: Option<&str>,
@@ -254,7 +254,7 @@ fn event_line(spec: &Spec, body: &str) -> String {
     format!("{before}{body}{after}")
 }
 
-/// Returns the texts before and after the object of an event.
+/// Returns the texts that surround the object of an event.
 pub(crate) fn event_ends(spec: &Spec) -> (Cow<'static, str>, &'static str) {
     match spec.framing {
         Framing::Flat => ("".into(), ""),

@@ -1,10 +1,11 @@
-//! The type and the id of a line that cannot be read as a frame: it is too long, nested too deep, cut or malformed.
+//! The type and the id of a line that cannot be read as a frame. Such a line is too long, nested too deeply,
+//! cut off or malformed.
 
 use std::borrow::Cow;
 
 use crate::scan;
 
-/// The readable members of a line that identify its receiver.
+/// The readable members of a line, by which its receiver can be found.
 #[derive(Debug, Default, PartialEq)]
 pub struct FrameHeader<'a> {
     /// The raw id.
@@ -13,12 +14,13 @@ pub struct FrameHeader<'a> {
     pub kind: Option<Cow<'a, str>>,
     /// The method, in JSON-RPC.
     pub method: Option<Cow<'a, str>>,
-    /// `true` if the line begins with the object. A line with other text before it may only quote a frame.
+    /// `true` if the line begins with the object. If other text precedes the object, the line may only quote a
+    /// frame.
     pub is_own: bool,
 }
 
-/// Reads these members of the outermost object. Values are skipped without descending, so the nesting is not limited.
-/// The text after the first structural error is not read.
+/// Reads the members of a header from the outermost object. Values are skipped without recursion, so any
+/// nesting is permitted. Reading stops at the first structural error.
 pub fn read_header(text: &str) -> FrameHeader<'_> {
     let mut glance = FrameHeader::default();
     let Some(start) = text.find('{') else { return glance };
@@ -41,7 +43,7 @@ struct MemberReader<'a> {
 }
 
 impl<'a> MemberReader<'a> {
-    /// Returns the next member with a complete value.
+    /// Returns the next member whose value is complete.
     fn member(&mut self) -> Option<(&'a str, &'a str)> {
         self.skip_separators(b',');
         let name = self.value()?;
@@ -57,7 +59,7 @@ impl<'a> MemberReader<'a> {
         }
     }
 
-    /// Consumes a value: brackets are counted and not compared.
+    /// Consumes a value. Brackets are only counted: a bracket may be closed by one of another kind.
     fn value(&mut self) -> Option<&'a str> {
         let bytes = self.text.as_bytes();
         let start = self.at;

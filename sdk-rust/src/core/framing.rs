@@ -37,8 +37,8 @@ pub enum Bom {
     /// The mark is dropped once.
     #[default]
     Drop,
-    /// The mark stays in the text of the first line as U+FEFF, for the dialect that answers it as a parse
-    /// error.
+    /// The mark stays in the text of the first line as U+FEFF. One dialect requires this, to answer it as a
+    /// parse error.
     Keep,
 }
 
@@ -80,7 +80,7 @@ pub enum FramingError {
     },
 }
 
-/// One item of input: a line, or the reason for an undelivered line.
+/// One item of input: a line, or the reason why a line was not delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Incoming {
     /// A line's text. Blank lines are delivered as empty text.

@@ -1,14 +1,16 @@
-//! Numbers of a JSON text that have no exact value in Rust.
+//! Numbers in JSON text that Rust cannot represent exactly.
 
-/// The largest double, as JSON. It replaces any number beyond it, with the sign of that number.
+/// The largest double, as JSON. It replaces numbers of greater magnitude; the sign is kept.
 const LARGEST: &str = "1.7976931348623157e308";
 
-/// Returns the first number that is not read exactly: an integer beyond 64 bits, or a number beyond every double.
+/// Returns the first number that cannot be read exactly. This is an integer that needs more than 64 bits, or a
+/// number that exceeds the largest double.
 pub(crate) fn inexact(text: &str) -> Option<&str> {
     Numbers { text, at: 0 }.map(|(_, number)| number).find(|number| !is_exact(number))
 }
 
-/// Returns the text with the largest double in place of the numbers beyond it; `None` if there is no such number.
+/// Replaces each number that exceeds the largest double by that double. Returns `None` if there is no such
+/// number.
 pub(crate) fn limited(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut copied = 0;

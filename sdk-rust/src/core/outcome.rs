@@ -1,10 +1,10 @@
-//! Outcome of a run, from its events: the declaration contains the events and the paths of their members.
+//! Outcome of a run, computed from its events. The declaration contains the rules for each event.
 
 use std::borrow::Cow;
 
 use crate::scan;
 
-/// Report of an event about the outcome of a run.
+/// Outcome of a run according to one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportedOutcome {
     /// The request to the model failed.
@@ -17,7 +17,7 @@ pub enum ReportedOutcome {
     Fine,
 }
 
-/// A condition on a member, which is found by the names that lead to it. Null is treated as absent.
+/// A condition on a member. The member is given by its path of names. Null is treated as absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutcomeTest {
     /// The member has that value, as text.
@@ -26,25 +26,25 @@ pub enum OutcomeTest {
     Has(&'static [&'static str]),
 }
 
-/// The path of a member, and the report for each of its values.
+/// The path of a member, and the outcome for each of its values.
 pub type ValueOutcomes = (&'static [&'static str], &'static [(&'static str, ReportedOutcome)]);
 
-/// The report of an event, and the paths of its members.
+/// A rule by which an event reports the outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutcomeRule {
-    /// The list whose items the rule applies to; if `None`, the rule applies to the event itself.
+    /// The list to whose items the rule applies; `None` if the rule applies to the event itself.
     pub over: Option<&'static [&'static str]>,
     /// Conditions, all of which must hold.
     pub when: &'static [OutcomeTest],
-    /// The report; with `value_outcomes`, the report for any value that is not among them.
+    /// The outcome. With `value_outcomes`, it applies only to values that are not listed there.
     pub outcome: ReportedOutcome,
-    /// A member, and the reports for its values.
+    /// A member whose value determines the outcome, and the outcome for each value.
     pub value_outcomes: Option<ValueOutcomes>,
-    /// Paths of the reason: the first member with a value applies.
+    /// Paths of members that may contain the reason. The first member with a value applies.
     pub message: &'static [&'static [&'static str]],
     /// The reason if no member contains one.
     pub text: &'static str,
-    /// Paths of the code of the failure: the first member with a value applies.
+    /// Paths of members that may contain the code of the failure. The first member with a value applies.
     pub code: &'static [&'static [&'static str]],
     /// `true` if the same prompt may succeed.
     pub retryable: bool,
@@ -55,16 +55,16 @@ pub struct OutcomeRule {
 #[error("the run failed: {message}")]
 #[non_exhaustive]
 pub struct RunFailure {
-    /// The reason in the agent's own text.
+    /// The reason in the agent's words.
     pub message: String,
     /// Code of the failure, in dialects with codes.
     pub code: Option<String>,
-    /// `true` if the same prompt may succeed when repeated: the agent itself had retried, or reported that it was
-    /// restarted.
+    /// `true` if a repetition of the prompt may succeed. This is so if the agent itself retried, or reported
+    /// that it was restarted.
     pub retryable: bool,
 }
 
-/// The reason if the agent sends no reason.
+/// The reason of a failure for which the agent reports no reason.
 const NO_REASON: &str = "the agent gave no reason";
 
 /// The outcome of a run so far.
@@ -121,12 +121,12 @@ impl OutcomeTracker {
         self.code = self.code.take().or(code);
     }
 
-    /// Returns `true` if the reports so far contain a failure or an abort.
+    /// Returns `true` if the latest reported outcome is a failure or an abort.
     pub fn is_unsuccessful(&self) -> bool {
         matches!(self.reported, Some(ReportedOutcome::Failed | ReportedOutcome::Aborted))
     }
 
-    /// Returns the outcome for a run that is over now.
+    /// Returns the final outcome of a run that has just ended.
     pub fn outcome(&self) -> RunOutcome {
         match self.reported {
             Some(ReportedOutcome::Aborted) => RunOutcome::Aborted,
@@ -182,7 +182,8 @@ impl OutcomeTest {
     }
 }
 
-/// Returns the raw member at a path; of several with one name the last.
+/// Returns the raw member at a path. If several members have one name, the last one applies. Null is treated as
+/// absent.
 pub(crate) fn find<'a>(value: &'a str, path: &[&str]) -> Option<&'a str> {
     let mut found = value;
     for name in path {
@@ -198,7 +199,7 @@ pub(crate) fn find<'a>(value: &'a str, path: &[&str]) -> Option<&'a str> {
     (!scan::is_null(found)).then_some(found)
 }
 
-/// Returns a value in the notation of the rules.
+/// Converts a value to the text that rules compare; `None` for objects and arrays.
 pub(crate) fn scalar_text(raw: &str) -> Option<Cow<'_, str>> {
     match raw.as_bytes().first()? {
         b'"' => scan::string(raw),
@@ -207,7 +208,7 @@ pub(crate) fn scalar_text(raw: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns the first of these members that has a value, as text.
+/// Returns the first member in `paths` that has a value, as text.
 fn first(value: &str, paths: &[&[&str]]) -> Option<String> {
     let found = paths.iter().find_map(|path| find(value, path))?;
     Some(scalar_text(found).map_or_else(|| found.to_owned(), Cow::into_owned))

@@ -31,16 +31,16 @@ pub use sender::Sender;
 /// The default limit of a queue, in bytes: 64 MiB.
 pub const DEFAULT_CAP: usize = 64 * 1024 * 1024;
 
-/// Policy for an item for which there is no room.
+/// Policy for an item if the queue has no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overflow {
-    /// The sender waits for room: the reader stops, and memory stays constant.
+    /// The sender waits for room. The reader of the connection then stops, and memory stays constant.
     #[default]
     Block,
     /// An item with a key replaces the newest queued item with the same key; other items wait.
     ///
-    /// No item moves across an item without a key, so the last update of a message never follows the end of
-    /// the message.
+    /// Items are replaced only among those after the newest item without a key. The last update of a message
+    /// therefore never follows the end of the message.
     Coalesce,
     /// The queue accepts no further item. The subscriber drains it and then receives [`QueueEnd::Detached`].
     Detach,
@@ -104,7 +104,7 @@ pub fn channel<T, R: Clone>(cap_bytes: usize, overflow: Overflow) -> (Sender<T, 
 struct Shared<T, R> {
     cap_bytes: usize,
     overflow: Overflow,
-    /// Notified when a waiting sender should check for room again.
+    /// Notified when a waiting sender must check for room again.
     room: Notify,
     state: Mutex<State<T, R>>,
 }
@@ -134,7 +134,8 @@ struct Item<T> {
 }
 
 impl<T, R> Shared<T, R> {
-    /// Only moves run under the lock, so a poisoned lock still guards a valid state.
+    /// Locks the state. The lock is held only while values are moved, so the state is valid even if the lock is
+    /// poisoned.
     fn state(&self) -> MutexGuard<'_, State<T, R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -150,7 +151,7 @@ impl<T, R> State<T, R> {
         outcome
     }
 
-    /// Returns the newest queued item that an item with this key may replace.
+    /// Returns the newest queued item that an item with this key may replace, or `None`.
     fn replaceable(&mut self, key: Option<CoalesceKey>) -> Option<&mut Item<T>> {
         key?;
         self.items.iter_mut().rev().take_while(|item| item.key.is_some()).find(|item| item.key == key)

@@ -1,19 +1,20 @@
-//! Frames of another dialect: an agent that speaks one never answers a client of the other.
+//! Frames of other dialects. An agent does not answer a client of another dialect, but its frames show the
+//! mismatch.
 
 use crate::generated::recognition::DIALECTS;
 use crate::scan::{self, MemberSet, inner, member};
 use crate::spec::{Framing, Spec};
 
-/// Frames that identify a dialect to clients of dialects with another framing.
+/// Frames by which a client of another framing recognises an agent of this dialect.
 #[derive(Debug, Clone, Copy)]
 pub struct DialectVocabulary {
     /// The dialect.
     pub name: &'static str,
     /// The method of the notifications that carry events, in JSON-RPC.
     pub notification: Option<&'static str>,
-    /// The types of its events, in dialects of lines.
+    /// The types of the dialect's events; empty in JSON-RPC.
     pub events: &'static [&'static str],
-    /// The types of dialog frames, for dialects of lines; the methods of questions for JSON-RPC.
+    /// The types of dialog frames; in JSON-RPC, the methods of questions.
     pub questions: &'static [&'static str],
 }
 
@@ -28,8 +29,8 @@ static CLASSIFYING_MEMBERS: MemberSet<8> = MemberSet::new([
     inner("event", "type"),
 ]);
 
-/// Returns the dialects that have the frame, if the dialect of `spec` cannot have it. Empty for any other
-/// text.
+/// Returns the dialects to which a frame may belong, if it cannot belong to the dialect of `spec`. Returns an
+/// empty list for any other text.
 pub fn other_dialects(spec: &Spec, frame: &str) -> Vec<&'static str> {
     let Ok(found) = scan::scan(frame, &CLASSIFYING_MEMBERS) else { return Vec::new() };
     let kind = found.string(1);
@@ -53,7 +54,7 @@ pub fn other_dialects(spec: &Spec, frame: &str) -> Vec<&'static str> {
     DIALECTS.iter().filter(fits).map(|dialect| dialect.name).collect()
 }
 
-/// Returns names as an enumeration: `pi, omp or operator`.
+/// Joins names with commas and a final `or`, as in `pi, omp or operator`.
 pub fn any_of(names: &[&str]) -> String {
     match names {
         [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),

@@ -1,4 +1,4 @@
-//! Redaction of keys in text before any receiver gets the text.
+//! Redaction of API keys in text, before a tap or a log receives the text.
 //!
 //! The shapes of keys are declared: [`generated::secrets`](crate::generated::secrets).
 
@@ -11,21 +11,22 @@ pub(crate) use payload::{may_have_secret_payload, strip_payload_by_outline};
 pub use crate::generated::secrets::REDACTED;
 use crate::generated::secrets::{KEYS, MEMBERS, SUFFIX_LENGTH};
 
-/// Shape of a well-known key. It begins with `prefix`, not preceded by an ASCII letter or digit. At least
-/// `rest` characters follow: ASCII letters, digits, `-`, `_` and characters of `also`.
+/// Pattern of a well-known kind of key. The key begins with `prefix`, which does not follow an ASCII letter or
+/// digit. At least `rest` characters follow: ASCII letters, digits, `-`, `_` and the characters in `also`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyShape {
     /// Beginning of the key.
     pub prefix: &'static str,
     /// Minimum number of characters after the prefix.
     pub rest: usize,
-    /// Characters that may follow beyond letters, digits, `-` and `_`.
+    /// Further characters that may occur after the prefix, besides letters, digits, `-` and `_`.
     pub also: &'static str,
-    /// `true` if the prefix is no part of the key: it stays in the text, and its case does not matter.
+    /// `true` if the prefix is not part of the key. It then stays in the text, and its case does not matter.
     pub scheme: bool,
 }
 
-/// The first bytes of all key prefixes, so that most positions of a text need one look-up.
+/// Table of the bytes with which key prefixes begin. For most positions of a text, one look-up shows that no
+/// key begins there.
 static KEY_FIRST_BYTES: [bool; 256] = {
     let mut first = [false; 256];
     let mut at = 0;
@@ -46,17 +47,18 @@ static KEY_FIRST_BYTES: [bool; 256] = {
 struct SearchOptions {
     /// `true` for the content of a JSON string: the letter of an escape is no part of the following key.
     escaped: bool,
-    /// `true` if the end was cut off: the beginning of a key at the end may be a key.
+    /// `true` if the end of the text was cut off. A shorter text after a prefix then suffices for a key at the
+    /// end.
     cut: bool,
 }
 
-/// Returns the frame with the strings of key members, and texts that look like keys, replaced. Borrowed if
-/// nothing was replaced.
+/// Replaces the strings of members that contain keys, and texts that look like keys. Returns the same frame if
+/// nothing is replaced.
 pub fn redact(frame: &str) -> Cow<'_, str> {
     redact_frame(frame, false)
 }
 
-/// Works like [`redact`], for the beginning of a frame.
+/// Works like [`redact`], for a frame of which only the beginning is known.
 pub(crate) fn redact_beginning(frame: &str) -> Cow<'_, str> {
     redact_frame(frame, true)
 }
@@ -113,15 +115,15 @@ fn redact_frame(frame: &str, cut: bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns the text with texts that look like keys replaced. Borrowed if nothing was replaced.
+/// Replaces parts of the text that look like keys. Returns the same text if nothing is replaced.
 ///
 /// The text is plain, without the escapes of JSON; see [`redact`] for frames.
 pub fn redact_text(text: &str) -> Cow<'_, str> {
     without_keys(text, SearchOptions { escaped: false, cut: false }).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// Redacts the raw content of a JSON string; `None` if it contains no keys. If a key in it has escapes, the
-/// whole string is replaced.
+/// Redacts the raw content of a JSON string, or returns `None` if it contains no keys. If escapes are part of a
+/// key, the whole string is replaced.
 fn string_without_keys(text: &str, cut: bool) -> Option<String> {
     let shown = without_keys(text, SearchOptions { escaped: true, cut });
     if memchr::memchr(b'\\', text.as_bytes()).is_none() {
@@ -135,7 +137,7 @@ fn string_without_keys(text: &str, cut: bool) -> Option<String> {
     }
 }
 
-/// Resolves the escapes of a string; an invalid escape becomes its letter.
+/// Resolves the escapes of a string. An invalid escape is replaced by the letter after the backslash.
 fn unescaped(text: &str) -> Cow<'_, str> {
     let Some(mut at) = text.find('\\') else { return Cow::Borrowed(text) };
     let mut plain = String::with_capacity(text.len());
@@ -194,8 +196,8 @@ fn without_keys(text: &str, options: SearchOptions) -> Option<String> {
     (copied > 0).then(|| out + &text[copied..])
 }
 
-/// Returns the start and the end of the key at a position, or `None` if no key begins there. Both are between
-/// ASCII characters.
+/// Returns the start and the end of the key that begins at a position, or `None` if there is no key. Both are
+/// valid positions to split the text.
 fn key_at(bytes: &[u8], at: usize, cut: bool) -> Option<(usize, usize)> {
     KEYS.iter().find_map(|shape| {
         let rest_at = at + shape.prefix.len();
@@ -236,7 +238,7 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns `true` if a member of that name contains a key, according to the table of such names.
+/// Returns `true` if members with that name contain keys, according to the declared names.
 pub fn holds_key(name: &str) -> bool {
     let plain: String =
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();

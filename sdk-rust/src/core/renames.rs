@@ -1,13 +1,13 @@
-//! Parameters with another name in some revisions. Input and output are lines or raw JSON objects.
+//! Parameters whose names differ between revisions. Input and output are lines or raw JSON objects.
 
 use std::borrow::Cow;
 
 use crate::scan::{self, MemberSet, member};
 use crate::spec::Spec;
 
-/// Returns the line of a command with the parameter names of the agent's `revision`; `line` has the names of
-/// the oldest revision. If the revision is unknown, the line contains all names, unless a revision could not
-/// read a line of that length. `client` contains the tables of the client. Borrowed if nothing changes.
+/// Converts the line of a command from the parameter names of the oldest revision to those of `revision`. If
+/// the revision is unknown, adds the other names, unless the line would then be too long for a revision.
+/// `client` contains the tables of the client. Returns the same line if nothing changes.
 pub fn line<'a>(
     client: &Spec,
     revision: Option<&'static Spec>,
@@ -33,7 +33,7 @@ pub fn line<'a>(
     }
 }
 
-/// Returns the object with these members under both names.
+/// Adds each listed member to the object again, under its second name.
 pub(crate) fn with_both<'a>(members: &'a str, names: &[(&'static str, &'static str)]) -> Cow<'a, str> {
     let mut all = Cow::Borrowed(members);
     for (name, later) in names {
@@ -45,7 +45,7 @@ pub(crate) fn with_both<'a>(members: &'a str, names: &[(&'static str, &'static s
     all
 }
 
-/// Returns the object with these members under their second names.
+/// Gives each listed member of the object its second name.
 pub(crate) fn renamed<'a>(members: &'a str, names: &[(&'static str, &'static str)]) -> Cow<'a, str> {
     let mut all = Cow::Borrowed(members);
     for (name, later) in names {
@@ -62,7 +62,8 @@ pub(crate) fn renamed<'a>(members: &'a str, names: &[(&'static str, &'static str
     all
 }
 
-/// Returns the value of a member, or `None` if the object has the other name too.
+/// Returns the value of a member. Returns `None` if it is absent, or if the object has a member with the other
+/// name too.
 fn value<'a>(object: &'a str, name: &'static str, later: &'static str) -> Option<&'a str> {
     let found = scan::scan(object, &MemberSet::new([member(name), member(later)])).ok()?;
     found.get(0).filter(|_| found.get(1).is_none())

@@ -1,36 +1,36 @@
 //! The revision of an agent, detected from its frames: a state machine without I/O.
 //!
-//! The declaration contains frames that only younger or only older revisions send. Each received one reduces the
-//! possible revisions; calls never wait for the result.
+//! The declaration lists frames that only younger or only older revisions send. Each such frame excludes some
+//! revisions. Calls never wait for the result.
 
 use crate::scan::{self, MemberSet, member};
 use crate::spec::{Fingerprint, Spec};
 
-/// Detector of an agent's revision: the revisions that the received frames allow.
+/// Detector of an agent's revision. It stores the revisions that are still possible after the received frames.
 #[derive(Debug, Clone)]
 pub struct RevisionDetector {
-    /// All revisions of the dialect, oldest first; empty if the tables are those of one revision.
+    /// All revisions of the dialect, oldest first; empty if the client's tables are those of one revision.
     revisions: &'static [&'static Spec],
     /// Index of the revision in the client's options.
     named: Option<usize>,
-    /// Index of the oldest revision that the frames allow; `youngest` is the index of the youngest.
+    /// Index of the oldest possible revision; `youngest` is the index of the youngest possible one.
     oldest: usize,
     youngest: usize,
-    /// `true` if further frames cannot add evidence.
+    /// `true` if no further frame can change the result.
     settled: bool,
 }
 
 /// A frame that the revision in the options does not send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contradiction {
-    /// The revision in the options, as `pi@0.55`.
+    /// The revision in the options, such as `pi@0.55`.
     pub named: String,
     /// The revision to which the frame belongs.
     pub seen: String,
 }
 
 impl RevisionDetector {
-    /// Creates the state before the first frame. `named` is the revision in the options.
+    /// Creates a detector before the first frame. `named` is the revision in the options.
     pub fn new(client: &'static Spec, named: Option<&'static Spec>) -> Self {
         let revisions = client.revisions;
         let named = named.and_then(|named| revisions.iter().position(|spec| spec.revision == named.revision));
@@ -40,19 +40,20 @@ impl RevisionDetector {
         known
     }
 
-    /// Returns `true` if a frame can still distinguish the possible revisions: one after the oldest has a fingerprint.
+    /// Returns `true` if a frame can still distinguish the possible revisions. This requires that a revision
+    /// after the oldest possible one has a fingerprint.
     fn is_open(&self) -> bool {
         let later = self.revisions.get(self.oldest + 1..=self.youngest).unwrap_or_default();
         later.iter().any(|spec| !spec.shows.is_empty() || !spec.excludes.is_empty())
     }
 
-    /// Returns `true` if further frames cannot add evidence and need no check.
+    /// Returns `true` if no further frame can change the result, so that frames need no check.
     pub fn is_settled(&self) -> bool {
         self.settled
     }
 
-    /// Returns the revision in the options, or the only possible one. Of revisions with the same frames returns the
-    /// oldest.
+    /// Returns the revision in the options, otherwise the only possible one. If several revisions send the same
+    /// frames, returns the oldest. Returns `None` if the revision is unknown.
     pub fn revision(&self) -> Option<&'static Spec> {
         let place = self.named.or((!self.is_open()).then_some(self.oldest))?;
         self.revisions.get(place).copied()
@@ -112,8 +113,9 @@ impl RevisionDetector {
         self.update_bounds()
     }
 
-    /// Evaluates the agent's failure for an unknown command. Returns the youngest possible revision without the
-    /// command, and the revisions with it. Returns `None` if the command is no evidence for the agent's revision.
+    /// Evaluates the agent's report that a command is unknown. Returns the youngest possible revision without
+    /// the command, and the revisions that have it. Returns `None` if this report is no evidence for the
+    /// revision.
     pub fn reject_unknown(&mut self, command: &str) -> Option<(String, String)> {
         let possible = self.named.map_or(self.oldest..=self.youngest, |named| named..=named);
         let without = possible.rev().find(|place| self.revisions[*place].command(command).is_none())?;
@@ -125,8 +127,8 @@ impl RevisionDetector {
         Some((self.revisions[without].id(), having))
     }
 
-    /// Returns the agent's youngest possible revision and the revisions with the command, if no possible revision has
-    /// it and others do.
+    /// Returns the youngest possible revision and the revisions that have the command. Returns `None` if a
+    /// possible revision has the command, or if no revision has it.
     pub fn missing_command(&self, command: &str) -> Option<(String, String)> {
         let mut possible = self.named.map_or(self.oldest..=self.youngest, |named| named..=named);
         let youngest = *possible.end();
@@ -157,19 +159,19 @@ impl RevisionDetector {
     }
 }
 
-/// Evidence for the revision in events of one type.
+/// Evidence for the revision that events of one type can give.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventEvidence {
-    /// No evidence, with any members.
+    /// No event of the type is evidence.
     Never,
-    /// Evidence if one of these members is present.
+    /// An event is evidence if one of these members is present.
     IfMember(Vec<&'static str>),
-    /// Evidence in every event of the type.
+    /// Every event of the type is evidence.
     Always,
 }
 
 impl EventEvidence {
-    /// Returns the evidence in events of that type, in a dialect with these revisions.
+    /// Returns the evidence that events of a type can give, in a dialect with these revisions.
     pub fn of(revisions: &[&'static Spec], kind: &str) -> Self {
         let mut members = Vec::new();
         for fingerprint in revisions.iter().flat_map(|spec| spec.shows.iter().chain(spec.excludes)) {
@@ -185,7 +187,7 @@ impl EventEvidence {
         if members.is_empty() { EventEvidence::Never } else { EventEvidence::IfMember(members) }
     }
 
-    /// Returns `true` if the event with that object is no evidence.
+    /// Returns `true` if an event is no evidence. `body` is its object.
     pub fn is_nothing(&self, body: &str) -> bool {
         match self {
             EventEvidence::Never => true,
@@ -207,7 +209,7 @@ struct MemberPresence {
 }
 
 impl MemberPresence {
-    /// Searches for those members, or the first four of them.
+    /// Searches an object for the requested members, at most for the first four.
     fn of(object: &str, asked: impl Iterator<Item = &'static str>) -> Self {
         let mut members = MemberPresence::default();
         for member in asked {

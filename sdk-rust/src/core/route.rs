@@ -11,7 +11,7 @@ use crate::spec::{Barrier, EventSpec, Framing, Spec};
 
 pub use crate::scan::flag;
 
-/// The type of an event: a row of the tables if declared, which needs no allocation.
+/// The type of an event. A declared type refers to its row, and needs no allocation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
     /// A declared event.
@@ -25,7 +25,7 @@ impl EventKind {
         spec.event(name).map_or_else(|| EventKind::Other(name.into()), EventKind::Declared)
     }
 
-    /// Returns the row of a declared event, or `None`.
+    /// Returns the row of the event, or `None` if it is undeclared.
     pub fn spec(&self) -> Option<&'static EventSpec> {
         match self {
             EventKind::Declared(spec) => Some(spec),
@@ -50,7 +50,7 @@ impl fmt::Display for EventKind {
     }
 }
 
-/// A line from the agent, classified for routing. Fields named raw contain raw JSON.
+/// A line from the agent, classified for its delivery. Raw values are JSON text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RoutedFrame {
     /// A response to a command.
@@ -70,11 +70,11 @@ pub enum RoutedFrame {
     Event {
         /// The type of the event.
         kind: EventKind,
-        /// The raw event object, if it is not the whole line.
+        /// The raw event object; `None` if it is the whole line.
         body: Option<FrameText>,
         /// The session of the event, if the frame names it.
         session: Option<String>,
-        /// The positions of the members, for a long line that is itself the event object.
+        /// The positions of the members. Recorded only for a long line that is itself the event object.
         outline: Option<Arc<Outline>>,
     },
     /// A question or notice.
@@ -88,11 +88,12 @@ pub enum RoutedFrame {
     },
 }
 
-/// Minimum length of an event for an outline, in bytes. The outline saves later searches for members.
+/// Minimum length in bytes of an event whose member positions are recorded. The record, an outline, makes later
+/// searches for members unnecessary.
 const OUTLINED: usize = 4 * 1024;
 
-/// Maximum size of an outline, as a fraction of the size of its event. Many small members are not worth a
-/// larger outline.
+/// An outline is kept only if its size is at most this fraction of the event's size. It is not worth its memory
+/// for events with many small members.
 const OUTLINE_SHARE: usize = 8;
 
 static FLAT: MemberSet<9> = MemberSet::new([
@@ -107,7 +108,8 @@ static FLAT: MemberSet<9> = MemberSet::new([
     inner("event", "type"),
 ]);
 
-/// Members that classify a JSON-RPC frame; the dialect names the member with the session.
+/// Returns the members by which a JSON-RPC frame is classified. The dialect determines the name of the member
+/// for the session.
 fn json_rpc_members(spec: &Spec) -> MemberSet<7> {
     MemberSet::new([
         member("id"),
@@ -131,7 +133,8 @@ pub fn route(spec: &Spec, frame: &FrameText) -> Result<RoutedFrame, String> {
     }
 }
 
-/// Classifies a line and also accepts events without the envelope of their dialect, as in lines of a log.
+/// Classifies a line like [`route`], but also accepts events without the envelope of their dialect, as logs
+/// contain them.
 ///
 /// # Errors
 /// The reason why the line is not a frame.
@@ -146,12 +149,13 @@ pub fn route_bare(spec: &Spec, frame: &FrameText) -> Result<RoutedFrame, String>
     }
 }
 
-/// Classifies successive lines of one agent. Same result as [`route`], but faster, because types repeat.
+/// Classifies the lines of one agent. Gives the same results as [`route`], but is faster, because types of
+/// events repeat.
 #[derive(Debug)]
 pub struct Router {
     spec: &'static Spec,
     kinds: EventCache,
-    /// The wanted members for dialects of JSON-RPC.
+    /// The members by which a JSON-RPC frame is classified.
     json_rpc: MemberSet<7>,
 }
 
@@ -301,7 +305,8 @@ fn json_rpc(
     }
 }
 
-/// Evaluates the data of a state response; `true` if work continues.
+/// Returns `true` if the data of a state response reports that work continues, or `None` if it does not report
+/// this.
 pub fn is_busy(data: &str, state: &Barrier) -> Option<bool> {
     let found = scan::scan(data, &MemberSet::new([member(state.busy)])).ok()?;
     match state.idle {

@@ -1,6 +1,6 @@
-//! Limits of a run on the client's side: a meter without I/O, fed with the events of the run.
+//! Limits of a run that the client enforces. A meter without I/O evaluates the events of the run.
 //!
-//! The declaration contains the events with turns, cost and calls, and the paths of the values.
+//! The declaration lists the events that contain turns, cost and tool calls, and the paths of the values.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,8 +9,8 @@ use std::time::Duration;
 use crate::generated::measures::MEASURES;
 use crate::outcome::{RunFailure, find, scalar_text};
 
-/// Limits of a run. When it reaches one, the client sends the abort command, and the run fails with
-/// [`RunFailure`], whose code is the name of the limit.
+/// Limits of a run. When the run reaches a limit, the client sends the abort command. The run then fails with a
+/// [`RunFailure`] whose code is the name of the limit.
 ///
 /// `None` stands for no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -21,19 +21,21 @@ pub struct RunLimits {
     pub max_cost: Option<f64>,
     /// Maximum duration (`max_time`), from the prompt on.
     pub max_time: Option<Duration>,
-    /// Maximum number of failures of one call (`max_equal_calls`): the same tool with the same arguments, with any
-    /// error. All counts restart if a call succeeds with a result that differs from its previous one.
+    /// Maximum number of failures of equal tool calls (`max_equal_calls`). Calls are equal if tool and
+    /// arguments are equal; the errors may differ. A successful call resets all counts if its result differs
+    /// from that of the last equal call.
     pub max_equal_calls: Option<u64>,
 }
 
-/// Events of a dialect with the usage of a run.
+/// Events of a dialect from which the usage of a run is computed.
 #[derive(Debug, Clone, Copy)]
 pub struct Measures {
     /// The dialect.
     pub dialect: &'static str,
     /// The event with which a turn begins.
     pub turn: &'static str,
-    /// The event with the cost of an answer, and the path of the cost. `None` if the dialect does not report it.
+    /// The event that contains the cost of a model's answer, and the path of the cost; `None` if the dialect
+    /// does not report the cost.
     pub cost: Option<(&'static str, MemberPath)>,
     /// The event with which a call begins.
     pub call: CallEvent,
@@ -64,7 +66,7 @@ pub struct CallResultEvent {
     pub event: &'static str,
     /// The call's id.
     pub id: MemberPath,
-    /// The member for success or failure of the call, and its value after a failure.
+    /// The member that reports success or failure, and its value after a failure.
     pub failed: (MemberPath, &'static str),
     /// The result.
     pub output: MemberPath,
@@ -121,7 +123,7 @@ pub(crate) struct RunMeter {
 }
 
 impl RunMeter {
-    /// Processes an event. Returns the failure of the run if it has reached a limit.
+    /// Processes an event. If the run reaches a limit, returns the failure of the run.
     pub fn record_event(&mut self, kind: &str, body: &str) -> Option<RunFailure> {
         let Measures { turn, cost, call, result, .. } = self.measures;
         if let Some((_, path)) = cost.filter(|(event, _)| *event == kind) {
@@ -171,7 +173,7 @@ fn id(body: &str, path: MemberPath) -> String {
     find(body, path).and_then(scalar_text).unwrap_or_default().into_owned()
 }
 
-/// Returns a text that is equal for equal values, in any order of their members.
+/// Returns a text that is the same for all spellings of an equal value, regardless of the order of members.
 fn canonical_json(raw: &str) -> String {
     let Ok(mut value) = serde_json::from_str::<serde_json::Value>(raw) else { return raw.to_owned() };
     value.sort_all_objects();
@@ -186,7 +188,7 @@ struct OpenCall {
     digest: Digest,
 }
 
-/// Length and hash of a text of any length: equal for equal texts, and almost never for others.
+/// Length and hash of a text. Digests of equal texts are equal; those of different texts almost never are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Digest {
     length: usize,
@@ -201,7 +203,7 @@ impl Digest {
     }
 }
 
-/// Failed calls with their counts, and the last results of successful calls.
+/// Number of failures of each call, and the last result of each successful call.
 #[derive(Debug, Default)]
 struct RepeatCounter {
     failures: HashMap<Digest, u64>,

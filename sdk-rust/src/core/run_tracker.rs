@@ -1,29 +1,30 @@
 //! End of a run: a state machine without I/O, driven by the connection.
 //!
-//! The last event of a run may not be final: a retry, a compaction, a rule or a reminder may restart the run.
-//! After an event that may be the end, the tracker requests the agent's state. The response follows
-//! everything sent before it. If the state is idle, nothing follows, or only within the dialect's declared
-//! gap.
+//! An event that seems to end a run is not always the last. A retry, a compaction, a rule or a reminder can
+//! restart the run. After such an event, the tracker requests the agent's state. The response arrives after
+//! everything that the agent sent before. If the agent is idle, no event follows, or only within a gap that the
+//! dialect declares.
 
 use std::time::Duration;
 
 use crate::spec::RunEnd;
 
-/// Waiting time after an accepted prompt before the tracker checks for its run. Prompts handled by an
-/// extension start no run.
+/// Time to wait for the start of a run after its prompt was accepted. Then the tracker checks the agent's
+/// state, because an extension may have handled the prompt without a run.
 const START_WITHIN: Duration = Duration::from_millis(500);
 
-/// Interval between state requests to an agent that reports itself busy without other events.
+/// Interval between state requests to an agent that reports itself busy and sends no events.
 const STATE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Maximum duration of a run after the agent has acknowledged an abort, without new work. Afterwards the run
+/// Maximum duration of a run after the agent acknowledged an abort, if no new work starts. Afterwards the run
 /// is considered ended.
 pub const STOP_WITHIN: Duration = Duration::from_secs(10);
 
-/// Number of idle states after which a prompt without a run is considered handled.
+/// Number of idle states after which a prompt is considered handled without a run.
 const IDLE_CHECKS: u8 = 2;
 
-/// Maximum number of doublings of that interval after an unreadable line, because the work may take long.
+/// Maximum number of doublings of [`STATE_INTERVAL`] after an unreadable line. The interval grows because the
+/// work may take long.
 const MAX_DOUBLINGS: u8 = 4;
 
 /// Maximum number of state requests without a usable response after an unreadable line.
@@ -48,7 +49,7 @@ pub enum TrackerInput {
     OtherEvent,
     /// The agent acknowledged an abort of the run.
     Stopped,
-    /// Another run replaced this run, or the prompt had no effect: the run may be over.
+    /// Another run replaced this run, or the prompt had no effect. The run may be over.
     Replaced,
     /// The connection ended.
     Closed,
@@ -57,7 +58,7 @@ pub enum TrackerInput {
         /// `true` if work continues.
         busy: bool,
     },
-    /// A state request without a usable response.
+    /// A state request failed, or its response was unusable.
     NoState,
     /// The time of [`TrackerAction::Wake`] elapsed.
     Elapsed,
@@ -70,7 +71,7 @@ pub enum TrackerAction {
     None,
     /// Request the agent's state.
     QueryState,
-    /// Feed [`TrackerInput::Elapsed`] after this time; earlier wake requests are void.
+    /// Pass [`TrackerInput::Elapsed`] after this time. Earlier wake requests are void.
     Wake(Duration),
     /// The run ended.
     End(RunCompletion),
@@ -82,9 +83,9 @@ pub enum TrackerAction {
 pub struct RunCompletion {
     /// Cause of the end.
     pub ended_by: EndedBy,
-    /// `true` if no further event of the run can follow. `false` if the agent did not report its state within the
-    /// [limit](crate::spec::Barrier::limit), so that only the last event indicates the end. Also false if the
-    /// last event could not be read.
+    /// `true` if it is certain that no event of the run follows. `false` if the agent did not report its state
+    /// within the [limit](crate::spec::Barrier::limit), so that only the last event indicates the end. Also
+    /// `false` if the last event could not be read.
     pub confirmed: bool,
 }
 
@@ -92,15 +93,15 @@ pub struct RunCompletion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EndedBy {
-    /// The last event of the run, after which nothing followed.
+    /// The last event of the run arrived, and no other event followed.
     Event,
-    /// The response to its command, in dialects that respond on completion.
+    /// The response to the run's command arrived, in dialects that respond after the work.
     Answer,
-    /// The agent accepted the prompt without a run, for example for an extension command.
+    /// The agent accepted the prompt without starting a run, for example for a command of an extension.
     Handled,
     /// The agent acknowledged an abort, and [no event ended the run](STOP_WITHIN) afterwards.
     Stopped,
-    /// The agent is idle, and its last event was not received: a line of the run could not be read.
+    /// The agent is idle, but the last event of the run was not received, because a line could not be read.
     Idle,
 }
 
@@ -118,7 +119,7 @@ enum Phase {
     Ended,
 }
 
-/// Tracker of one run.
+/// State machine that determines the end of one run.
 #[derive(Debug, Clone)]
 pub struct RunTracker {
     rules: RunEnd,
@@ -130,20 +131,21 @@ pub struct RunTracker {
     confirmed: bool,
     /// `true` after any event of the session.
     event_seen: bool,
-    /// `true` if the last event about the end reported that the run may be over.
+    /// `true` if the latest event about the end reported only that the run may be over.
     may_be_over: bool,
-    /// Time since the acknowledged abort, as the sum of the requested wake times. `None` without an abort, or
-    /// if work started after it.
+    /// Time since the agent acknowledged an abort, computed as the sum of the requested wake times. `None` if
+    /// no abort was acknowledged, or if work started after it.
     stopping: Option<Duration>,
-    /// `true` if an unreadable line may have been the last event and no readable event reported the end.
+    /// `true` if the last event may have been in an unreadable line, and no readable event reported the end.
     lost: bool,
-    /// Number of busy states, and of missing states (`mute`), since that line.
+    /// Number of busy states since the unreadable line; `missing_states` counts the requests without a usable
+    /// response.
     busy_states: u8,
     missing_states: u8,
 }
 
 impl RunTracker {
-    /// Creates a tracker for a run of a dialect with these rules.
+    /// Creates a tracker for a run in a dialect with these rules.
     pub fn new(rules: RunEnd) -> Self {
         RunTracker {
             rules,
@@ -161,7 +163,7 @@ impl RunTracker {
         }
     }
 
-    /// Applies other rules from now on, once the agent's revision is known.
+    /// Replaces the rules when the agent's revision becomes known.
     pub fn set_rules(&mut self, rules: RunEnd) {
         self.rules = rules;
     }
@@ -263,7 +265,8 @@ impl RunTracker {
         }
     }
 
-    /// Schedules another state request while work continues.
+    /// Schedules the next state request, because work continues. After an abort, ends the run if it has lasted
+    /// too long.
     fn schedule_state_query(&mut self) -> TrackerAction {
         self.idle_states = 0;
         self.phase = Phase::Waiting;
@@ -293,7 +296,8 @@ impl RunTracker {
         }
     }
 
-    /// Handles the elapsed time after an abort: requests the state if the dialect has one.
+    /// Processes the end of the wait after an abort. Requests the agent's state if the dialect has a command
+    /// for it, otherwise ends the run.
     fn after_abort(&mut self) -> TrackerAction {
         match self.rules.barrier {
             Some(_) => self.query_state(),

@@ -1,9 +1,9 @@
-//! The skipping scanner: a few members of a JSON object, found without decoding the rest.
+//! A scanner that finds a few members of a JSON object and skips the rest without decoding it.
 //!
 //! Routing a frame needs its type, its id and little more, while most of its bytes are text that routing
-//! ignores. [`scan`] walks over the object once, hops from quote to quote through strings, and returns the
-//! raw JSON of the wanted members. Wanted members are top-level members or, one level down, members of those.
-//! The scan always covers the whole text, because the last of two members with one name applies.
+//! ignores. [`scan`] walks over the object once, hops from quote to quote through strings, and returns the raw
+//! JSON of the wanted members. A wanted member is a member of the object itself, or of an object directly
+//! inside it. The scan always covers the whole text: if two members have the same name, the last one applies.
 //!
 //! The scan checks structure only: one object without trailing text, matching brackets, terminated strings, a
 //! bounded depth. Decoders check numbers and escapes later.
@@ -48,16 +48,17 @@ pub const fn inner(outer: &'static str, name: &'static str) -> MemberSelector {
     MemberSelector { outer, inner: Some(name) }
 }
 
-/// The members to find, in the order of [`FoundMembers`].
+/// The members to find. [`FoundMembers`] has the same order.
 #[derive(Debug, Clone, Copy)]
 pub struct MemberSet<const N: usize> {
     members: [MemberSelector; N],
-    /// The lengths of the names, one bit each, modulo 64: most names differ in this alone.
+    /// The lengths of the names, modulo 64, as a set of bits. For most other names, the length alone shows that
+    /// they are not wanted.
     lengths: u64,
 }
 
 impl<const N: usize> MemberSet<N> {
-    /// Creates a set of at most 32 members; more do not compile.
+    /// Creates a set of at most 32 members. A larger set does not compile.
     pub const fn new(members: [MemberSelector; N]) -> Self {
         const { assert!(N <= 32, "at most 32 members can be wanted") };
         let (mut lengths, mut at) = (0, 0);
@@ -82,13 +83,14 @@ pub struct FoundMembers<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> FoundMembers<'a, N> {
-    /// Returns the raw JSON of the wanted member at `index`; `None` if the member is absent or there is no
-    /// such index.
+    /// Returns the raw JSON of the wanted member at `index`. Returns `None` if the object lacks the member or
+    /// the index is too large.
     pub fn get(&self, index: usize) -> Option<&'a str> {
         self.values.get(index).copied().flatten()
     }
 
-    /// Returns the value as a string; `None` if it is absent, no string or no valid string.
+    /// Returns the value as a string. Returns `None` if the value is absent, is not a string, or has invalid
+    /// escapes.
     pub fn string(&self, index: usize) -> Option<Cow<'a, str>> {
         string(self.get(index)?)
     }
@@ -128,8 +130,8 @@ pub fn flag(event: &str, name: &'static str) -> Option<bool> {
     scan(event, &MemberSet::new([member(name)])).ok()?.boolean(0)
 }
 
-/// Works like [`scan`] and also records the positions of members. These are all members of the object, and the
-/// members of inner objects that are not wanted. The text must be shorter than 4 GiB.
+/// Works like [`scan`], and also records the positions of all members of the object. For inner objects that are
+/// not wanted, it records the positions of their members too. The text must be shorter than 4 GiB.
 pub fn scan_and_outline<'a, const N: usize>(
     text: &'a str,
     wanted: &MemberSet<N>,
@@ -190,7 +192,7 @@ fn scan_members<'a, const N: usize>(
     Ok(found)
 }
 
-/// Consumes the value of a member. If the value is an object, records the positions of its members.
+/// Consumes the value of a member. If it is an object, also records the positions of its members.
 fn skip_and_outline(cursor: &mut Cursor<'_>, outline: &mut Outline) -> Result<(), ScanError> {
     let (start, noted) = (cursor.at, outline.inner_count());
     if cursor.bytes[start] == b'{' {
@@ -220,7 +222,7 @@ fn place(cursor: &Cursor<'_>, key: &cursor::Key<'_>, start: usize) -> MemberSpan
 /// Iterates over the members of the object in `text`. `each` receives the name as in the text (without its
 /// quotes, with its escapes) and the raw JSON of the value.
 ///
-/// Fails like [`scan`]; `each` has then received the members before the error.
+/// Fails like [`scan`]. In that case, `each` has received the members before the error.
 pub fn members<'a>(text: &'a str, mut each: impl FnMut(&'a str, &'a str)) -> Result<(), ScanError> {
     let mut cursor = Cursor::new(text);
     cursor.open()?;
@@ -233,10 +235,11 @@ pub fn members<'a>(text: &'a str, mut each: impl FnMut(&'a str, &'a str)) -> Res
     cursor.close()
 }
 
-/// Iterates over the items of the array in `text`. `each` receives the raw JSON of an item; an error of
-/// `each` ends the iteration.
+/// Iterates over the items of the array in `text`. `each` receives the raw JSON of each item. After an error,
+/// it is not called again.
 ///
-/// Fails like [`scan`] if the text is not one array; the inner result is the result of `each`.
+/// The outer result fails like [`scan`] if the text is not one array. The inner result is the error of `each`,
+/// if any.
 pub fn items<'a, E>(
     text: &'a str,
     mut each: impl FnMut(&'a str) -> Result<(), E>,
@@ -256,13 +259,13 @@ pub fn items<'a, E>(
     Ok(failed.map_or(Ok(()), Err))
 }
 
-/// Returns `true` if the raw name of a member, with escapes, equals `name`.
+/// Returns `true` if the name of a member, given as in the text, equals `name` after its escapes are resolved.
 #[inline]
 pub fn is_named(raw: &str, name: &str) -> bool {
     cursor::Key::new(raw).is(name)
 }
 
-/// Returns the positions of the set bits.
+/// Returns the indices of the bits that are set.
 fn bits(mut set: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let index = set.trailing_zeros();

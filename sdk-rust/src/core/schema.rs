@@ -21,14 +21,14 @@ impl Side {
     }
 }
 
-/// Returns the schema (2020-12) whose root accepts any frame that one side of a dialect may send. Known types
-/// are checked strictly; unknown types are accepted only in open sets. `dialect` is `NAME` or
-/// `NAME@REVISION`. Returns `None` if there is no such dialect.
+/// Returns the JSON Schema (2020-12) of the frames that one side of a dialect may send. Declared types are
+/// checked strictly. Undeclared types are accepted only if the declaration permits further types at that place.
+/// `dialect` is `NAME` or `NAME@REVISION`. Returns `None` if there is no such dialect.
 pub fn schema(dialect: &str, side: Side) -> Option<&'static str> {
     SCHEMAS.iter().find(|row| matches(dialect, row.0, row.1) && row.2 == side.name()).map(|row| row.3)
 }
 
-/// Works like [`schema()`], for a served protocol that is not a dialect: `acp`, `agui`.
+/// Works like [`schema()`], for `acp` and `agui`: protocols that are served but are not dialects.
 pub fn protocol(name: &str, side: Side) -> Option<&'static str> {
     PROTOCOLS.iter().find(|row| matches(name, row.0, row.1) && row.2 == side.name()).map(|row| row.3)
 }
@@ -44,7 +44,7 @@ pub fn changes(from: &str, to: &str) -> Option<&'static str> {
     CHANGES.iter().find(|row| row.0 == from && row.1 == to).map(|row| row.2)
 }
 
-/// Returns every pair of an older and a later revision with known changes.
+/// Returns the pairs of an older and a later revision for which [`changes`] returns a result.
 pub fn known_changes() -> impl Iterator<Item = (&'static str, &'static str)> {
     CHANGES.iter().map(|row| (row.0, row.1))
 }

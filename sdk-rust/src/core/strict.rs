@@ -1,9 +1,10 @@
-//! Strict reading of client frames, so that every reader interprets them alike.
+//! Strict reading of client frames: ambiguous frames, which two readers could interpret differently, are
+//! rejected.
 //!
-//! JSON does not define which of two members with one name applies, and readers differ. Some take the last
-//! member, some the first, and some compare names without regard to case. A server that judges a frame by one
-//! member and forwards the text may then admit a command that it rejects. [`client_frame`] rejects such
-//! frames. Servers that check permissions must call it first.
+//! If an object has two members with one name, JSON does not define which one applies. Some take the last
+//! member, some the first, and some compare names without regard to case. A server may check one of the members
+//! and forward the text to a reader that uses the other. It would then admit a command that it must reject.
+//! [`client_frame`] rejects such frames. Servers that check permissions must call it first.
 //!
 //! ```
 //! use agentese::strict::{self, StrictKind};
@@ -26,8 +27,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use crate::scan::{self, ScanError};
 use crate::spec::{Framing, Spec};
 
-/// The members that classify a frame, in any dialect. The index of a member here is its index in
-/// [`ClassifyingMembers`].
+/// Names of the members that classify a frame, in any dialect. In [`ClassifyingMembers`], each member has the
+/// same index.
 const NAMES: [&str; 7] = ["type", "method", "id", "params", "result", "error", "jsonrpc"];
 const TYPE: usize = 0;
 const METHOD: usize = 1;
@@ -35,7 +36,7 @@ const ID: usize = 2;
 const RESULT: usize = 4;
 const ERROR: usize = 5;
 
-/// A client frame with one meaning.
+/// A client frame that all readers interpret alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StrictFrame<'a> {
     /// The raw id, if the frame has one.
@@ -47,7 +48,7 @@ pub struct StrictFrame<'a> {
 /// The kind of a client's frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StrictKind<'a> {
-    /// A command with that name, declared or not.
+    /// A command with that name, which may be undeclared.
     Command(Cow<'a, str>),
     /// An answer to a dialog.
     Answer,
@@ -71,7 +72,8 @@ pub enum StrictError {
     /// The member that names the command is absent.
     #[error("the frame has no `{0}`; name a command with it")]
     Missing(&'static str),
-    /// The member that names the command is no string, or one with control characters or lone surrogates.
+    /// The value of the member that names the command is not a string, or it contains control characters or
+    /// lone surrogates.
     #[error("the member `{0}` is not a name; send a string without control characters")]
     NotAName(&'static str),
     /// The frame is an answer but names a command.
@@ -80,8 +82,8 @@ pub enum StrictError {
 }
 
 impl StrictError {
-    /// Returns `true` if readers may interpret the frame in different ways, as opposed to a frame that no
-    /// reader can use.
+    /// Returns `true` if readers may interpret the frame in different ways. Returns `false` if no reader can
+    /// use it.
     pub fn is_ambiguity(self) -> bool {
         matches!(self, Self::Repeated(_) | Self::Misspelt(_) | Self::AnswerWithMethod)
     }
@@ -103,8 +105,8 @@ pub fn client_frame<'a>(spec: &Spec, text: &'a str) -> Result<StrictFrame<'a>, S
     Ok(StrictFrame { id: members[ID], kind })
 }
 
-/// Returns the raw id of a rejected command for use in the error response. Returns `None` if the frame has no
-/// id of its own, has several, or may be an answer.
+/// Returns the raw id of a rejected command, for the error response. Returns `None` if the frame has no id or
+/// several ids, or if it may be an answer.
 pub fn rejected_id<'a>(spec: &Spec, text: &'a str) -> Option<&'a str> {
     let (mut id, mut name, mut ids) = (None, None, 0);
     let naming = NAMES[command_member(spec)];
@@ -119,8 +121,8 @@ pub fn rejected_id<'a>(spec: &Spec, text: &'a str) -> Option<&'a str> {
     id.filter(|_| ids == 1 && name.is_some_and(|name| !spec.is_answer(&name)))
 }
 
-/// Checks that no object within a JSON text has two members with one name, for requests that are no frames of
-/// a dialect.
+/// Checks that no object in a JSON text has two members with one name. For requests that are not frames of a
+/// dialect.
 ///
 /// # Errors
 /// Returns the error of the parser, which names the member.
@@ -181,8 +183,8 @@ fn members(text: &str) -> Result<ClassifyingMembers<'_>, StrictError> {
     Ok(found)
 }
 
-/// Returns the name in [`NAMES`] that lenient readers may take for `raw`. Such readers fold case, end a name
-/// at a NUL, or drop invisible characters.
+/// Returns the name in [`NAMES`] for which a lenient reader may take `raw`. Such a reader ignores case, ends a
+/// name at a NUL, or drops invisible characters.
 fn lenient_name(raw: &str) -> Option<&'static str> {
     let name = scan::string(&format!("\"{raw}\""))?.into_owned();
     let shown = name.split('\0').next()?.chars().filter(|it| !is_invisible(*it));

@@ -18,7 +18,7 @@ use crate::transport::Exit;
 pub enum Cause {
     /// The agent's process ended.
     Exited(Exit),
-    /// The agent closed its output, and no end of its process was observed.
+    /// The agent closed its output. The end of its process was not observed.
     EndOfStream,
     /// This side closed the connection.
     Closed,
@@ -105,8 +105,8 @@ impl Termination {
         }
     }
 
-    /// Returns `true` if this side ended the connection by closing or dropping the client, independent of the
-    /// later exit of the process.
+    /// Returns `true` if this side ended the connection by closing or dropping the client. The cause may still
+    /// be the exit of the process afterwards.
     pub fn is_closed_by_us(&self) -> bool {
         self.0.closed_by_us || self.0.cause == Cause::Closed
     }
@@ -154,7 +154,7 @@ impl fmt::Display for Termination {
     }
 }
 
-/// An exit as the end of a sentence.
+/// The exit as the last part of a sentence.
 struct ExitClause<'a>(&'a Exit);
 
 impl fmt::Display for ExitClause<'_> {
@@ -165,8 +165,8 @@ impl fmt::Display for ExitClause<'_> {
     }
 }
 
-/// Foreign text in a displayed line: shortened, and without control characters, which could move a terminal's
-/// cursor.
+/// Text of an agent in a displayed line. It is shortened and contains no control characters, which could move a
+/// terminal's cursor.
 struct OneLine<'a>(&'a str);
 
 impl fmt::Display for OneLine<'_> {
@@ -193,7 +193,7 @@ impl fmt::Debug for Termination {
 
 impl std::error::Error for Termination {}
 
-/// The last frames of a connection, bounded in number and in bytes.
+/// The last frames of a connection, limited in number and in length.
 #[derive(Debug)]
 pub(crate) struct RecentFrames {
     max_frames: usize,
@@ -205,7 +205,7 @@ pub(crate) struct RecentFrames {
 #[derive(Debug, Default)]
 struct FrameExcerpt {
     text: String,
-    /// `true` if the frame was longer.
+    /// `true` if only the beginning of the frame is stored.
     cut: bool,
 }
 
@@ -215,7 +215,7 @@ impl RecentFrames {
         Self { max_frames, max_bytes_each, frames: VecDeque::with_capacity(max_frames) }
     }
 
-    /// Records a frame. A copy of its beginning keeps the frame itself from staying alive.
+    /// Records a frame. Only its beginning is copied, so the buffer of the whole frame can be freed.
     pub fn push(&mut self, frame: &str) {
         if self.max_frames == 0 {
             return;
@@ -248,7 +248,7 @@ impl RecentFrames {
 /// Number of frames that a connection records.
 pub(crate) const RECENT_FRAMES: usize = 8;
 
-/// Eight frames of 2 KiB.
+/// Records the first 2 KiB of each of the last eight frames.
 impl Default for RecentFrames {
     fn default() -> Self {
         Self::new(RECENT_FRAMES, 2 * 1024)

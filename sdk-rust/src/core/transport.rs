@@ -1,4 +1,4 @@
-//! Carriers of bytes: a child process, this process's own stdio, memory, or any pair of streams.
+//! Connections for bytes: a child process, this process's own stdin and stdout, memory, or any pair of streams.
 
 mod child;
 mod exit;
@@ -35,7 +35,7 @@ pub struct Transport {
     pub reader: BoxReader,
     /// Bytes to the peer. Dropping the writer ends the peer's input.
     pub writer: BoxWriter,
-    /// The process of the peer, if this transport started it. Dropping it ends that process.
+    /// The process at the other end, if this transport started it. Dropping it ends that process.
     pub child: Option<ChildProcess>,
 }
 

@@ -1,5 +1,5 @@
-//! Foundation of the generated types: records that keep unknown members, unions that dispatch on their tag without
-//! buffering, open sets.
+//! Foundation of the generated types. Records keep unknown members, unions select their variant by a tag
+//! without buffering, and open sets keep unknown values.
 //!
 //! Decoding loses no data: undeclared members stay in [`ExtraMembers`], undeclared variants stay in
 //! [`UnknownVariant`]. A declared member of the wrong type causes an error with the name of the member.
@@ -36,7 +36,7 @@ pub(crate) use record::record;
 pub(crate) use strings::strings;
 pub(crate) use tagged::tagged;
 
-/// A generated union whose variant is selected by the surrounding frame.
+/// A generated union whose variant is determined by a name in the surrounding frame.
 pub trait NamedUnion: Sized {
     /// The names on the wire.
     const NAMES: &'static [&'static str];
@@ -58,7 +58,7 @@ pub trait NamedUnion: Sized {
 }
 
 record! {
-    /// An object without declared parameters; received members are retained.
+    /// An object without declared parameters. Received members are kept.
     pub struct NoParams() {}
 }
 
@@ -69,11 +69,11 @@ impl Default for NoParams {
     }
 }
 
-/// Text in the rejection of a value outside a closed set, between the value and the set.
+/// Text between the value and the permitted values, in the rejection of a value that is not permitted.
 pub(crate) const NONE_OF: &str = " is not one of ";
 
-/// Decodes a value from JSON text. Lone surrogates in escapes are read as the replacement character, and numbers beyond
-/// every double as the largest one.
+/// Decodes a value from JSON text. An escape of a lone surrogate is read as the replacement character. A number
+/// beyond the largest double is read as that double.
 ///
 /// # Errors
 /// The error contains the wrong member and the reason.
@@ -81,8 +81,9 @@ pub fn decode<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, serde_jso
     read_leniently(text, |text| serde_json::from_str(text))
 }
 
-/// Decodes a value, and after a failure decodes it again: without lone surrogates and numbers beyond every double, and
-/// with the last of two members of one name. A repeated tag is dispatched by the first.
+/// Decodes a value. After a failure, decodes a corrected text. In it, lone surrogates and numbers beyond the
+/// largest double are replaced, and only the last of several equally named members remains. A repeated tag is
+/// an exception: its first value selects the variant.
 fn read_leniently<T>(
     text: &str,
     read: impl Fn(&str) -> Result<T, serde_json::Error>,
@@ -100,7 +101,7 @@ fn read_leniently<T>(
 /// Encodes a value as one line of JSON text, without the line feed.
 ///
 /// # Errors
-/// Never for generated types; for the caller's own map if a key is not a string.
+/// Generated types never fail. A map of the caller fails if a key is not a string.
 pub fn encode<T: serde::Serialize>(value: &T) -> Result<String, serde_json::Error> {
     serde_json::to_string(value)
 }

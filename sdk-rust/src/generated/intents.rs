@@ -79,7 +79,7 @@ pub enum Intent {
     Entries,
     /// Returns the session as a tree.
     Tree,
-    /// Lists the open tasks of the agent.
+    /// Lists the tasks of the agent.
     Todos,
 }
 

@@ -11,12 +11,12 @@ use crate::spec::Spec;
 pub struct CommandError {
     /// Text of the answer.
     pub message: String,
-    /// The JSON-RPC code; if `None`, -32603.
+    /// The JSON-RPC code; `None` for -32603.
     pub code: Option<i64>,
     /// Additional data in JSON-RPC answers.
     pub data: Option<Value>,
-    /// `true` if a value of the command is the cause, or a [`Gate`](super::Gate) rejected it. Dialects that omit the
-    /// command's name and id from other failures include them in this one.
+    /// `true` if a value in the command is the cause, or if a [`Gate`](super::Gate) rejected it. Some dialects
+    /// omit the command's name and id in failures. They include them in this case.
     pub invalid_params: bool,
 }
 
@@ -36,8 +36,9 @@ impl CommandError {
         CommandError { code: Some(code), ..CommandError::new(message) }
     }
 
-    /// Creates an error from the dialect's tables, with its text and code; `values` replace `{name}` in the text. Of
-    /// several texts of one kind, the text with a place for each value applies.
+    /// Creates an error of a declared kind, with its text and code. Each `{name}` in the text is replaced by
+    /// the value of that name. If several texts are declared, the one whose names are those of `values` is
+    /// used.
     pub fn declared(spec: &Spec, kind: &str, values: &[(&str, &str)]) -> Self {
         let fits = |text: &str| {
             (values.is_empty() || text.matches('{').count() == values.len())
@@ -70,7 +71,7 @@ impl CommandError {
         CommandError { data: Some(data.into()), ..self }
     }
 
-    /// Creates the error for a declared command that this server does not support.
+    /// Creates the error for a command that is declared, but that this server does not support.
     pub fn not_available(command: &str) -> Self {
         CommandError::new(format!("`{command}` is not available in this server"))
     }

@@ -28,7 +28,7 @@ pub(super) struct OpenQuestions {
 #[derive(Default)]
 struct QuestionTable {
     answers: HashMap<String, QuestionSlot>,
-    /// Number of questions so far.
+    /// Number of questions sent so far.
     count: u64,
     /// `true` if no further answer can arrive.
     closed: bool,
@@ -36,7 +36,7 @@ struct QuestionTable {
 
 /// An open question.
 struct QuestionSlot {
-    /// Position in the order of questions.
+    /// Number of the question in the order of sending.
     number: u64,
     answer: oneshot::Sender<Map<String, Value>>,
 }
@@ -81,7 +81,7 @@ impl OpenQuestions {
     }
 }
 
-/// The events of a call before its answer.
+/// Events that a call emits before its answer. They are held until the answer is sent.
 #[derive(Default)]
 struct EventHold {
     state: Mutex<HeldEvents>,
@@ -99,7 +99,7 @@ impl EventHold {
     }
 }
 
-/// The parameters of a question in the dialect `D`.
+/// Implemented by the parameters of each question in the dialect `D`.
 pub trait QuestionParams<D: Dialect>: Into<D::Dialog> {
     /// Type of the chosen or entered value.
     type Answer: serde::de::DeserializeOwned;
@@ -109,12 +109,12 @@ pub trait QuestionParams<D: Dialect>: Into<D::Dialog> {
 
 /// Sends events and questions to the client. Cheap to clone.
 ///
-/// The emitter of a [`Call`] delays events until the answer, if the command is answered before its work. The answer
-/// then precedes the events that the command causes. Questions are sent at once.
+/// If a command is answered before its work, the emitter of its [`Call`] holds all events until the answer is
+/// sent. The answer then precedes the events that the command causes. Questions are sent at once.
 pub struct Emitter<D: Dialect> {
     outbox: Arc<Outbox>,
     questions: Arc<OpenQuestions>,
-    /// Storage for events that wait for an answer.
+    /// Events that are held until the answer; `None` if events are sent at once.
     event_hold: Option<Arc<EventHold>>,
     /// Tables of the served revision.
     spec: &'static Spec,
@@ -149,8 +149,8 @@ impl<D: Dialect> Emitter<D> {
         self.spec
     }
 
-    /// Sends an event. Waits while the unread frames of the client exceed the limit. Drops the event if the client is
-    /// disconnected.
+    /// Sends an event. Waits while the frames that the client has not read exceed the limit. Drops the event if
+    /// the client is disconnected.
     pub async fn emit(&self, event: &D::Event) {
         match serde_json::to_string(event) {
             Ok(body) => self.emit_body(body).await,
@@ -164,13 +164,13 @@ impl<D: Dialect> Emitter<D> {
         self.emit_body_now(body);
     }
 
-    /// Waits while the unread frames of the client exceed the limit.
+    /// Waits while the frames that the client has not read exceed the limit.
     pub async fn room(&self) {
         self.outbox.room().await;
     }
 
-    /// Sends an event from the text of its object without waiting, even above the limit: for an event whose order
-    /// relative to a change of state matters. Waiting for [`Emitter::room`] first bounds the memory.
+    /// Sends an event from the text of its object without waiting, even above the limit. For events that must
+    /// be sent in the same moment as a change of state. To limit the memory, wait for [`Emitter::room`] before.
     pub fn emit_body_now(&self, body: impl Into<Segments>) {
         let (before, after) = event_ends(self.spec);
         let line = body.into().between(before, after);
@@ -184,14 +184,14 @@ impl<D: Dialect> Emitter<D> {
         self.outbox.push(line);
     }
 
-    /// Returns the same emitter, which delays events until [`Emitter::release`].
+    /// Returns the same emitter, which holds events until [`Emitter::release`].
     fn with_hold(mut self) -> Self {
         self.event_hold = Some(Arc::default());
         self
     }
 
-    /// Sends the answer of a call and the delayed events. `succeeds` is the name of the command if the answer reports
-    /// success.
+    /// Sends the answer of a call, followed by the held events. `succeeds` is the name of the command if the
+    /// answer reports success.
     fn release(&self, answer: Segments, succeeds: Option<&'static str>) {
         let push = |answer| match succeeds {
             Some(command) => self.outbox.push_answer(command, answer),
@@ -223,8 +223,8 @@ impl<D: Dialect> Emitter<D> {
         drop(self.question(&notice.into()));
     }
 
-    /// Sends a notice, or sends a question and returns the members of its answer. Returns `None` for a notice, if no
-    /// answer arrived in time, or if no answer can arrive any more.
+    /// Sends a notice or a question. For a question, waits for the answer and returns its members. Returns
+    /// `None` for a notice. Also returns `None` if no answer arrived in time or can arrive any more.
     pub async fn ask_dialog(
         &self,
         dialog: &D::Dialog,
@@ -233,8 +233,9 @@ impl<D: Dialect> Emitter<D> {
         self.question(dialog)?.answer(timeout).await
     }
 
-    /// Sends a notice or a question at once. [`PendingQuestion::answer`] waits for the answer. Returns `None` for a
-    /// notice, and if no answer can arrive any more, as after the end of stdin.
+    /// Sends a notice or a question at once. For a question, [`PendingQuestion::answer`] waits for the answer.
+    /// Returns `None` for a notice. Also returns `None` if no answer can arrive any more, for example after the
+    /// end of stdin.
     pub fn question(&self, dialog: &D::Dialog) -> Option<PendingQuestion> {
         let answered = self.spec.dialog(dialog.name()).is_some_and(|spec| spec.answered);
         let id = uuid::Uuid::new_v4().to_string();
@@ -264,11 +265,12 @@ impl<D: Dialect> Emitter<D> {
         }
     }
 
-    /// Fails the question whose answer is unreadable. `text` is the line, or the beginning of a line that `is_skipped`
-    /// for its length.
+    /// Fails the question to which an unreadable line was the answer. `text` is the line. With `is_skipped`,
+    /// the line was too long, and `text` is only its beginning.
     ///
-    /// Only the line's own `id` identifies a question, never an id in a quoted text. If the own id of a skipped line is
-    /// beyond its beginning, the oldest question fails, unless the line contains a command.
+    /// Only the line's own `id` identifies a question, never an id inside a quoted text. If the beginning of a
+    /// skipped line contains no id, the oldest question fails. A line that contains a command fails no
+    /// question.
     pub(super) fn fail_question(&self, text: &str, is_skipped: bool, reason: &str) {
         let glance = read_header(text);
         let is_command = match &glance.kind {
@@ -291,7 +293,7 @@ impl<D: Dialect> Emitter<D> {
     }
 }
 
-/// Settles a question with an error in place of its answer.
+/// Settles a question. The members of its answer are an error with the reason.
 fn fail(open: Option<QuestionSlot>, reason: &str) {
     let Some(open) = open else { return };
     let message = format!("the client's answer cannot be read: {reason}");
@@ -300,7 +302,7 @@ fn fail(open: Option<QuestionSlot>, reason: &str) {
     drop(open.answer.send(Map::from_iter([("error".to_owned(), error)])));
 }
 
-/// A sent question. Dropping it withdraws the question: a later answer is ignored.
+/// A question that was sent. Dropping it withdraws the question, so that a later answer is ignored.
 #[derive(Debug)]
 #[must_use = "a question that is dropped is withdrawn"]
 pub struct PendingQuestion {
@@ -309,7 +311,7 @@ pub struct PendingQuestion {
 }
 
 impl PendingQuestion {
-    /// Returns the id of the question on the wire.
+    /// Returns the id that the question has on the wire.
     pub fn id(&self) -> &str {
         &self.guard.id
     }
@@ -343,7 +345,7 @@ impl Drop for QuestionGuard {
     }
 }
 
-/// One command in progress.
+/// A command in progress, with the means to answer it.
 ///
 /// `R` is the data of its answer.
 pub struct Call<D: Dialect, R = ()> {
@@ -407,15 +409,16 @@ impl<D: Dialect> Call<D, D::Reply> {
 }
 
 impl<D: Dialect, R> Call<D, R> {
-    /// Returns the same call with the data type of its command. For implementations of [`Dispatch`](super::Dispatch)
-    /// that know the command.
+    /// Returns the same call with the data type of its command. For implementations of
+    /// [`Dispatch`](super::Dispatch), which know the command.
     pub fn typed<T>(self, reply: fn(T) -> D::Reply) -> Call<D, T> {
         let Call { emitter, id, spec, answered, replaced, .. } = self;
         Call { emitter, id, spec, answered, replaced, reply }
     }
 
-    /// Resolves when a later command (such as `new_session`) replaces the current work and waits for the end of this
-    /// command. For handlers that wait for the user. Never resolves without such a command.
+    /// Resolves when a later command, such as `new_session`, replaces the current work and waits for the end of
+    /// this command. A handler that waits for the user should stop then. Without such a command, never
+    /// resolves.
     pub fn replaced(&self) -> impl Future<Output = ()> + Send + use<D, R> {
         self.replaced.clone().cancelled_owned()
     }
@@ -430,8 +433,8 @@ impl<D: Dialect, R> Call<D, R> {
         &self.emitter
     }
 
-    /// Answers now, before the handler returns. Events emitted before this call follow the answer. The later result of
-    /// the handler is dropped, and an error is logged.
+    /// Answers now, before the handler returns. Events that were emitted before follow the answer. The later
+    /// result of the handler is dropped; if it is an error, it is logged.
     pub fn answer(&self, data: R) {
         if self.answered.swap(true, Ordering::AcqRel) {
             return;
@@ -452,22 +455,22 @@ impl<D: Dialect, R> Call<D, R> {
         }
     }
 
-    /// Works like [`Call::answer`], with data that is already JSON text and fits the declaration, so that stored text
-    /// is sent without parsing.
+    /// Works like [`Call::answer`], with data that is already JSON text. The text is sent without parsing, so
+    /// it must fit the declaration.
     pub fn answer_text(&self, data: impl Into<Segments>) {
         if !self.answered.swap(true, Ordering::AcqRel) {
             self.success(Some(data.into()));
         }
     }
 
-    /// Leaves the command without an answer: for work stopped by the end of input, in dialects that send no answer
-    /// then. The result of the handler is dropped.
+    /// Leaves the command without an answer. Some dialects require this for work that the end of input stops.
+    /// The result of the handler is dropped.
     pub fn leave_unanswered(&self) {
         self.answered.store(true, Ordering::Release);
     }
 
-    /// Transfers the duty to answer from the handler to the returned call. The handler may return first; its result is
-    /// dropped. The command remains without an answer if the returned call sends no answer.
+    /// Transfers the duty to answer from the handler to the returned call. The handler may return first, and
+    /// its result is dropped. If the returned call sends no answer either, the command remains without one.
     pub fn take_over(&self) -> Self {
         let answered = self.answered.swap(true, Ordering::AcqRel);
         Call { answered: Arc::new(AtomicBool::new(answered)), ..self.clone() }
@@ -493,8 +496,8 @@ impl<D: Dialect, R> Call<D, R> {
 }
 
 impl<D: Dialect, R> Call<D, R> {
-    /// Answers now that the work can start, in dialects that answer this command then; otherwise sends nothing. For
-    /// commands whose answer has no data.
+    /// Answers the command if the dialect answers it as soon as its work can start. Otherwise has no effect.
+    /// For commands whose answer has no data.
     pub fn accept(&self) {
         if self.spec.answer == AnswerTiming::Accepted && !self.answered.swap(true, Ordering::AcqRel) {
             self.success(None);

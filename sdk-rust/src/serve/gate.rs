@@ -5,9 +5,8 @@ use std::sync::Arc;
 use super::command_error::CommandError;
 use crate::spec::CommandSpec;
 
-/// Filter of commands before their execution. A rejected command is answered with the reason, in its lane.
-/// The response contains the name and the id of the command, even in dialects that omit them in other
-/// failures.
+/// Filter of commands before their execution. A rejected command is answered with the reason, in the command's
+/// lane. The answer contains the command's name and id, even in dialects that omit them in other failures.
 #[derive(Clone)]
 pub struct Gate(Arc<dyn Fn(&'static CommandSpec) -> Result<(), CommandError> + Send + Sync>);
 

@@ -1,4 +1,4 @@
-//! Interpretation of a client's line, and the answers for invalid input as the dialect defines them.
+//! Interpretation of a client's line, and answers to invalid input in the form that the dialect requires.
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,8 @@ use crate::spec::{AnswerTiming, CommandSpec, Dialect, HandlerFailure, Spec};
 use crate::strict;
 use crate::wire::{NONE_OF, NamedUnion, replace_lone_surrogates};
 
-/// Failures of the frame itself, which JSON-RPC dialects name in their tables.
+/// Kinds of failure that JSON-RPC dialects declare for invalid requests. This one is for lines that are not
+/// JSON.
 const INVALID_LINE: &str = "invalid_line";
 const INVALID_REQUEST: &str = "invalid_request";
 const UNKNOWN_COMMAND: &str = "unknown_command";
@@ -21,11 +22,11 @@ const INTERNAL_ERROR: &str = "internal_error";
 
 /// Interpretation of a line.
 pub(super) enum InterpretedLine<D: Dialect> {
-    /// No action.
+    /// A line that has no effect, such as a blank one.
     Ignored,
-    /// The line to send back.
+    /// A line that only needs a response, which this is.
     Answer(String),
-    /// An unreadable line of unknown kind; the line to send back.
+    /// A line that cannot be read, with the response to it. The line may have been the answer to a question.
     Unreadable(String),
     /// An answer to a question.
     Question {
@@ -47,7 +48,7 @@ pub(super) enum InterpretedLine<D: Dialect> {
     },
 }
 
-/// Returns the answer to bytes that are not a line.
+/// Returns the answer to input that cannot be read as a line.
 pub(super) fn parse_failure(spec: &Spec, reason: &str) -> String {
     if !spec.framing_is_flat() {
         return rpc_error(spec, None, &CommandError::declared(spec, INVALID_LINE, &[]).with_data(reason));
@@ -56,17 +57,18 @@ pub(super) fn parse_failure(spec: &Spec, reason: &str) -> String {
     failure_line(spec, None, Some(spec.edges.parse_command), &Value::from(text))
 }
 
-/// Placeholder for an absent parameter in the text of a failure, as agents of flat dialects write it.
+/// Text in place of an absent parameter in a failure, as agents of flat dialects write it.
 const ABSENT_PARAM: &str = "undefined";
 
-/// The part of a command that failed.
+/// Part of a command in which the failure occurred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FailedPart {
     /// The handler.
     Handler,
-    /// The parameters, which are unreadable.
+    /// The parameters, which cannot be read.
     Parameters,
-    /// A value outside a closed set, whose failure keeps the command and the id in every dialect.
+    /// A value that is not among the permitted ones. Its failure has the command's name and id in every
+    /// dialect.
     OutsideSet,
 }
 
@@ -107,8 +109,9 @@ fn rpc_error(spec: &Spec, id: Option<&str>, command_error: &CommandError) -> Str
     failure_line(spec, id, None, &error)
 }
 
-/// Reads a line for a gate. Rejects each line that [`strict::client_frame`] rejects, even if servers of this dialect
-/// accept it. Lines that the dialect itself rejects get the dialect's error, and blank lines are left to it.
+/// Reads a line for a gate. Also rejects lines that [`strict::client_frame`] rejects, even if servers of this
+/// dialect accept them. For lines that the dialect itself rejects, returns the dialect's error. Blank lines are
+/// treated as in the dialect.
 pub(super) fn read_strictly<D: Dialect>(spec: &'static Spec, text: &str) -> InterpretedLine<D> {
     let line = read(spec, text);
     if matches!(line, InterpretedLine::Answer(_) | InterpretedLine::Unreadable(_))
@@ -212,7 +215,8 @@ pub(super) fn read<D: Dialect>(spec: &'static Spec, text: &str) -> InterpretedLi
     }
 }
 
-/// Decodes the parameters of a command. A tolerated parameter is treated as absent if its value has another type.
+/// Decodes the parameters of a command. If a parameter of `tolerates` has the wrong
+/// type, it is treated as absent.
 fn decode<D: Dialect>(command: &CommandSpec, params: &str) -> Option<Result<D::Command, serde_json::Error>> {
     let envelope = || command_envelope(D::SPEC);
     let first = D::Command::decode(command.wire, params, envelope())?;
@@ -246,8 +250,8 @@ fn decode<D: Dialect>(command: &CommandSpec, params: &str) -> Option<Result<D::C
     Some(sets.into_iter().find_map(|set| without(&members(set))).ok_or(error))
 }
 
-/// Returns the failure that a flat dialect declares for a parameter that is missing or has another type: its text with
-/// the sent values.
+/// Returns the failure that a flat dialect declares for parameters that are missing or have the wrong type. Its
+/// text contains the values that the client sent.
 fn declared_failure(spec: &Spec, command: &CommandSpec, params: &str) -> Option<CommandError> {
     let Ok(Value::Object(sent)) = serde_json::from_str(params) else { return None };
     let is_wrong = |name: &str| !sent.get(name).is_some_and(Value::is_string);
@@ -262,7 +266,7 @@ fn declared_failure(spec: &Spec, command: &CommandSpec, params: &str) -> Option<
     Some(CommandError::declared(spec, kind, &values))
 }
 
-/// Returns the failure for unreadable parameters, in dialects that have texts for it.
+/// Returns the failure for unreadable parameters, in dialects that declare texts for this case.
 fn wrong_parameters(spec: &Spec, command: &CommandSpec, params: &str, reason: &str) -> CommandError {
     let mut present = Vec::new();
     let read = scan::members(params, |name, value| {
@@ -286,7 +290,8 @@ fn wrong_parameters(spec: &Spec, command: &CommandSpec, params: &str, reason: &s
     }
 }
 
-/// Returns the kind of failure declared for the parameter at the beginning of a reason, as in "`model`: …".
+/// Returns the kind of failure that is declared for a parameter. The reason begins with the parameter's name,
+/// as in "`model`: …".
 fn wrong_parameter(spec: &Spec, command: &CommandSpec, reason: &str) -> Option<&'static str> {
     let (name, rest) = reason.strip_prefix('`')?.split_once("`: ")?;
     if spec.session_member == Some(name) {
@@ -300,7 +305,7 @@ fn wrong_parameter(spec: &Spec, command: &CommandSpec, reason: &str) -> Option<&
     declared.map(|(_, kind)| *kind)
 }
 
-/// Returns the session in the parameters; of two members with one name the last one applies.
+/// Returns the session that the parameters name. If two members have this name, the last one applies.
 fn session(params: &str, member: &str) -> Option<String> {
     let mut named = None;
     let read = scan::members(params, |name, value| {
@@ -321,7 +326,7 @@ fn unknown(spec: &Spec, id: Option<&str>, name: &str) -> String {
     }
 }
 
-/// Returns the answer to an object without a command.
+/// Returns the answer to an object that names no command.
 fn missing_name(spec: &Spec, id: Option<&str>, reason: &str) -> String {
     let id = id.filter(|_| spec.edges.unknown_command_echoes_id);
     let text = format!("{}{reason}", spec.edges.parse_prefix);
@@ -332,7 +337,7 @@ fn invalid_request(spec: &Spec, reason: &str) -> String {
     rpc_error(spec, None, &CommandError::declared(spec, INVALID_REQUEST, &[]).with_data(reason))
 }
 
-/// Returns the reason for which the scan rejected a line: the text of the JSON parser if that rejects it too.
+/// Returns the reason why a line was rejected. If the JSON parser rejects it too, this is the parser's text.
 fn reason(text: &str, error: &ScanError) -> String {
     match error {
         ScanError::Blank | ScanError::NotAnObject { .. } | ScanError::TooDeep { .. } => error.to_string(),
@@ -342,7 +347,7 @@ fn reason(text: &str, error: &ScanError) -> String {
     }
 }
 
-/// Removes the position from a reason, which is of no use if the reason contains the name of the member.
+/// Removes the position from a reason. It is of no use beside the name of the member.
 fn without_position(reason: &str) -> String {
     match reason.rfind(" at line ") {
         Some(at) => reason[..at].to_owned(),

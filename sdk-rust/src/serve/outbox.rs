@@ -13,14 +13,15 @@ use tokio::sync::Notify;
 use super::segments::{DeferredText, Segment, Segments};
 use crate::transport::BoxWriter;
 
-/// Length of the parts of copied text, so that memory is freed as the parts are written.
+/// Length of one part of copied text, in bytes. The memory of each part is freed as soon as the part is
+/// written.
 const PART: usize = 64 << 10;
 
 /// An item to be written.
 enum QueuedItem {
     /// Text to write as it is.
     Text(Bytes),
-    /// Text that is copied during the write.
+    /// Text that is copied only while it is written.
     Deferred(DeferredText),
 }
 
@@ -28,15 +29,15 @@ enum QueuedItem {
 struct OutboxState {
     /// Items to be written, in order.
     queue: VecDeque<QueuedItem>,
-    /// Copied text that follows the queue.
+    /// Copied text after the end of the queue, to which more text may still be added.
     open: BytesMut,
     /// Number of unwritten bytes.
     bytes: usize,
     closed: bool,
     broken: bool,
-    /// The reason for a failed write, unless the other side is just disconnected.
+    /// The reason why writing failed; `None` if the client only disconnected.
     failed: Option<String>,
-    /// The length of the longest response to each command so far.
+    /// For each command, the length of its longest response so far, in bytes.
     longest: Vec<(&'static str, usize)>,
 }
 
@@ -60,7 +61,7 @@ impl OutboxState {
         }
     }
 
-    /// Moves the open text into the queue.
+    /// Moves the text in `open` to the end of the queue.
     fn seal(&mut self) {
         if !self.open.is_empty() {
             self.queue.push_back(QueuedItem::Text(self.open.split().freeze()));
@@ -87,7 +88,7 @@ impl Outbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a line, independent of the limit. Lines stay whole and in order.
+    /// Adds a line, even beyond the limit. Lines are written whole and in order.
     pub fn push(&self, line: Segments) {
         self.put(line, None);
     }
@@ -136,13 +137,13 @@ impl Outbox {
         state.bytes < self.cap.saturating_mul(2) || state.closed || state.broken
     }
 
-    /// Returns the reason for a failed write, such as a full disk; `None` if the other side is just
+    /// Returns the reason why writing failed, such as a full disk. Returns `None` if the client only
     /// disconnected.
     pub fn failed(&self) -> Option<String> {
         self.state().failed.clone()
     }
 
-    /// Waits for room below the limit of events.
+    /// Waits until there is room for an event.
     pub async fn room(&self) {
         self.room_below(self.cap).await;
     }
@@ -160,8 +161,9 @@ impl Outbox {
         }
     }
 
-    /// Waits for room for responses, whose limit is twice the limit of events. A client that does not read
-    /// can still send an abort, and cannot make the server accumulate responses without limit.
+    /// Waits until there is room for a response. Responses may use twice the memory of events. A client that
+    /// does not read can therefore still send an abort, but cannot make the server store responses without
+    /// limit.
     pub async fn room_for_answers(&self) {
         self.room_below(self.cap.saturating_mul(2)).await;
     }
@@ -183,7 +185,7 @@ impl Outbox {
         }
     }
 
-    /// Waits for items to write. Returns `false` if no further item can follow.
+    /// Waits for items and moves them to `queue`. Returns `false` if the outbox is closed and empty.
     async fn take(&self, queue: &mut VecDeque<QueuedItem>) -> bool {
         loop {
             let filled = self.filled.notified();
@@ -202,8 +204,8 @@ impl Outbox {
         }
     }
 
-    /// Records written bytes. Waiting senders continue only when half of the limit is free, so that they can
-    /// send more than one frame.
+    /// Records written bytes. Waiting senders continue only when half of the limit is free, so that each can
+    /// send several frames.
     fn written(&self, bytes: usize) {
         let mut state = self.state();
         let before = state.bytes;
@@ -231,7 +233,7 @@ impl Outbox {
     }
 }
 
-/// Maximum number of pieces in one write call.
+/// Maximum number of byte slices in one write call.
 const MAX_SLICES: usize = 64;
 
 /// Writes lines until the outbox is closed or the other side is disconnected.
@@ -256,17 +258,17 @@ pub(super) async fn write(outbox: std::sync::Arc<Outbox>, mut writer: BoxWriter)
     }
 }
 
-/// The pieces of the next write.
+/// The byte slices of the next writes.
 #[derive(Default)]
 struct WriteBatch {
     queue: VecDeque<Bytes>,
-    /// Buffer for text that is copied during the write.
+    /// Buffer for text that is copied only while it is written.
     memory: BytesMut,
 }
 
 impl WriteBatch {
-    /// Takes more of the waiting items: all of them, or one part of a text that is copied during the write.
-    /// Returns `false` if no item waits.
+    /// Prepares the next writes. Takes all waiting items up to the first text that must be copied, and of that
+    /// text only one part. Returns `false` if nothing is left to write.
     fn fill(&mut self, waiting: &mut VecDeque<QueuedItem>) -> bool {
         while let Some(next) = waiting.front_mut() {
             match next {
@@ -284,7 +286,7 @@ impl WriteBatch {
     }
 }
 
-/// Writes all pieces in the queue.
+/// Writes everything in the queue.
 async fn drain(
     outbox: &Outbox,
     queue: &mut VecDeque<Bytes>,

@@ -10,42 +10,43 @@ use tokio_util::sync::CancellationToken;
 use super::outbox::Outbox;
 use crate::spec::Lane;
 
-/// The execution of a command.
+/// The execution of a command, as a future.
 pub(super) type Work = BoxFuture<'static, FinishedCommand>;
 
 /// A completed command.
 pub(super) struct FinishedCommand {
     pub lane: Lane,
     pub session: SessionKey,
-    /// Length of its line in bytes.
+    /// Length of the command's line in bytes.
     pub bytes: usize,
 }
 
-/// Session of a lane; `None` in a dialect with one session.
+/// Session to which a lane belongs; `None` in a dialect with one session.
 pub(super) type SessionKey = Option<String>;
 
-/// Maximum length of a short answer in bytes. Commands with longer answers wait while answers have no room.
+/// Maximum length of a short answer in bytes. If the client does not read, commands whose answers are longer
+/// are held.
 pub(super) const SHORT_ANSWER: usize = 64 * 1024;
 
-/// Maximum number of held commands; at this number, reading stops.
+/// Maximum number of held commands. When it is reached, the server stops reading.
 const MAX_HELD: usize = 1024;
 
 /// A command that has not started.
 pub(super) struct QueuedCommand {
     pub lane: Lane,
     pub session: SessionKey,
-    /// Length of its line in bytes.
+    /// Length of the command's line in bytes.
     pub bytes: usize,
-    /// `true` if it may start before held commands.
+    /// `true` if the command may start before held commands.
     pub skips_held: bool,
     pub work: Work,
 }
 
-/// Running commands, commands that wait for their lane, and commands held until answers have room.
+/// Scheduler of commands. A command runs, waits for its lane, or is held until there is room for answers.
 #[derive(Default)]
 pub(super) struct Scheduler {
     pub running: FuturesUnordered<Work>,
-    /// The lanes of sessions, each of which executes one command after the other.
+    /// The lanes of the sessions. Each executes one command at a time.
     sessions: HashMap<SessionKey, SessionLane>,
     held: VecDeque<QueuedCommand>,
     /// Total length of the lines of all unfinished commands, in bytes.
@@ -56,16 +57,18 @@ pub(super) struct Scheduler {
 
 #[derive(Default)]
 struct SessionLane {
-    /// Number of commands of the lane that run or wait, and of others that can be replaced.
+    /// Number of unfinished commands in this lane. Also includes commands of other lanes that a later command
+    /// can replace.
     active: usize,
     busy: bool,
     waiting: VecDeque<Work>,
-    /// Cancelled by a command that ends the work of earlier commands and waits for them.
+    /// Token that is cancelled by a command that replaces the current work and waits for the end of earlier
+    /// commands.
     replaced: CancellationToken,
 }
 
 impl Scheduler {
-    /// Registers a command; returns the token that is cancelled when another command replaces it.
+    /// Registers a command. Returns the token that is cancelled when a later command replaces the current work.
     pub fn register(&mut self, session: &SessionKey, replaces: bool) -> CancellationToken {
         let lane = self.sessions.entry(session.clone()).or_default();
         lane.active += 1;
@@ -75,8 +78,8 @@ impl Scheduler {
         lane.replaced.clone()
     }
 
-    /// Adds a registered command. It starts with [`Scheduler::poll_ready`], unless it is held: because answers have no
-    /// room, or behind other held commands.
+    /// Adds a registered command, and starts it if possible. If answers have no room or other commands are
+    /// held, the command is held too. A started command makes progress in [`Scheduler::poll_ready`].
     pub fn add(&mut self, waiting: QueuedCommand, room: bool) {
         self.bytes += waiting.bytes;
         self.in_progress += 1;
@@ -98,7 +101,7 @@ impl Scheduler {
         }
     }
 
-    /// Polls all commands that may run until each of them has to wait.
+    /// Executes all running commands until each of them has to wait.
     pub fn poll_ready(&mut self) {
         while let Some(Some(ran)) = self.running.next().now_or_never() {
             self.finish(ran);
@@ -128,7 +131,7 @@ impl Scheduler {
         !self.held.is_empty()
     }
 
-    /// Returns `true` if the number of held commands stops reading.
+    /// Returns `true` if so many commands are held that the server must stop reading.
     pub fn is_full(&self) -> bool {
         self.held.len() >= MAX_HELD
     }
@@ -160,7 +163,8 @@ impl Scheduler {
         self.in_progress
     }
 
-    /// Returns `true` if a command of that length fits the limit. A command always fits alone.
+    /// Returns `true` if a command of that length fits the limit. If no other command is in progress, any
+    /// length fits.
     pub fn has_room(&self, bytes: usize, limit: usize) -> bool {
         self.bytes == 0 || self.bytes.saturating_add(bytes) <= limit
     }

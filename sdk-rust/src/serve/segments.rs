@@ -1,4 +1,4 @@
-//! The text of a frame in segments, some of which are shared with other frames.
+//! The text of a frame, divided into segments. Long segments can be shared with other frames.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -9,13 +9,14 @@ use bytes::{Bytes, BytesMut};
 
 use crate::framing::FrameText;
 
-/// A text whose long parts are shared and written from their original place instead of being copied.
+/// A text in segments. Long segments are shared with other texts: they are not copied, and are written from
+/// their original place.
 ///
-/// Text common to many frames (a growing answer, messages stored as JSON) is added with [`Segments::share`],
-/// any other text with [`Segments::push_str`].
+/// [`Segments::share`] adds a text that many frames have in common, such as a growing answer or a stored
+/// message. [`Segments::push_str`] adds any other text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Segments {
-    /// Text before all other segments, kept apart so that the rest need not be moved.
+    /// Text before all other segments. It is stored separately, so that adding it does not move the rest.
     before: Cow<'static, str>,
     own: String,
     /// Shared texts, each with its position in `own`.
@@ -23,13 +24,14 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// Minimum length of a shared text, in bytes. Shorter texts are copied, which costs less than sharing.
+    /// Minimum length of a shared text, in bytes. A shorter text is copied, because a copy costs less than
+    /// sharing.
     pub const MIN_SHARED: usize = 2048;
 
-    /// Minimum number of segments for a write in parts.
+    /// Minimum number of segments of a text that is copied only while it is written.
     const MIN_SEGMENTS: usize = 64;
 
-    /// Minimum length of copied text that is kept in one piece until the write, in bytes.
+    /// Minimum length of copied text that is itself passed on without another copy, in bytes.
     const MAX_COPIED: usize = 64 << 10;
 
     /// Creates an empty text with room for that many copied bytes.
@@ -51,8 +53,8 @@ impl Segments {
         }
     }
 
-    /// Appends a text that, if short, is copied only when the frame is written. Of many such texts, only one
-    /// part at a time is in memory twice.
+    /// Appends a text without a copy, even if it is short. If the frame has many such texts, they are copied
+    /// only while the frame is written. Then only one part of the frame is in memory twice.
     pub fn defer(&mut self, text: FrameText) {
         self.shared.push((self.own.len(), text));
     }
@@ -67,7 +69,7 @@ impl Segments {
         self.len() == 0
     }
 
-    /// Returns this text enclosed by two texts.
+    /// Puts a text before and a text after this text.
     pub(crate) fn between(mut self, before: impl Into<Cow<'static, str>>, after: &str) -> Self {
         let before = before.into();
         self.before = if self.before.is_empty() { before } else { before + self.before };
@@ -75,12 +77,12 @@ impl Segments {
         self
     }
 
-    /// Returns `true` if the text is so long and has so many segments that it is copied during the write.
+    /// Returns `true` if the text is copied only while it is written, because it is long and has many segments.
     pub(super) fn is_deferred(&self) -> bool {
         self.shared.len() >= Self::MIN_SEGMENTS && self.len() >= 2 * DeferredText::LENGTH
     }
 
-    /// Converts the text into parts for writing.
+    /// Converts the text to a form that is copied while it is written.
     pub(super) fn into_deferred(self) -> DeferredText {
         DeferredText {
             before: self.before,
@@ -90,7 +92,7 @@ impl Segments {
         }
     }
 
-    /// Passes the segments to `take` in order. Text that was copied into a long segment is not copied again.
+    /// Passes the segments to `take` in order. A long segment of copied text is passed on without another copy.
     pub(super) fn each(self, mut take: impl FnMut(Segment<'_>)) {
         take(Segment::Own(&self.before));
         let mut from = 0;
@@ -119,11 +121,11 @@ impl Segments {
     }
 }
 
-/// The rest of a text that is copied during the write.
+/// The remaining part of a text that is copied while it is written.
 pub(super) struct DeferredText {
     before: Cow<'static, str>,
     own: String,
-    /// Number of bytes of `own` already returned.
+    /// Number of bytes of `own` that were already written.
     from: usize,
     shared: Peekable<IntoIter<(usize, FrameText)>>,
 }
@@ -132,8 +134,9 @@ impl DeferredText {
     /// Size of one part, in bytes.
     pub const LENGTH: usize = 128 << 10;
 
-    /// Appends about [`DeferredText::LENGTH`] more bytes to `out`, or a long segment with the text before it. `memory`
-    /// is the buffer for short segments; it is reused after they are dropped. Returns `true` if text is left.
+    /// Appends the next part to `out`: about [`DeferredText::LENGTH`] bytes, or less if a long segment follows,
+    /// which is appended too. Short segments are copied to `memory`, which is reused after they are written.
+    /// Returns `true` if text is left.
     pub fn next(&mut self, memory: &mut BytesMut, out: &mut VecDeque<Bytes>) -> bool {
         memory.reserve(Self::LENGTH);
         memory.extend_from_slice(std::mem::take(&mut self.before).as_bytes());
@@ -161,9 +164,9 @@ impl DeferredText {
 
 /// One segment of a text.
 pub(super) enum Segment<'a> {
-    /// Text to be copied; may be empty.
+    /// Text that the receiver must copy; may be empty.
     Own(&'a str),
-    /// Text to be kept as it is.
+    /// Text that the receiver can keep without a copy.
     Shared(FrameText),
 }
 

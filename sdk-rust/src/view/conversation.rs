@@ -1,5 +1,5 @@
-//! A conversation between an agent and its user, independent of the dialect, and its messages. A message contains the
-//! conversations of the subagents that its tools started.
+//! A conversation between an agent and its user, and its messages, in a form that is independent of the
+//! dialect. A message contains the conversations of the subagents that its tools started.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,8 +14,9 @@ use super::panel::{
 };
 use super::record::record;
 
-/// A conversation as reported by its frames. The JSON form is the same in every language, and a stored
-/// conversation can be continued. A clone is cheap: messages are shared, and copied when they change.
+/// A conversation, as far as frames have reported it. The JSON form is the same in every language, and a stored
+/// conversation can be continued. A clone is cheap, because messages are shared and only copied when they
+/// change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -25,10 +26,10 @@ pub struct Conversation {
     /// Messages in the order of their arrival, including messages that are no longer in the model's context.
     #[serde(with = "shared")]
     pub messages: Vec<Arc<Message>>,
-    /// `false` if the agent has messages that no frame has reported, because the session was replaced or is
-    /// older. The response to the history command reports them.
+    /// `false` if the agent has messages that no frame has reported, because the session is older or was
+    /// replaced. The response to the history command contains them.
     pub complete: bool,
-    /// Input of the user that is not in the conversation yet, including queued input.
+    /// Input of the user that is not a message of the conversation yet, such as queued input.
     pub waiting: Vec<PendingInput>,
     /// Activity of the agent.
     pub run: Run,
@@ -41,7 +42,7 @@ pub struct Conversation {
     pub dialogs: Vec<OpenQuestion>,
     /// Running shell commands of the client.
     pub shells: Vec<Shell>,
-    /// The last hundred notices: notifications, rejected commands, failures of extensions.
+    /// The last hundred notices. They are notifications, rejected commands, and failures of extensions.
     pub notices: Vec<Notice>,
     /// Entries of the status line, by key.
     pub status: BTreeMap<String, Value>,
@@ -77,7 +78,7 @@ pub struct Conversation {
     pub todos: Option<Vec<Todo>>,
     /// Subagents as objects with `id`, `name`, `state` and further members.
     pub tasks: Vec<Map<String, Value>>,
-    /// Internal state of the fold; not for other use.
+    /// Internal state of the fold, which only the fold may use.
     pub internal: FoldState,
 }
 
@@ -140,7 +141,7 @@ pub enum Block {
         /// `true` if the reasoning is unreadable.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         redacted: Option<bool>,
-        /// Opaque data for the provider, to be returned with the message.
+        /// Opaque data for the provider. It must be returned with the message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
     },
@@ -174,9 +175,9 @@ record! {
         /// State of the call.
         state: ToolState,
     } {
-        /// The arguments: complete, or as far as the agent could parse them.
+        /// The arguments. Until the call is complete, only the part that the agent could parse.
         arguments: Value,
-        /// The incomplete JSON text of the arguments, if the agent only sends pieces.
+        /// The JSON text of the arguments so far, if the agent sends only pieces of this text.
         arguments_text: String,
         /// Output of the tool so far.
         output: Vec<Block>,
@@ -188,7 +189,7 @@ record! {
         duration_ms: f64,
         /// A one-line description for users.
         label: String,
-        /// Opaque data for the provider, to be returned with the call.
+        /// Opaque data for the provider. It must be returned with the call.
         signature: String,
         /// Conversation of the subagent that the tool started.
         child: Box<Conversation>,
@@ -210,7 +211,7 @@ record! {
     } {
         /// The agent's own id, if present.
         id: String,
-        /// The dialect's own name of the kind, if `role` is less precise.
+        /// The dialect's own name for the kind of message, if it is more precise than `role`.
         kind: String,
         /// The model's id.
         model: String,
@@ -234,9 +235,9 @@ record! {
         command: String,
         /// With the role `shell`: the exit code.
         exit_code: i64,
-        /// With the role `shell`: true if the command was aborted.
+        /// With the role `shell`: `true` if the command was aborted.
         cancelled: bool,
-        /// With the role `shell`: true if the output was truncated.
+        /// With the role `shell`: `true` if the output was truncated.
         truncated: bool,
         /// With the role `summary`: number of tokens in the context before the compaction.
         tokens_before: u64,
@@ -273,7 +274,7 @@ impl Message {
     }
 }
 
-/// Shared messages as JSON: a list of messages.
+/// Serialization of shared messages as a plain list of messages.
 mod shared {
     use std::sync::Arc;
 
@@ -309,10 +310,11 @@ record! {
         next: u64,
         /// Unanswered commands, by their ids as JSON.
         sent: BTreeMap<String, SentCommand>,
-        /// Messages of shell commands that ended during a run; they follow the run.
+        /// Messages of shell commands that ended during a run. They are added to the conversation after the
+        /// run.
         held: Vec<Message>,
     } {
-        /// Reason for a failure of the current run, unless a better one follows.
+        /// Reason why the current run is expected to fail. A later event may replace or clear it.
         failure: String,
     }
 }
@@ -322,7 +324,7 @@ record! {
     SentCommand {
         /// Name of the command.
         command: String,
-        /// Parameters that are neither lists nor objects.
+        /// The parameters of the command, without lists and objects.
         params: Map<String, Value>,
     }
 }

@@ -1,4 +1,4 @@
-//! Folding frames of both directions into a conversation.
+//! Folding: applies the frames of both directions to a conversation.
 
 use serde_json::{Map, Value, json};
 
@@ -101,7 +101,7 @@ impl FrameFold {
         self.apply(conversation, &self.meaning.events, kind, None, body);
     }
 
-    /// Folds the response to a command; `error` is the error of a failed command.
+    /// Folds the response to a command. `error` is the error if the command failed.
     fn answer(
         &self,
         conversation: &mut Conversation,
@@ -131,8 +131,8 @@ impl FrameFold {
         self.apply(conversation, &self.meaning.refused, name, id, &value);
     }
 
-    /// Returns `true` if the frame belongs to the session of the conversation, for dialects with several
-    /// sessions per connection.
+    /// Returns `true` if the frame belongs to the conversation's session. In dialects with one session per
+    /// connection, every frame does.
     fn is_ours(&self, conversation: &Conversation, params: &Value) -> bool {
         let Some(member) = &self.meaning.session else { return true };
         let named = params.get(member).and_then(Value::as_str);
@@ -216,12 +216,13 @@ fn child(conversation: &mut Conversation, mut slots: Slots, about: &ReducerConte
     });
 }
 
-/// Returns the key of a sent command.
+/// Returns the key of a sent command: its id, or its name if it has no id.
 fn command_key(id: Option<&Value>, command: &str) -> String {
     id.map_or_else(|| format!("without {command}"), |id| id_text(Some(id)))
 }
 
-/// Returns the scalar parameters, which readers of responses may use: no images, no lists.
+/// Returns the scalar parameters of a command, for the readers of its response. Lists and objects, such as
+/// images, are omitted.
 fn plain(params: &Value) -> Map<String, Value> {
     let scalar = |(_, value): &(&String, &Value)| !value.is_object() && !value.is_array() && !value.is_null();
     let members = params.as_object().into_iter().flatten().filter(scalar);

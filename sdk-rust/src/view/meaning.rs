@@ -1,4 +1,4 @@
-//! The table of a dialect's meanings for a conversation, generated from the declaration.
+//! The table of a dialect with the effects of its frames on a conversation, generated from the declaration.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -12,29 +12,29 @@ use crate::generated::meaning::TABLES;
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Source {
-    /// The member at that path.
+    /// The member at this path.
     At(String),
-    /// The value at that path, converted by the reader.
+    /// The value at the path `of`, converted by the reader `read`.
     Read { read: String, of: String },
-    /// Each item of the list at that path, converted by the reader.
+    /// Each item of the list at the path `of`, converted by the reader `each`.
     Each { each: String, of: String },
-    /// The value at that path, mapped by a table.
+    /// The value to which the table `to` maps the value at the path `map`.
     Map { map: String, to: Map<String, Value> },
-    /// The number at that path, multiplied by a constant.
+    /// The number at the path `of`, multiplied by `times`.
     Times { times: f64, of: String },
-    /// The value at that path as text.
+    /// The value at this path, as text.
     Text { text: String },
-    /// The number of items in the list at that path.
+    /// The number of items in the list at this path.
     Count { count: String },
-    /// The first of these that has a value.
+    /// The value of the first source that has one.
     First { first: Vec<Source> },
-    /// The items of all of these lists.
+    /// The items of all lists that these sources give, in one list.
     Join { join: Vec<Source> },
     /// A constant.
     Is { is: Value },
 }
 
-/// Names of slots or members, with the sources of their values.
+/// Sources of values, by the names of slots or members.
 pub(crate) type Sources = HashMap<String, Source>;
 
 /// A condition.
@@ -47,7 +47,7 @@ pub(crate) enum Condition {
     Lacks(String),
 }
 
-/// A change to a conversation.
+/// Kind of change to a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Reducer {
@@ -87,18 +87,18 @@ pub(crate) enum Reducer {
     Child,
 }
 
-/// A rule of a row.
+/// A rule: the change that a row's frame makes to a conversation, and the conditions for it.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Rule {
     pub act: Reducer,
     #[serde(default)]
     pub when: Vec<Condition>,
-    /// The list to whose items the rule applies, one by one.
+    /// The list if the rule applies to each of its items; `None` if it applies to the frame itself.
     pub over: Option<String>,
     pub slots: Sources,
 }
 
-/// A case of a reader, for one kind of value.
+/// A case of a reader: the neutral form of values with one tag.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Case {
     pub tag: String,
@@ -107,10 +107,10 @@ pub(crate) struct Case {
     pub gives: Sources,
 }
 
-/// Conversion of values of a dialect into the neutral form.
+/// A reader: the conversion of a dialect's values to the neutral form.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Reader {
-    /// The member that distinguishes kinds; empty if there is only one kind.
+    /// The member whose value selects the case; empty if there is only one kind of value.
     pub tag: String,
     pub cases: Vec<Case>,
 }

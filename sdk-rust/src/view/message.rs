@@ -14,9 +14,9 @@ pub enum Role {
     User,
     /// The model.
     Assistant,
-    /// The result of a call, which the block of the call contains too.
+    /// The result of a tool call. The block of the call contains the result as well.
     Tool,
-    /// The agent itself, to the model.
+    /// The agent itself; its message is addressed to the model.
     System,
     /// A summary of earlier messages.
     Summary,
@@ -85,7 +85,7 @@ record! {
         total: u64,
         /// US dollars.
         cost: f64,
-        /// For one message: the components of the cost, in the agent's own form.
+        /// The components of a message's cost, in the agent's own format. Absent for sums.
         costs: Value,
     }
 }

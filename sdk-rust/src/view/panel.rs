@@ -15,7 +15,7 @@ record! {
         text: String,
         /// Number of attached images.
         images: u64,
-        /// Delivery: as a prompt, or through one of the queues.
+        /// Way of delivery: as a prompt, or through one of the queues.
         mode: Delivery,
         /// Progress of the delivery.
         state: PendingInputState,
@@ -77,7 +77,7 @@ record! {
         prefill: String,
         /// `true` if the answer is a secret.
         secret: bool,
-        /// Time in milliseconds after which the agent answers the question itself.
+        /// Time in milliseconds after which the agent continues without an answer.
         timeout_ms: f64,
         /// Arrival, in milliseconds since the epoch.
         at: f64,
@@ -122,7 +122,7 @@ record! {
     Draft {
         /// The text.
         text: String,
-        /// Number of drafts so far, so that equal drafts differ.
+        /// Number of texts for the editor so far. It distinguishes equal texts that were sent twice.
         count: u64,
     }
 }
@@ -164,7 +164,7 @@ record! {
         input: Vec<String>,
         /// Maximum number of tokens in one response.
         max_tokens: u64,
-        /// Prices in US dollars per million tokens, in the agent's own form.
+        /// Prices in US dollars per million tokens, in the agent's own format.
         prices: Value,
     }
 }

@@ -1,4 +1,4 @@
-//! Extraction of values from frames, and conversion into the neutral form. Null is treated as no value.
+//! Extraction of values from frames, and conversion to the neutral form. Null is treated as absent.
 
 use std::borrow::Cow;
 
@@ -6,11 +6,11 @@ use serde_json::{Map, Number, Value};
 
 use super::meaning::{Case, Condition, Meaning, Reader, Source, Sources};
 
-/// The tags of the cases for strings and for everything else.
+/// The tag of a case for strings; `OTHER` is the tag of the case for all other values.
 const STRING: &str = "(string)";
 const OTHER: &str = "(other)";
 
-/// Returns the value at a path: names and list indices, separated by dots.
+/// Returns the value at a path. A path consists of names and list indices, separated by dots.
 pub(crate) fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     let mut found = value;
     for name in path.split('.').filter(|name| !name.is_empty()) {
@@ -37,7 +37,7 @@ pub(crate) fn holds(tests: &[Condition], value: &Value) -> bool {
     })
 }
 
-/// Returns the values of all sources that have one.
+/// Reads all sources. Returns the values of those sources that have one.
 pub(crate) fn read_all(meaning: &Meaning, sources: &Sources, value: &Value) -> Map<String, Value> {
     let found = |(name, source): (&String, &Source)| Some((name.clone(), read(meaning, source, value)?));
     sources.iter().filter_map(found).collect()
@@ -90,7 +90,7 @@ fn case_of<'m>(reader: &'m Reader, value: &Value) -> Option<&'m Case> {
     kind.and_then(|kind| fits(&kind)).or_else(|| fits(OTHER))
 }
 
-/// Returns a value in the form used by tables.
+/// Returns a value as the text that tables use, or `None` for objects and lists.
 fn scalar_text(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),

@@ -1,6 +1,6 @@
 //! Declaration of the records of a conversation.
 
-/// Declares a record of the conversation: members without a value are omitted from its JSON form.
+/// Declares a record of the conversation. Members without a value are omitted from the JSON form.
 macro_rules! record {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $member:ident: $ty:ty,)* } $({ $($(#[$odoc:meta])* $optional:ident: $oty:ty,)* })?) => {
         $(#[$meta])*

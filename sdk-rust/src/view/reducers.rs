@@ -1,4 +1,4 @@
-//! Changes to a conversation: a function for each reducer of the tables.
+//! Reducers: one function for each kind of change that the tables can apply to a conversation.
 
 pub(super) mod history;
 pub(super) mod messages;

@@ -1,4 +1,5 @@
-//! The address of an agent's WebSocket. Each connection adds its name and progress to the address.
+//! The address of an agent's WebSocket. Each connection attempt adds its name and the number of received
+//! messages.
 
 use tokio_tungstenite::tungstenite::http::Uri;
 
@@ -27,7 +28,8 @@ impl Address {
         Ok(Self { host: format!("{host}:{port}"), is_secure, uri })
     }
 
-    /// Returns the address for a connection with that name that has received `have` messages.
+    /// Returns the address for a connection of that name. `have` is the number of messages that it has
+    /// received, if any.
     pub fn joined(&self, name: &str, have: Option<u64>) -> String {
         let (scheme, authority) = (self.uri.scheme_str().unwrap_or("ws"), self.uri.authority());
         let authority = authority.map_or("", |authority| authority.as_str());

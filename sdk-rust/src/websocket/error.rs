@@ -14,7 +14,7 @@ pub enum ConnectError {
     /// The address begins with `wss://`, and [`Options::dial`](super::Options::dial) is not set.
     #[error("a wss:// address needs Options::dial, which makes the TLS connection")]
     NoTls,
-    /// The host is not reachable, or the connection broke during its setup.
+    /// The host is unreachable, or the connection was lost while it was set up.
     #[error("cannot connect to {host}: {source}")]
     Io {
         /// Host and port.
@@ -30,12 +30,12 @@ pub enum ConnectError {
         /// The time limit.
         after: Duration,
     },
-    /// The server responded without a WebSocket.
+    /// The server's response did not accept a WebSocket.
     #[error("{host} does not accept a WebSocket: {reason}")]
     Refused {
         /// Host and port.
         host: String,
-        /// The status of its response, or the problem with the response.
+        /// The status of the response, or the reason why it is invalid.
         reason: String,
     },
 }

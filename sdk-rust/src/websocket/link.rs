@@ -1,4 +1,5 @@
-//! A connection beyond the life of its sockets: one task transfers lines to the socket and messages from it.
+//! A connection that survives the loss of its sockets. A task sends the client's lines to the current socket
+//! and receives messages from it.
 
 use std::collections::VecDeque;
 use std::io;
@@ -29,7 +30,8 @@ type Socket = WebSocketStream<Stream>;
 const BUFFER_SIZE: usize = 64 * 1024;
 /// The pauses between attempts to resume a connection, in milliseconds.
 const RECONNECT_DELAYS: [u64; 5] = [200, 500, 1000, 2000, 4000];
-/// The time limit for the last lines of a client that has closed its side, and for the close of the server.
+/// Longest wait after the client has closed its side. In this time its last lines are sent, and the server
+/// closes the connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Connects, and starts the task.
@@ -53,9 +55,9 @@ pub(super) async fn start(address: Address, options: Options) -> Result<Transpor
     Ok(Transport::from_io(reader, ours))
 }
 
-/// The reader of the client. It fails at its end if the connection has failed.
+/// The reader of the client. If the connection has failed, it ends with an error.
 struct FrameStream {
-    /// Notifies the task that the client has stopped reading, before the stream breaks.
+    /// Guard that notifies the task when the client drops the reader, before the stream breaks.
     _gone: DropGuard,
     stream: DuplexStream,
     failed: Arc<OnceLock<&'static str>>,
@@ -81,7 +83,7 @@ impl AsyncRead for FrameStream {
 /// The lines of the client.
 struct OutgoingLines {
     reader: FrameReader<DuplexStream>,
-    /// Lines that were read but not sent.
+    /// Lines that were read from the client and not yet sent.
     read: VecDeque<Incoming>,
 }
 
@@ -112,7 +114,7 @@ struct Link {
     state: Mutex<ResumeState>,
     lines: OutgoingLines,
     frames: DuplexStream,
-    /// Cancelled when the client stops reading.
+    /// Token that is cancelled when the client stops reading.
     client_closed: CancellationToken,
 }
 
@@ -123,7 +125,7 @@ enum SocketEnd {
     Lost,
     /// The client has closed its side, or the agent has ended.
     Closed,
-    /// The server no longer has the missed messages.
+    /// The server no longer has messages that this client missed.
     Reload,
 }
 
@@ -152,7 +154,7 @@ impl Link {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Transfers lines and messages until the end of the connection. Returns the reason of a failure.
+    /// Transfers lines and messages until the connection ends. Returns the reason if it failed.
     async fn run(&mut self, mut socket: Socket) -> Option<&'static str> {
         let mut is_resumed = false;
         loop {
@@ -173,7 +175,7 @@ impl Link {
         }
     }
 
-    /// Reconnects. Returns `None` if that does not succeed in time.
+    /// Opens a new socket, in several attempts. Returns `None` if none succeeds in time.
     async fn reconnect(&self) -> Option<Socket> {
         let until = Instant::now() + self.options.reconnect_timeout;
         let mut pauses = RECONNECT_DELAYS
@@ -188,8 +190,8 @@ impl Link {
         None
     }
 
-    /// Uses a socket until it is lost or the connection ends. `is_resumed` is true for every socket except the
-    /// first.
+    /// Uses a socket until it is lost or the connection ends. `is_resumed` is `false` for the first socket
+    /// only.
     async fn run_socket(&mut self, socket: Socket, is_resumed: bool) -> SocketEnd {
         let (mut sink, mut stream) = socket.split();
         let Self { state: resume_state, lines, frames, client_closed: gone, .. } = self;
@@ -240,8 +242,8 @@ impl Link {
     }
 }
 
-/// Forwards messages to the client until the socket is lost or the connection ends. A stop through `over`
-/// loses no part of a message.
+/// Forwards messages to the client until the socket is lost or the connection ends. If `over` stops the
+/// function, no part of a message is lost.
 async fn receive<'a>(
     stream: &mut SplitStream<Socket>,
     frames: &mut DuplexStream,

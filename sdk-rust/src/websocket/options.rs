@@ -1,4 +1,4 @@
-//! Options of a connection, and the byte streams under WebSockets.
+//! Options of a connection, and the byte streams on which WebSockets are opened.
 
 use std::fmt;
 use std::future::Future;
@@ -33,7 +33,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Sets the time for attempts to resume a lost connection; 60 s by default. Zero disables resumption.
+    /// Sets the time in which a lost connection may be resumed; 60 s by default. With zero, it is not resumed.
     #[must_use]
     pub fn reconnect_timeout(mut self, timeout: Duration) -> Self {
         self.reconnect_timeout = timeout;
@@ -47,9 +47,8 @@ impl Options {
         self
     }
 
-    /// Sets the function that opens the byte streams under WebSockets; by default a plain TCP connection. The
-    /// function receives `HOST:PORT` for each connection. TLS (needed for `wss://`) and proxies belong in
-    /// this function.
+    /// Sets the function that opens the byte stream for each WebSocket. It receives `HOST:PORT`. By default it
+    /// opens a plain TCP connection. Use it for proxies and for TLS, which `wss://` requires.
     #[must_use]
     pub fn dial<F, S>(mut self, dial: impl Fn(String) -> F + Send + Sync + 'static) -> Self
     where
@@ -76,17 +75,17 @@ impl fmt::Debug for Options {
     }
 }
 
-/// Opens a plain connection, which sends small frames at once.
+/// Opens a plain TCP connection that sends small frames without delay.
 async fn open(address: String) -> io::Result<TcpStream> {
     let stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
     Ok(stream)
 }
 
-/// The byte stream under a WebSocket.
+/// The byte stream on which a WebSocket is opened.
 pub(super) type Stream = Box<dyn ByteStream>;
 
-/// Makes a stream to `HOST:PORT`.
+/// Function that opens a stream to `HOST:PORT`.
 pub(super) type Dial = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Stream>> + Send + Sync>;
 
 /// A stream of bytes in both directions.

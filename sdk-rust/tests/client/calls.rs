@@ -80,7 +80,7 @@ async fn data_that_does_not_fit_names_the_member() {
     assert!(text.contains("get_fork_messages") && text.contains("entryId"), "{text}");
 }
 
-/// omp answers a handler's failure as `parse` without an id.
+/// If a handler of omp fails, the answer is named `parse` and has no id.
 #[tokio::test]
 async fn a_failure_without_id_is_attributed_to_the_oldest_call() {
     let (client, mut peer, _) = pair(Builder::<omp::Omp>::default());

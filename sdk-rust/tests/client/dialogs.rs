@@ -97,7 +97,7 @@ async fn fm_f21_an_unknown_dialog_is_dismissed() {
     }
 }
 
-/// F43: a handler that panics or never answers delays no other operation.
+/// F43: a handler that panics or never answers does not delay any other operation.
 #[tokio::test]
 async fn fm_f43_a_handler_that_fails_or_hangs_stalls_nothing() {
     struct HangingHandler;

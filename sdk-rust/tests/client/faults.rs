@@ -1,4 +1,4 @@
-//! Faults of agents, by row.
+//! Faults of agents, by their numbers in the table of faults.
 
 use std::time::Duration;
 
@@ -165,8 +165,8 @@ async fn fm_f41_lines_of_many_tasks_stay_whole() {
     within("all calls", async { while calls.join_next().await.is_some() {} }).await;
 }
 
-/// F25: this revision does not negotiate chunked frames. An unexpected chunk is an unknown event, and no part
-/// of it is stored.
+/// F25: this revision does not permit frames in pieces. A piece is an unknown event, and its content is not
+/// stored.
 #[tokio::test]
 async fn fm_f25_undeclared_chunks_are_unknown_events() {
     let (client, mut peer, seen) = pair(Builder::<Pi>::default());
@@ -180,7 +180,7 @@ async fn fm_f25_undeclared_chunks_are_unknown_events() {
     assert!(seen.has(|d| matches!(d, Diagnostic::UnknownFrame { kind } if kind == "rpc_chunk")));
 }
 
-/// F36: a call to a mute agent reaches its time limit; a later response belongs to no call.
+/// F36: a call to an agent that never answers ends at its time limit. A later response belongs to no call.
 #[tokio::test]
 async fn fm_f36_a_mute_agent_runs_into_the_limit() {
     let (client, mut peer, seen) = pair(pi::Client::builder().timeout(Duration::from_millis(30)));
@@ -197,7 +197,7 @@ async fn fm_f36_a_mute_agent_runs_into_the_limit() {
     assert!(seen.has(|d| matches!(d, Diagnostic::UnmatchedAnswer { .. })));
 }
 
-/// F37: responses with unknown, missing or repeated ids settle no other calls.
+/// F37: responses with unknown, missing or repeated ids do not settle other calls.
 #[tokio::test]
 async fn fm_f37_unmatched_answers_settle_no_call() {
     let (client, mut peer, seen) = pair(Builder::<Pi>::default());
@@ -281,7 +281,8 @@ async fn the_end_of_the_stream_settles_everything_at_once() {
     assert!(client.send_raw("{}").is_err());
 }
 
-/// If an answer occurs only within a line with other text, its call fails, so that a prompt does not wait forever.
+/// If the answer to a call occurs only inside a line with other text, the call fails. Otherwise a prompt would
+/// wait forever.
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_a_line_quotes_fails_its_call_unless_it_comes() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());

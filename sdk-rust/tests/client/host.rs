@@ -1,4 +1,4 @@
-//! Services of a client for an agent: its tools and addresses, and frames in pieces.
+//! Services that a client provides to an agent: tools and addresses. Also frames in pieces.
 
 use agentese::omp::{Dialogs, HostToolCall, HostToolResult, HostUriRequest, HostUriResult, Omp};
 use agentese::tap::{Diagnostic, Direction};
@@ -146,7 +146,7 @@ async fn an_event_that_carries_a_key_is_its_type_alone_where_it_comes_in_pieces(
     assert_eq!(told.frame().as_str(), r#"{"type":"before_provider_request"}"#);
 }
 
-/// A run of omp 18 continues after an `agent_end` that announces it.
+/// In omp 18, an `agent_end` can announce that the run continues; then it does not end the run.
 #[tokio::test]
 async fn a_run_ends_where_its_end_is_the_last_one() {
     let (client, mut peer, _) = pair(Builder::<Omp>::default());

@@ -1,4 +1,4 @@
-//! Tests of the client against good, faulty and mute agents.
+//! Tests of the client against agents that behave well, send invalid output, or never answer.
 
 #![allow(clippy::print_stdout, reason = "the measurements are shown with --nocapture")]
 

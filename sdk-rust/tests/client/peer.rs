@@ -1,4 +1,4 @@
-//! Agent of the tests, for single lines.
+//! The agent's side of the tests, which sends and receives single lines.
 
 use std::sync::{Arc, Mutex};
 
@@ -86,7 +86,7 @@ pub fn state(streaming: bool) -> String {
     )
 }
 
-/// Diagnostics and frames that a client reported.
+/// Tap that records the diagnostics and frames of a client.
 #[derive(Clone, Default)]
 pub struct RecordingTap {
     pub diagnostics: Arc<Mutex<Vec<Diagnostic>>>,
@@ -109,7 +109,7 @@ impl RecordingTap {
     }
 }
 
-/// Returns a client with its agent.
+/// Returns a client, the agent's end of its connection, and the tap that records it.
 pub fn pair<D: Dialect>(builder: Builder<D>) -> (RpcClient<D>, Peer, RecordingTap) {
     let (ours, theirs) = memory_pair(1 << 16);
     let seen = RecordingTap::default();

@@ -7,8 +7,8 @@ use agentese::{ErrorKind, pi};
 
 use crate::peer::within;
 
-/// Agent in a few lines of Python: rejects `get_state` with its pid as the message, and executes the other
-/// commands.
+/// Agent in a few lines of Python. It rejects every command except `bash`, with its process id as the message.
+/// `bash` with `die` or `exit` ends it.
 const AGENT: &str = r#"
 import json, os, signal, sys
 for line in sys.stdin:
@@ -62,7 +62,7 @@ async fn fm_f33_a_killed_agent_settles_every_call_at_once() {
     assert!(gone, "the process was not reaped");
 }
 
-/// F34: an agent that exits before its response yields its exit code.
+/// F34: if an agent exits before its response, the error contains the exit code.
 #[tokio::test]
 async fn fm_f34_an_agent_that_exits_gives_its_code() {
     let client = pi::Client::spawn(["sh", "-c", "echo no models >&2; exit 3"]).unwrap();

@@ -20,7 +20,8 @@ fn update(n: usize) -> String {
     )
 }
 
-/// `Block`: the reader stops, memory stays constant, and a call made meanwhile reports the cause.
+/// `Block`: if a subscriber does not read, the reader stops and memory stays constant. A call in this state
+/// reports the cause.
 #[tokio::test(start_paused = true)]
 async fn a_blocked_reader_makes_calls_stall_and_goes_on_when_read() {
     let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000));
@@ -43,7 +44,8 @@ async fn a_blocked_reader_makes_calls_stall_and_goes_on_when_read() {
     within("the call", call).await.unwrap().unwrap();
 }
 
-/// Events of a run with a pending prompt never delay the response, which creates the handle that reads them.
+/// The caller can read a run's events only after the response to the prompt. Queued events therefore never
+/// delay this response.
 #[tokio::test(start_paused = true)]
 async fn events_before_the_answer_to_a_prompt_do_not_block_the_reader() {
     let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000));
@@ -70,7 +72,7 @@ async fn events_before_the_answer_to_a_prompt_do_not_block_the_reader() {
     assert!(matches!(error, Error::Stalled { .. }), "{error}");
 }
 
-/// A very late response detaches the run instead of filling the memory.
+/// If the response to a prompt is very late, the run is detached. Memory does not grow without limit.
 #[tokio::test]
 async fn a_prompt_that_is_answered_very_late_leaves_a_run_that_was_cut_off() {
     let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000));
@@ -109,8 +111,8 @@ async fn events_without_a_listener_are_dropped_and_counted() {
     assert_eq!(client.dropped_events(), 500);
 }
 
-/// A command is not sent while earlier output waits for an agent that does not read. The error names this
-/// cause, and not a slow subscriber.
+/// A command is not sent while earlier lines wait for an agent that does not read. The error names this cause,
+/// and not a slow subscriber.
 #[tokio::test]
 async fn a_command_that_the_agent_does_not_read_is_not_sent() {
     let (client, _peer, _) = pair(pi::Client::builder().queue_bytes(1000));
@@ -121,7 +123,7 @@ async fn a_command_that_the_agent_does_not_read_is_not_sent() {
     assert!(!error.to_string().contains("subscriber"), "{error}");
 }
 
-/// `Coalesce`: of queued updates, the newest one remains. Other events are never merged.
+/// `Coalesce`: of several queued updates, only the newest one remains. Other events are never merged.
 #[tokio::test]
 async fn updates_are_merged_by_the_coalesce_policy() {
     let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000).overflow(Overflow::Coalesce));
@@ -210,7 +212,7 @@ async fn a_subscriber_is_woken_once_for_what_one_read_brought() {
     assert_eq!(woken.0.load(Ordering::SeqCst), 1);
 }
 
-/// Events that precede a response in the same read are available before the response.
+/// Events that precede a response in the same read are available before it.
 #[tokio::test]
 async fn events_are_delivered_before_the_answer_that_follows_them() {
     let (client, mut peer, _) = pair(pi::Client::builder());
@@ -233,7 +235,7 @@ async fn events_are_delivered_before_the_answer_that_follows_them() {
     }
 }
 
-/// A subscriber that does not read delays the reader, but the other subscribers receive the current event.
+/// A subscriber that does not read stops the reader, but the other subscribers still receive the current event.
 #[tokio::test]
 async fn other_subscribers_get_the_event_that_does_not_fit_one_queue() {
     let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000));
@@ -260,7 +262,7 @@ async fn other_subscribers_get_the_event_that_does_not_fit_one_queue() {
     }
 }
 
-/// The end of the agent follows the events that arrived with it.
+/// Events that arrived together with the end of the agent are delivered before this end.
 #[tokio::test]
 async fn the_end_comes_after_the_events_of_the_same_read() {
     let (client, mut peer, _) = pair(pi::Client::builder());
@@ -278,15 +280,15 @@ async fn the_end_comes_after_the_events_of_the_same_read() {
     assert_eq!(within("the end", reading).await.unwrap(), 50);
 }
 
-/// Number of events in the back-pressure tests: many times more than the reader reads ahead.
+/// Number of events in the back-pressure tests. It is many times the number that the reader reads ahead.
 const MANY: usize = 10_000;
 
 fn many() -> String {
     (0..MANY).map(|n| update(n) + "\n").collect()
 }
 
-/// An active subscriber limits the reader, which stays only slightly ahead. The clock is paused while a task
-/// works, so that no time limit ends the wait.
+/// If a subscriber reads, the reader stays only slightly ahead of it. The clock stands still while a task
+/// works, so no time limit ends the wait.
 #[tokio::test(start_paused = true)]
 async fn the_reader_keeps_pace_with_an_active_listener() {
     let (client, mut peer, _) = pair(pi::Client::builder());
@@ -314,8 +316,8 @@ async fn the_reader_keeps_pace_with_an_active_listener() {
     assert!(furthest > 1024 && furthest < 2048 + 2 * 300, "{furthest} events ahead");
 }
 
-/// A slow or inactive subscriber delays the events behind its backlog by ten milliseconds in total, not per
-/// read.
+/// A slow or inactive subscriber delays the events after its unread ones by ten milliseconds in total, and not
+/// once per read.
 #[tokio::test(start_paused = true)]
 async fn the_reader_continues_without_a_slow_listener() {
     let (client, mut peer, _) = pair(pi::Client::builder());
@@ -340,7 +342,7 @@ async fn the_reader_continues_without_a_slow_listener() {
     reading.abort();
 }
 
-/// A pending call, or an overflow policy without a wait, causes no delay.
+/// The reader does not wait if a call is pending, or with an overflow policy other than `Block`.
 #[tokio::test(start_paused = true)]
 async fn the_reader_does_not_wait_for_listeners_while_a_call_is_pending() {
     for (overflow, asks_first) in

@@ -1,4 +1,4 @@
-//! Frames of real agents in later revisions round-trip unchanged, typed, from
+//! Typed decoding and encoding leaves frames of real agents in later revisions unchanged. The frames are in
 //! `conformance/vectors/revisions.jsonl`.
 
 use agentese::frame::{ClientFrame, ServerFrame};

@@ -1,4 +1,4 @@
-//! Client for all revisions of a dialect.
+//! A client that supports all revisions of a dialect.
 
 use agentese::operator::Operator;
 use agentese::pi::{Event, Pi};
@@ -34,7 +34,8 @@ async fn the_revision_is_read_from_the_first_telling_answer_and_no_call_waits_fo
     }
 }
 
-/// End of a run in pi 1.5: the state is not queried, and a possible end in 0.55 is not an end.
+/// End of a run in pi 1.5: the client does not query the state. An event that may end the run in 0.55 does not
+/// end it.
 #[tokio::test]
 async fn a_run_of_pi_1_5_ends_when_it_has_settled() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
@@ -110,8 +111,8 @@ async fn a_frame_against_the_named_revision_is_reported_once() {
     assert_eq!(revision(&client), Some("0.55"));
 }
 
-/// No frame distinguishes pi 1.6 from 1.5: the client assumes the older one unless the options name the newer one,
-/// which is no contradiction.
+/// No frame distinguishes pi 1.6 from 1.5. The client assumes 1.5, unless the options name 1.6. The frames of
+/// 1.5 do not contradict that.
 #[tokio::test]
 async fn of_revisions_with_the_same_frames_the_oldest_is_meant_unless_one_is_named() {
     for (named, wanted) in [(None, "1.5"), (Some("pi@1.5"), "1.5"), (Some("pi@1.6"), "1.6")] {
@@ -139,8 +140,8 @@ async fn the_newest_revision_is_named_by_latest() {
     assert_eq!(client.revision().map(|spec| spec.revision), Some("13.19"));
 }
 
-/// A line that exceeds the limit of a live Operator would end it, so the client does not send it. The same
-/// applies to a line that is too long with both names.
+/// A line longer than its limit ends a live Operator, so the client does not send it. This limit also applies
+/// to a line that contains a parameter under both names.
 #[tokio::test]
 async fn a_line_that_the_agent_would_not_read_is_not_sent() {
     let (client, mut peer, _) = pair(Builder::<Operator>::default());
@@ -181,7 +182,7 @@ async fn an_answer_to_a_question_that_the_agent_would_not_read_is_not_sent() {
     assert!(seen.has(told));
 }
 
-/// Since 1.5 an update carries only its piece, so updates do not replace each other.
+/// Since pi 1.5, an update contains only its own piece of text. Updates therefore do not replace each other.
 #[tokio::test]
 async fn updates_that_carry_pieces_alone_are_not_merged() {
     let builder = Builder::<Pi>::default().overflow(agentese::queue::Overflow::Coalesce).queue_bytes(600);

@@ -1,4 +1,4 @@
-//! Runs: events, ends, late failures.
+//! Runs: their events, their ends, and failures after the prompt was accepted.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use agentese::{Builder, ErrorKind, omp, operator};
 
 use crate::peer::{failure, pair, state, success, within};
 
-/// F56: an end of the run in the same write as the response is not missed.
+/// F56: the end of a run is noticed even if it arrives in the same write as the response to the prompt.
 #[tokio::test]
 async fn fm_f56_a_run_listens_before_its_prompt_is_sent() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
@@ -33,7 +33,7 @@ async fn fm_f56_a_run_listens_before_its_prompt_is_sent() {
     assert_eq!(result.last.unwrap().kind(), "agent_end");
 }
 
-/// The result resolves without a reader of the events, and a retry is part of the run.
+/// The result of a run resolves even if its events are not read. A retry is part of the run.
 #[tokio::test]
 async fn a_retry_is_part_of_the_run() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
@@ -79,8 +79,8 @@ async fn a_rejected_prompt_is_an_error() {
     assert_eq!(error.refused().unwrap().message, "No API key");
 }
 
-/// omp acknowledges a prompt and may reject it afterwards, with the same id. The real agent also sends the
-/// rejection first. Both are failures of the run.
+/// omp acknowledges a prompt and may reject it afterwards with the same id. The real agent also sends the
+/// rejection before the acknowledgement. Both are failures of the run.
 #[tokio::test]
 async fn a_late_or_early_failure_with_the_same_id_ends_the_run() {
     for early in [false, true] {
@@ -100,7 +100,7 @@ async fn a_late_or_early_failure_with_the_same_id_ends_the_run() {
     }
 }
 
-/// Operator responds at the end of the turn.
+/// Operator responds to a prompt at the end of the turn.
 #[tokio::test]
 async fn an_answer_on_completion_ends_the_run() {
     let (client, mut peer, _) = pair(Builder::<operator::Operator>::default());
@@ -114,7 +114,7 @@ async fn an_answer_on_completion_ends_the_run() {
     assert_eq!(within("the end", run.result()).await.unwrap().ended_by, EndedBy::Answer);
 }
 
-/// A replaced run ends without its closing events.
+/// A replaced run ends, although the agent does not send its last events.
 #[tokio::test]
 async fn a_run_that_is_replaced_is_over() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
@@ -190,8 +190,8 @@ async fn a_declared_event_that_does_not_fit_is_an_error_and_an_unknown_one_is_ke
     }
 }
 
-/// The wait for the barrier has its own declared limit, independent of the limit of calls. Then the run ends
-/// by its last event, without a confirmation.
+/// The wait for the barrier's answer has its own declared limit, independent of the limit of calls. After this
+/// limit the run ends by its last event, and is not confirmed.
 #[tokio::test(start_paused = true)]
 async fn a_barrier_that_is_not_answered_ends_the_run_after_its_limit() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());

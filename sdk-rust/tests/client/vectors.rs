@@ -1,5 +1,5 @@
-//! Shared cases for the clients of all languages: `conformance/vectors/client.json`. They run with the
-//! dynamic client; the typed clients use the same connection.
+//! The cases of `conformance/vectors/client.json`, which the clients of all languages share. They run with the
+//! dynamic client. The typed clients use the same connection.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -68,7 +68,7 @@ impl Tap for DiagnosticTap {
     }
 }
 
-/// Handler according to `options.dialogs`. A step answers the questions that the handler holds.
+/// Handler with the behavior in `options.dialogs`. It can hold questions until a step of the case answers them.
 #[derive(Clone)]
 struct ScriptedHandler {
     spec: &'static Spec,
@@ -101,20 +101,20 @@ impl ScriptedHandler {
         Self { spec, behavior: how.clone(), open: watch::Sender::new(Vec::new()) }
     }
 
-    /// Waits for the given number of questions.
+    /// Waits until the handler holds `count` questions.
     async fn wait_for_questions(&self, count: usize) {
         let mut held = self.open.subscribe();
         within("a question", held.wait_for(|held| held.len() >= count)).await.unwrap();
     }
 
-    /// Takes a held question.
+    /// Returns the sender for the answer to a held question.
     fn take(&self, number: usize) -> oneshot::Sender<AnswerMembers> {
         let mut taken = None;
         self.open.send_modify(|held| taken = held[number].take());
         taken.expect("it is held")
     }
 
-    /// Waits until a question is withdrawn; it stays held.
+    /// Waits until a question is withdrawn. The handler still holds it.
     async fn withdrawn(&self, number: usize) {
         let mut answer = self.take(number);
         within("the end of the question", answer.closed()).await;
@@ -122,7 +122,7 @@ impl ScriptedHandler {
     }
 }
 
-/// Case in progress.
+/// State of a case that is being run.
 struct CaseRunner {
     client: Option<Client>,
     /// Earlier clients with their agents.
@@ -202,7 +202,7 @@ impl CaseRunner {
         })
     }
 
-    /// Restarts the case's agent, with a new client and the same handler.
+    /// Restarts the case's agent with a new client; the handler stays the same.
     fn again(&mut self, case: &Value) {
         let (client, peer) = Self::connect(case, &self.tap, &self.handler).unwrap();
         self.process = client.process_id();
@@ -219,7 +219,7 @@ impl CaseRunner {
         self.peer.as_mut().expect("the agent is in memory")
     }
 
-    /// Starts a call; it is sent before this function returns.
+    /// Starts a call. When this function returns, the command has been sent.
     fn call(&self, command: &str, params: &Value, limit: Limit) -> BoxFuture<'static, CallAnswer> {
         let (client, command, params) = (self.client().clone(), command.to_owned(), params.to_string());
         let mut call = async move { client.call(&command, &params, limit).await }.boxed();
@@ -229,7 +229,7 @@ impl CaseRunner {
         }
     }
 
-    /// Returns the next matching line of the client, and skips other lines.
+    /// Skips lines of the client up to a matching one, and returns that line.
     async fn receive(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         loop {
             if let Some(at) = self.received.iter().position(&fits) {
@@ -256,7 +256,7 @@ impl CaseRunner {
         self.ids.iter().fold(line.to_owned(), replace)
     }
 
-    /// Completes a call, so that all earlier frames are processed.
+    /// Makes a call and waits for its response. All earlier frames are processed by then.
     async fn round_trip(&mut self) {
         let call = tokio::spawn(self.call("are_you_there", &json!({}), Limit::Never));
         let id = self.receive_command("are_you_there").await;
@@ -541,8 +541,8 @@ async fn play(case: &Value) {
     }
 }
 
-/// Runs a case repeatedly, and checks for open resources. Other tests of this process open and close
-/// resources meanwhile, so the minimum is compared.
+/// Runs a case repeatedly and checks that no descriptor or thread is left. Other tests in this process also
+/// open and close resources, so minimums are compared.
 async fn play_again_and_again(case: &Value, times: usize) {
     let least = async || {
         let (mut descriptors, mut threads) = is_held();
@@ -562,7 +562,7 @@ async fn play_again_and_again(case: &Value, times: usize) {
     assert!(after.0 <= before.0 + room && after.1 <= before.1 + room, "{before:?} before, {after:?} after");
 }
 
-/// Runs every case, prints the proven rows, and names the failures.
+/// Runs every case, prints the fault rows that they prove, and fails with the names of failed cases.
 #[tokio::test]
 async fn the_shared_vectors_pass() {
     let cases: Vec<Value> =
@@ -586,7 +586,7 @@ async fn the_shared_vectors_pass() {
     assert!(failures.is_empty(), "these failed, see above:\n{failures}");
 }
 
-/// Returns the number of cycles; `AGENTESE_CYCLES` overrides the value in the case.
+/// Returns the number of repetitions: `AGENTESE_CYCLES`, or the number in the case.
 fn cycles(times: u64) -> usize {
     std::env::var("AGENTESE_CYCLES").ok().and_then(|count| count.parse().ok()).unwrap_or(times as usize)
 }

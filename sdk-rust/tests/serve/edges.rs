@@ -1,4 +1,4 @@
-//! Invalid input: a response in the form of the dialect, and reading continues.
+//! Invalid input: it is answered in the form of the dialect, and the server continues to read.
 
 use std::sync::Arc;
 
@@ -52,8 +52,8 @@ async fn lines_that_are_no_json_are_answered_and_reading_goes_on() {
     }
 }
 
-/// F04 in pi: blank lines and a byte order mark receive a parse response, as from the real agent. A carriage
-/// return before the line feed is dropped.
+/// F04 in pi: a blank line or a byte order mark is answered as a parse failure, as by the real agent. A
+/// carriage return before the line feed is dropped.
 #[tokio::test]
 async fn fm_f04_blank_lines_are_answered_in_pi_and_ignored_in_omp() {
     let mut wire = pi();
@@ -94,7 +94,7 @@ async fn fm_f12_a_line_over_the_cap_is_answered_once() {
     assert_alive(&mut wire).await;
 }
 
-/// F10: half a surrogate pair is read as the replacement character, and never sent back.
+/// F10: half a surrogate pair is read as the replacement character. It is never sent back.
 #[tokio::test]
 async fn fm_f10_lone_surrogates_are_replaced() {
     let mut wire = pi();
@@ -111,7 +111,7 @@ async fn fm_f11_control_characters_are_escaped() {
     assert!(line.contains(r#""output":"\u0000\u001b"#) && !line.bytes().any(|byte| byte < b' '), "{line}");
 }
 
-/// F16: deep nesting is rejected without harm.
+/// F16: deep nesting is rejected, and the server continues.
 #[tokio::test]
 async fn fm_f16_deep_nesting_is_rejected() {
     let mut wire = pi();
@@ -156,7 +156,7 @@ async fn fm_f19_json_that_is_no_object_is_answered() {
     assert_alive(&mut wire).await;
 }
 
-/// F18: numbers that no double represents return unchanged, or are rejected; no number is altered.
+/// F18: a number that no double represents is sent back unchanged, or it is rejected. It is never altered.
 #[tokio::test]
 async fn fm_f18_numbers_in_ids_come_back_exactly() {
     let mut wire = pi();
@@ -232,8 +232,8 @@ async fn an_unimplemented_command_is_answered_as_such() {
     assert!(answer["error"].as_str().unwrap().contains("`export_html` is not available"), "{answer}");
 }
 
-/// omp and pisces: a handler's failure is a `parse` without an id, except for documented commands with an id.
-/// An acknowledged prompt fails with a second response.
+/// omp and pisces: a handler's failure is named `parse` and has no id, except for documented commands. If an
+/// acknowledged prompt fails, a second response follows.
 #[tokio::test]
 async fn omp_failures_have_the_form_of_the_dialect() {
     let mut omp = start::<Omp, SmallOmpService>(Arc::default(), Options::default());
@@ -258,7 +258,7 @@ async fn omp_failures_have_the_form_of_the_dialect() {
     assert_eq!((answer.get("id"), &answer["command"]), (None, &json!("parse")), "a missing member drops it");
 }
 
-/// F55: a handler that panics causes a response with its id, and the server continues.
+/// F55: if a handler panics, the command is answered with its id, and the server continues.
 #[tokio::test]
 async fn fm_f55_a_handler_that_panics_is_answered() {
     let mut wire = pi();

@@ -1,4 +1,4 @@
-//! Serving side: responses of a small service to valid and invalid input, in the form of each dialect.
+//! The serving side: responses of a small service to valid and invalid input, in every dialect.
 
 mod edges;
 #[path = "../support/long.rs"]

@@ -99,7 +99,8 @@ async fn a_broken_line_that_names_no_question_ends_none() {
     assert_eq!(wire.receive().await["error"], "\"Yes\"");
 }
 
-/// Only a line's own id identifies a question, even in an unreadable line: an id in a quoted text does not.
+/// Only the line's own id identifies a question, never an id inside a quoted text. This also applies to
+/// unreadable lines.
 #[tokio::test]
 async fn a_broken_line_ends_the_question_that_it_names_itself() {
     let mut options = Options::default();

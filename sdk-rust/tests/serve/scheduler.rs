@@ -1,4 +1,4 @@
-//! Lanes: an abort is never queued behind the work that it aborts. Also the end of input.
+//! Lanes and the end of input. An abort never waits for the work that it aborts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,7 +78,7 @@ async fn the_end_of_input_is_the_dialects() {
     assert_eq!(small.stopped.load(Ordering::SeqCst), 1);
 }
 
-/// F31: a client that no longer reads ends serving and running work, although its stdin stays open.
+/// F31: if a client no longer reads, serving and running work end, although stdin stays open.
 #[tokio::test]
 async fn fm_f31_a_broken_stdout_stops_everything() {
     let small = Arc::new(SmallService::default());
@@ -93,7 +93,7 @@ async fn fm_f31_a_broken_stdout_stops_everything() {
     assert!(small.stopped.load(Ordering::SeqCst), "running work was not stopped");
 }
 
-/// omp service with commands that wait for the end of input, or forever.
+/// omp service with two kinds of commands: one returns at the end of input, the other never.
 #[derive(Default)]
 struct WaitingService {
     stopped: Notify,
@@ -117,7 +117,7 @@ impl omp::Service for WaitingService {
     }
 }
 
-/// The end of stdin reaches running handlers: one that waits for it is answered.
+/// Running handlers are notified of the end of stdin. A command whose handler waits for it is answered.
 #[tokio::test]
 async fn fm_f30_the_end_of_input_reaches_handlers_that_wait_for_it() {
     let waits = Arc::new(WaitingService::default());
@@ -130,7 +130,7 @@ async fn fm_f30_the_end_of_input_reaches_handlers_that_wait_for_it() {
     assert!(waits.shutdown_seen.load(Ordering::SeqCst));
 }
 
-/// A handler that never returns does not keep the process alive: it is dropped after the stop of all work.
+/// A handler that never returns does not keep the process alive. It is dropped after all work was stopped.
 #[tokio::test(start_paused = true)]
 async fn fm_f30_a_handler_that_hangs_does_not_keep_the_process() {
     let waits = Arc::new(WaitingService::default());
@@ -142,7 +142,7 @@ async fn fm_f30_a_handler_that_hangs_does_not_keep_the_process() {
     assert!(!waits.shutdown_seen.load(Ordering::SeqCst));
 }
 
-/// Service that never answers explicitly: it emits and returns.
+/// Service whose handlers only emit events and return, without an explicit answer.
 struct EmittingService;
 
 impl Service for EmittingService {
@@ -167,8 +167,8 @@ impl Service for EmittingService {
     }
 }
 
-/// The events of a prompt follow its response without an action of the author. A command that is answered
-/// after its work sends its events meanwhile.
+/// The events of a prompt follow its response, without any action of the service's author. If a command is
+/// answered after its work, its events are sent before the response.
 #[tokio::test]
 async fn events_of_a_call_wait_for_its_answer() {
     let mut wire = start::<Pi, EmittingService>(Arc::new(EmittingService), Options::default());
@@ -193,7 +193,7 @@ async fn a_token_ends_serving() {
     assert!(small.stopped.load(Ordering::SeqCst));
 }
 
-/// Service that blocks in the compaction of each session until a notification.
+/// Service in which the compaction of each session waits for a notification.
 #[derive(Default)]
 struct SessionService(Notify);
 
@@ -237,7 +237,7 @@ async fn each_session_has_a_lane_of_its_own() {
     assert!(at(1) < at(2), "{answered:?}");
 }
 
-/// F58: responses are built one by one as the client reads them, and an abort is processed meanwhile.
+/// F58: responses are built one by one as the client reads them. An abort is processed in between.
 #[tokio::test]
 async fn fm_f58_pipelined_commands_with_large_answers_wait_for_the_client() {
     let small = Arc::new(SmallService::default());
@@ -295,8 +295,7 @@ async fn held_commands_are_answered_after_the_end_of_input() {
     assert_eq!(within("the end", wire.served).await.unwrap(), ServeEnd::EndOfInput);
 }
 
-/// F58: the number of commands that wait for a lane is limited, and a command that aborts a run is never
-/// rejected.
+/// F58: the number of commands that wait for a lane is limited. A command that aborts a run is never rejected.
 #[tokio::test]
 async fn fm_f58_too_many_commands_in_progress_are_rejected() {
     let small = Arc::new(SmallService::default());
@@ -341,8 +340,8 @@ async fn too_many_commands_are_rejected_until_some_are_done() {
     assert_eq!(wire.request(r#"{"id":"s","type":"get_state"}"#).await["id"], "s");
 }
 
-/// A server with a gate rejects frames that readers interpret differently; a server without one uses the last
-/// member.
+/// A server with a gate rejects ambiguous frames, which readers may interpret differently. A server without a
+/// gate uses the last of two members with one name.
 #[tokio::test]
 async fn a_server_with_a_gate_rejects_frames_that_name_two_commands() {
     let gated = || {
@@ -390,7 +389,7 @@ async fn a_server_with_a_gate_rejects_frames_that_name_two_commands() {
     assert_eq!(open.request(r#"{"id":"1","type":"bash","type":"get_state"}"#).await["command"], "get_state");
 }
 
-/// A write error is distinct from a disconnected client.
+/// The end reason for a write error differs from that for a disconnected client.
 #[tokio::test]
 async fn an_output_that_is_full_is_a_failure() {
     let (ours, mut theirs) = agentese::transport::memory_pair(1 << 16);

@@ -25,14 +25,14 @@ pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
         .unwrap_or_else(|_| panic!("{what} did not happen within {LONG:?}"))
 }
 
-/// Service with a little state, and commands that wait or fail on purpose.
+/// Service with some state. Some of its commands wait or fail on purpose.
 #[derive(Default)]
 pub struct SmallService {
     pub mode: std::sync::Mutex<Option<QueueMode>>,
     pub release: Arc<Notify>,
     pub stopped: std::sync::atomic::AtomicBool,
     pub settled: std::sync::atomic::AtomicBool,
-    /// Number of large responses built.
+    /// Number of large responses that were built.
     pub large: std::sync::atomic::AtomicUsize,
 }
 
@@ -137,7 +137,7 @@ impl pi::Service for SmallService {
     }
 }
 
-/// Same service in omp: failures of handlers lose their id.
+/// The same service in omp, in which failures of handlers have no id.
 #[derive(Default)]
 pub struct SmallOmpService {
     pub stopped: std::sync::atomic::AtomicUsize,
@@ -169,7 +169,7 @@ impl omp::Service for SmallOmpService {
     }
 }
 
-/// Client's end of a served connection.
+/// The client's end of a served connection.
 pub struct WireClient {
     frames: FrameReader<BoxReader>,
     received: std::collections::VecDeque<String>,
@@ -220,7 +220,7 @@ impl WireClient {
         .await
     }
 
-    /// Stops reading; the input stays open.
+    /// Drops the reader of the connection; the input of the server stays open.
     pub fn without_reader(self) -> (BoxWriter, tokio::task::JoinHandle<ServeEnd>) {
         (self.writer, self.served)
     }

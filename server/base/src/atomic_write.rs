@@ -35,9 +35,9 @@ use error::is_directory_read_only;
 use options::ContentWriter;
 use temp_sibling::TempSibling;
 
-/// Replaces the content of `target` with the concatenated pieces of `content`. The target must not be a
-/// symlink, and its directory must exist. Calls `still_wanted` right before the target changes, possibly
-/// twice. Blocks.
+/// Replaces the content of `target` with the concatenated pieces of `content`. The target must not be a symlink, and
+/// its directory must exist. Calls `still_wanted` right before the target changes: once for the rename, and again if
+/// the target itself is written after a failed rename. Blocks.
 pub fn replace(
     target: &Path,
     content: &[&[u8]],
@@ -48,11 +48,11 @@ pub fn replace(
     replace_with(target, &write, options, &mut still_wanted)
 }
 
-/// The maximum number of links, as in the system.
+/// The maximum number of symlinks that a path resolves through; Linux has the same limit.
 const MOST_LINKS: usize = 40;
 
-/// Resolves all symlinks of a path, even if the last one points to a missing file. Fails on loops and on
-/// paths that the system does not allow to read.
+/// Resolves all symlinks of a path, even if the last one points to a missing file. Fails if there are more than 40
+/// symlinks, as in a loop.
 pub fn resolve_symlinks(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -82,7 +82,8 @@ fn replace_with(
     Ok(())
 }
 
-/// Replaces the file by a rename. Returns false if the rename would lose something or is not possible.
+/// Replaces the file by a rename. Returns false if the rename is not possible, or if the file would lose attributes or
+/// another of its names.
 fn replace_by_rename(
     target: &Path,
     old: Option<&Metadata>,

@@ -1,5 +1,5 @@
-//! Messages of roles that only some dialects have. In a conversation they are messages of an unknown role with
-//! unchanged members; this module writes and reads them.
+//! Messages with roles that only some dialects have. A conversation stores them as messages of an unknown role, with
+//! unchanged members. This module creates and reads them.
 
 use agentese::types::{
     AgentMessage, DeveloperMessage, FileMentionMessage, InputBlock, InputContent, MentionedFile,
@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Creates a message of the agent that the model reads as instructions.
+/// Creates a message from the agent with instructions for the model.
 pub fn developer_message(text: impl Into<String>, now: i64) -> AgentMessage {
     let content = InputContent::from(vec![InputBlock::from(TextContent::new(text.into()))]);
     message(&DeveloperMessage::new(content, now))
@@ -34,7 +34,8 @@ pub fn system_message(
     message.into()
 }
 
-/// Returns the content that a model sees of a message of an unknown role, with its time, or `None` for other roles.
+/// Returns the content for the model and the time of a message of an unknown role. Returns `None` if this module does
+/// not know the role.
 pub fn content_of(unknown: &UnknownVariant) -> Option<(InputContent, i64)> {
     if let Some(message) = read::<DeveloperMessage>(unknown) {
         return Some((message.content, message.timestamp));

@@ -8,7 +8,7 @@ use std::path::Path;
 /// The encoding of a file's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
-    /// UTF-8, with or without a mark.
+    /// UTF-8, with or without a byte order mark.
     Utf8,
     /// UTF-16 with the low byte first.
     Utf16Le,
@@ -19,7 +19,7 @@ pub enum Encoding {
 const MARK: char = '\u{feff}';
 
 impl Encoding {
-    /// Returns the encoding of a text with this start: UTF-8 unless it has another mark.
+    /// Returns the encoding of a text that begins with these bytes: UTF-8 unless they are the mark of UTF-16.
     pub fn of(start: &[u8]) -> Self {
         match start {
             // The mark of UTF-32, which is not supported: its bytes are not valid UTF-8.
@@ -30,7 +30,7 @@ impl Encoding {
         }
     }
 
-    /// Returns the encoding of a regular file; UTF-8 if it cannot be read.
+    /// Returns the encoding of a regular file. Returns UTF-8 if the file cannot be read.
     pub fn of_file(path: &Path) -> Self {
         let regular = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
         let mut start = Vec::new();
@@ -41,7 +41,8 @@ impl Encoding {
         Self::of(&start)
     }
 
-    /// Returns the text of a whole file, with its mark. Fails with the position of the first invalid byte.
+    /// Returns the text of a whole file, including its byte order mark. Fails with the offset of the first invalid
+    /// byte.
     pub fn decode(self, bytes: &[u8]) -> Result<Cow<'_, str>, usize> {
         if self == Self::Utf8 {
             return std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|error| error.valid_up_to());
@@ -57,7 +58,7 @@ impl Encoding {
         if bytes.len() % 2 == 1 { Err(bytes.len() - 1) } else { Ok(Cow::Owned(text)) }
     }
 
-    /// Returns the bytes of a text, or of a part of it.
+    /// Returns the bytes of a text or a part of a text, without adding a mark.
     pub fn encode(self, text: &str) -> Cow<'_, [u8]> {
         match self {
             Self::Utf8 => Cow::Borrowed(text.as_bytes()),
@@ -66,7 +67,8 @@ impl Encoding {
         }
     }
 
-    /// Returns the bytes of a whole file with that text, including a mark if the encoding requires one.
+    /// Returns the bytes of a whole file with this text. A file in UTF-16 begins with a mark, which is added if
+    /// missing.
     pub fn encode_file(self, text: &str) -> Cow<'_, [u8]> {
         if self == Self::Utf8 || text.starts_with(MARK) {
             return self.encode(text);
@@ -86,7 +88,7 @@ impl Encoding {
 pub struct Utf8Converter {
     encoding: Encoding,
     started: bool,
-    /// Start of an incomplete character: at most three bytes.
+    /// Bytes of an incomplete character: at most three.
     pending: Vec<u8>,
 }
 
@@ -96,7 +98,8 @@ impl Utf8Converter {
         Self { encoding, started: false, pending: Vec::new() }
     }
 
-    /// Returns the next piece of the text.
+    /// Returns the next bytes of the file as UTF-8. An incomplete UTF-16 character at their end waits for the next
+    /// call.
     pub fn push<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         if self.encoding == Encoding::Utf8 {
             return Cow::Borrowed(bytes);
@@ -112,7 +115,7 @@ impl Utf8Converter {
         Cow::Owned(self.text(&ready).into_bytes())
     }
 
-    /// Returns the rest at the end of the file.
+    /// Returns U+FFFD if the file ended within a UTF-16 character; otherwise nothing.
     pub fn finish(&mut self) -> &'static [u8] {
         if std::mem::take(&mut self.pending).is_empty() { b"" } else { "\u{fffd}".as_bytes() }
     }

@@ -1,11 +1,11 @@
 //! Escape sequences and control characters in the text of a terminal.
 
-/// Maximum length of the stored parameters of a sequence, in bytes; the rest is dropped.
+/// Maximum number of bytes that are stored of a sequence's parameters. The rest is dropped.
 const LONGEST: usize = 64;
 
 /// Receives the parts of a terminal's text.
 pub trait EscapeHandler {
-    /// Receives plain text, which may hold tabs and newlines.
+    /// Receives plain text, including tabs and newlines.
     fn text(&mut self, text: &str);
 
     /// Receives a control character other than tab and newline.
@@ -37,7 +37,7 @@ enum ParserState {
     Control,
     /// Inside a string sequence, up to BEL or ST.
     Command,
-    /// Inside a string sequence after an ESC that may begin its ST.
+    /// Inside a string sequence, after an ESC that may be the first character of ST.
     CommandEscape,
 }
 

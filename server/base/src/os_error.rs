@@ -9,13 +9,13 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-/// Returns a text such as `ENOENT: no such file or directory, access '/a/b'`. An error without a known code
-/// has the text of the system.
+/// Returns a text such as `ENOENT: no such file or directory, access '/a/b'`. If the error code is not in the
+/// table, the text begins with the message of the system.
 pub fn describe(error: &io::Error, call: &str, path: &Path) -> String {
     format!("{}, {call} '{}'", reason(error), path.display())
 }
 
-/// Returns the code and its text, without call and path.
+/// Returns the symbolic code and its fixed text, without the system call and the path.
 pub fn reason(error: &io::Error) -> String {
     let known = code(error).and_then(|code| {
         TABLE
@@ -26,7 +26,7 @@ pub fn reason(error: &io::Error) -> String {
     known.unwrap_or_else(|| error.to_string())
 }
 
-/// Returns the error number of the system; libraries wrap its error in their own.
+/// Returns the error number of the system, also if a library has wrapped the error.
 fn code(error: &io::Error) -> Option<i32> {
     let mut wrapped = error.get_ref().map(|wrapped| wrapped as &dyn Error);
     let mut code = error.raw_os_error();

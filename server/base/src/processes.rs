@@ -2,7 +2,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `spawner` | the trait that tests replace |
+//! | `spawner` | the trait that starts commands; tests implement it too |
 //! | `local`, `guard` | this machine, and the guard process between the agent and a command |
 //! | `open_files` | limits of open files |
 

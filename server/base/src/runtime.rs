@@ -1,6 +1,6 @@
 //! The engine's sources of time and randomness, as traits. Processes are started by the `Spawner` of `processes`.
 //!
-//! Tests use their own implementations, so that every run is the same.
+//! Tests implement the traits themselves, so that every run of a test is the same.
 
 mod clock;
 mod ids;

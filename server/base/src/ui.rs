@@ -1,5 +1,5 @@
-//! The user behind the client, as a trait, for code with notices and questions: extensions, trust, approvals. Each
-//! dialect server implements it.
+//! The user behind the client, as a trait, for code that shows notices and asks questions: extensions, trust,
+//! approvals. Each dialect server implements the trait.
 
 use agentese::types::{
     ConfirmQuestion, EditorQuestion, ExtensionEditorText, ExtensionNotice, ExtensionStatus, ExtensionTitle,
@@ -10,18 +10,19 @@ use futures::future::BoxFuture;
 /// A question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Dialog {
-    /// A choice of one option. The list has the indices of the refusing options, counted from 0, if they are known.
+    /// A choice of one option. The list contains the indices of the options that mean a refusal, counted from 0. It is
+    /// empty if they are not known.
     Select(SelectQuestion, Vec<usize>),
     /// A yes-or-no question.
     Confirm(ConfirmQuestion),
-    /// Input of a line.
+    /// A question with one line of text as its answer.
     Input(InputQuestion),
-    /// Editing of a text.
+    /// A text that the user edits.
     Editor(EditorQuestion),
 }
 
 impl Dialog {
-    /// Returns the id of the question, if an extension asks it.
+    /// Returns the id of the question.
     pub fn id(&self) -> &str {
         match self {
             Self::Select(dialog, _) => &dialog.id,
@@ -31,7 +32,7 @@ impl Dialog {
         }
     }
 
-    /// Returns the extension that asks, and the id of the request that it is handling.
+    /// Returns two optional names: the extension that asks, and the id of the request that the extension is handling.
     pub fn owner(&self) -> (Option<&str>, Option<&str>) {
         let (extension, during) = match self {
             Self::Select(dialog, _) => (&dialog.extension, &dialog.during),
@@ -42,7 +43,7 @@ impl Dialog {
         (extension.as_deref(), during.as_deref())
     }
 
-    /// Returns the time limit of the question itself, in milliseconds.
+    /// Returns the time limit that the question contains, in milliseconds.
     pub fn timeout(&self) -> Option<u64> {
         match self {
             Self::Select(dialog, _) => dialog.timeout,
@@ -79,19 +80,19 @@ pub enum Answer {
     Cancelled,
     /// A value that is not a text.
     Other(serde_json::Value),
-    /// An answer that fits no dialog, with a description.
+    /// An answer that does not fit the dialog, with a description of the fault.
     Unreadable(String),
 }
 
 /// Shows notices and asks questions. Frames are sent in the order of the calls.
 pub trait Ui: Send + Sync {
-    /// Waits until the client reads, so that further frames can be sent.
+    /// Waits until the client reads again, so that frames can be sent.
     fn wait_for_reader(&self) -> BoxFuture<'_, ()>;
 
     /// Shows a notice.
     fn show(&self, notice: &Notice);
 
-    /// Asks a question at once and returns a future of the answer. Dropping the future withdraws the question. Returns
-    /// `None` if no client can answer any more.
+    /// Sends a question immediately, and returns a future of the answer. Dropping the future withdraws the question.
+    /// Returns `None` if the client can no longer answer.
     fn show_dialog(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>>;
 }

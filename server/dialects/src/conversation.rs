@@ -1,9 +1,9 @@
-//! A conversation in the form for dialect servers: an engine with its extensions and MCP servers, and the
-//! question about trust.
+//! One conversation, as the dialect servers see it: an engine with its extensions and MCP servers, and the question
+//! about trust in the working directory.
 //!
-//! The conversation service contains the behaviour that all dialects share: waiting for extensions, the question
-//! about trust, commands and hooks of extensions, preparing and starting prompts. A dialect server converts values
-//! and calls the service. Queries that do not involve this behaviour go to [`ConversationService::engine`].
+//! The conversation service contains the behaviour that all dialects share: it waits for extensions, requests the
+//! decision about trust, runs commands and hooks of extensions, and starts prompts. A dialect server converts
+//! values and calls the service. Other queries go directly to [`ConversationService::engine`].
 //!
 //! | file | concept |
 //! |---|---|
@@ -43,7 +43,7 @@ use crate::tools::{RpcBashError, RpcBashOutput};
 use crate::ui::Ui;
 use trust::{TrustGate, TrustTargets, TrustWaiter};
 
-/// The time for commands of extensions after the end of stdin.
+/// The time limit, after the end of stdin, for waiting prompts to start and for commands of extensions to end.
 const FINAL_COMMANDS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Handles the commands of a client in any dialect, for one conversation.
@@ -66,11 +66,11 @@ impl std::fmt::Debug for ConversationService {
     }
 }
 
-/// The reason why a command of the user was not run.
+/// The reason why a shell command of the user was not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BashCommandError {
-    /// The gate rejected the command before its start.
+    /// The command was aborted before the decision about trust, or the files of the trusted directory are unusable.
     #[error(transparent)]
     Trust(#[from] TrustError),
     /// The command did not start, or was killed.
@@ -79,8 +79,8 @@ pub enum BashCommandError {
 }
 
 impl ConversationService {
-    /// Creates an agent of those components and sends its events to `sink`; extensions receive them first. Starts
-    /// nothing. An extension that ends the agent cancels `stop`.
+    /// Creates an agent from `components`. Its events go to the extensions first, then to `sink`. Starts nothing
+    /// yet. An extension that ends the agent cancels `stop`.
     pub fn new(components: AgentComponents, sink: Arc<dyn EventSink>, stop: CancellationToken) -> Self {
         let AgentComponents { mut options, session, extensions, mut mcp, pending_trust, .. } = components;
         mcp.clock = options.clock.clone();
@@ -101,7 +101,7 @@ impl ConversationService {
         Self { engine, host, mcp, approvals, gate: TrustGate::new(pending_trust), ui: OnceLock::new() }
     }
 
-    /// Connects the client: starts extensions and MCP servers, whose notices and questions go to it. Needs a
+    /// Connects the client and starts extensions and MCP servers; their notices and questions go to `ui`. Needs a
     /// runtime. Later calls have no effect.
     pub fn connect(&self, ui: Arc<dyn Ui>) {
         if self.ui.set(ui.clone()).is_ok() {
@@ -112,7 +112,7 @@ impl ConversationService {
         }
     }
 
-    /// Returns the engine, for calls that need nothing else.
+    /// Returns the engine, for queries that need no extensions and no trust.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
@@ -133,7 +133,8 @@ impl ConversationService {
         self.host.ready().await;
     }
 
-    /// Returns all commands for prompts (`/name`), after the extensions and the MCP servers are ready.
+    /// Waits until the extensions and the MCP servers are ready, then returns all commands that a prompt can invoke
+    /// with `/name`.
     pub async fn commands(&self) -> Vec<CommandInfo> {
         tokio::join!(self.host.ready(), self.mcp.ready());
         if let Some(commands) = self.engine.remote_commands().await {
@@ -144,7 +145,7 @@ impl ConversationService {
         commands
     }
 
-    /// Runs a command of the user; see [`Engine::bash`].
+    /// Runs a shell command of the user; see [`Engine::bash`].
     pub async fn bash(
         &self,
         command: &str,
@@ -155,14 +156,14 @@ impl ConversationService {
         Ok(self.engine.bash(command, hidden, shown).await?)
     }
 
-    /// Stops all running and waiting commands of the user.
+    /// Stops all shell commands of the user, including commands that wait for the decision about trust.
     pub fn abort_bash(&self) {
         self.gate.stop(TrustWaiter::Bash);
         self.engine.abort_bash();
     }
 
-    /// Starts prompts that wait for extensions. Waits a limited time for commands of extensions among them.
-    /// Returns at once if no prompt waits.
+    /// Waits until the extensions are ready, so that waiting prompts can start. Then waits a limited time for these
+    /// starts, and for the end of commands of extensions. Returns at once if no prompt waits.
     pub async fn start_waiting_prompts(&self) {
         self.host.start_pending_prompts(FINAL_COMMANDS_TIMEOUT).await;
     }
@@ -173,7 +174,8 @@ impl ConversationService {
         tokio::join!(self.host.shut_down(), self.mcp.shut_down());
     }
 
-    /// Works like [`ConversationService::shut_down`], for a disconnected client: notices of extensions are dropped.
+    /// Works like [`ConversationService::shut_down`] after the client has disconnected: notices of extensions are
+    /// dropped.
     pub async fn shut_down_disconnected(&self) {
         self.engine.shut_down().await;
         tokio::join!(self.host.shut_down_disconnected(), self.mcp.shut_down());

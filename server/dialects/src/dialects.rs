@@ -1,6 +1,5 @@
-//! Dialect servers: adapters between the wire of a dialect and the conversation service. A dialect server decides
-//! nothing. Behaviour of all dialects belongs to [`crate::conversation`], behaviour of the agent to
-//! [`crate::engine`].
+//! Dialect servers convert between the wire of one dialect and the conversation service. They make no decisions:
+//! behaviour of all dialects belongs to [`crate::conversation`], behaviour of the agent to [`crate::engine`].
 //!
 //! A new dialect is a folder here with a [`DialectServer`], and a line in [`DIALECTS`]. Nothing else in the
 //! server names a dialect.

@@ -1,4 +1,4 @@
-//! Extensions: programs in any language that the user adds, as processes that speak the protocol of
+//! Extensions: programs in any language that the user adds. They run as processes that speak the protocol of
 //! `docs/reference/extensions.md`.
 //!
 //! | file | concept |

@@ -1,5 +1,5 @@
-//! MCP servers: programs and addresses named in files. The model can call their tools; their prompts are
-//! commands.
+//! MCP servers: programs and addresses that configuration files name. The model can call their tools, and their prompts
+//! are slash commands.
 //!
 //! | file | concept |
 //! |---|---|

@@ -21,9 +21,9 @@ pub use update::Update;
 pub struct Answer {
     /// The assistant's message.
     pub message: AssistantMessage,
-    /// Calls with arguments that are no complete JSON object.
+    /// Calls with arguments that are not a complete JSON object.
     pub unusable: Vec<UnusableCall>,
-    /// The failure of the request; `None` if the answer is complete.
+    /// The failure of the request; `None` if the request succeeded.
     pub error: Option<ProviderError>,
 }
 
@@ -36,23 +36,24 @@ pub struct UnusableCall {
     pub reason: String,
 }
 
-/// The reason if the answer reached the output limit within the arguments.
+/// The reason for an unusable call if the answer reached the output limit.
 const OUTPUT_LIMIT_REASON: &str = "The call was not executed: its arguments were cut off because the answer reached the output \
                    limit. Ask again with shorter arguments, or in several calls.";
 
-/// Builds a message step by step. An event that does not fit, such as a delta without a block, is ignored and logged.
+/// Builds a message from the events of a provider. An event that does not fit, such as a delta without an open block,
+/// is ignored and logged.
 #[derive(Debug)]
 pub struct Assembler {
     message: AssistantMessage,
     prices: ModelCost,
-    /// The JSON text of the open call.
+    /// The JSON text so far of the arguments of the open call.
     arguments: String,
-    /// Parser of this text as it arrives.
+    /// Parser of the text in `arguments`.
     arguments_parser: PartialJsonParser,
     open: Option<BlockKind>,
-    /// Calls whose arguments are no JSON object.
+    /// Calls whose arguments are not a JSON object.
     unusable: Vec<UnusableCall>,
-    /// `true` if the message includes details that only the provider knows.
+    /// `true` if the message includes the provider's details, see [`Assembler::with_details`].
     details: bool,
 }
 
@@ -64,7 +65,7 @@ enum BlockKind {
 }
 
 impl Assembler {
-    /// Creates an empty message of that model, started at that time.
+    /// Creates an empty message of a model; `timestamp` is its start.
     pub fn new(model: &Model, timestamp: i64) -> Self {
         let usage = price::usage(TokenCounts::default(), &model.cost);
         Self {
@@ -87,9 +88,9 @@ impl Assembler {
         }
     }
 
-    /// Sets whether the message includes details that only the provider knows: id, stop reason, reasoning tokens,
-    /// tokens cached for an hour, and the source of the cost. The details include the text of arguments that are no
-    /// JSON, so that the call is not executed with a part of them. By default the message leaves them out.
+    /// Includes details from the provider in the message if `kept` is true: id, stop reason, reasoning tokens, tokens
+    /// cached for an hour, and the source of the cost. The details also include the text of arguments that are not
+    /// JSON. Such a call is then not executed with a part of its arguments. By default, the message has no details.
     pub fn with_details(mut self, kept: bool) -> Self {
         self.details = kept;
         self
@@ -100,8 +101,8 @@ impl Assembler {
         &self.message
     }
 
-    /// Applies an event and returns the change of the message, if any. The two terminal events belong to
-    /// [`Assembler::done`] and [`Assembler::failed`] and have no effect here.
+    /// Applies an event and returns the change of the message, if any. `Done` and `Error` have no effect here; they are
+    /// for [`Assembler::done`] and [`Assembler::failed`].
     pub fn apply(&mut self, event: StreamEvent) -> Option<Update> {
         match event {
             StreamEvent::Start | StreamEvent::Done(_) | StreamEvent::Error(_) => None,
@@ -216,7 +217,7 @@ impl Assembler {
         })
     }
 
-    /// Returns the complete answer.
+    /// Ends the message of a successful request and returns the complete answer.
     pub fn done(mut self, reason: FinishReason) -> Answer {
         self.close_call();
         self.message.stop_reason = match reason {
@@ -234,14 +235,14 @@ impl Assembler {
         Answer { message: self.message, unusable, error: None }
     }
 
-    /// Returns the answer of a failed request, with the content so far.
+    /// Ends the message of a failed request and returns the answer with the content so far.
     pub fn failed(mut self, failure: ProviderError) -> Answer {
         self.message.stop_reason = StopReason::Error;
         self.message.error_message = Some(failure.text.clone());
         Answer { message: self.message, unusable: Vec::new(), error: Some(failure) }
     }
 
-    /// Returns the answer of an aborted request, with the content so far.
+    /// Ends the message of an aborted request and returns the answer with the content so far.
     pub fn aborted(mut self, reason: impl Into<String>) -> Answer {
         self.message.stop_reason = StopReason::Aborted;
         self.message.error_message = Some(reason.into());
@@ -257,8 +258,8 @@ impl Assembler {
         self.message.content.len() - 1
     }
 
-    /// Returns the id, or a new id made from it if it is empty or another call of this message has it. Results refer to
-    /// calls by id, and providers refuse a conversation with ambiguous ids.
+    /// Returns `id`, or a new id derived from it if it is empty or already used by a call of this message. Results
+    /// refer to calls by id, and providers reject a conversation with ambiguous ids.
     fn unique_id(&self, id: String) -> String {
         let ids = || {
             self.message.content.iter().filter_map(|block| match block {

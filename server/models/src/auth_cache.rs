@@ -1,7 +1,7 @@
-//! Cached content of `auth.json`, for callers that must not wait for a disk.
+//! Cached content of `auth.json`, for callers that must not wait for a slow disk.
 //!
-//! A separate thread checks the file. A caller waits for its check; if that takes long, the caller continues with the
-//! last known content. The file is read again if its time, size or identity has changed.
+//! A separate thread checks if the file has changed. A caller waits for this check only briefly. Then it continues with
+//! the last known content. The thread reads the file again if its time, size or identity has changed.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -18,13 +18,14 @@ use serde_json::{Map, Value};
 
 use super::auth_entry::{DEVICE_LOGIN_PROVIDER, StoredCredential};
 
-/// The longest wait for the first check, before any content is known.
+/// Maximum wait for a check while no content is known yet.
 const FIRST_CHECK_TIMEOUT: Duration = Duration::from_secs(2);
-/// The longest wait for further checks.
+/// Maximum wait for a check when earlier content is known.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(100);
-/// Age of a file's last change below which the file may change again without a new time.
+/// Age of a file's last change from which on its metadata are trusted. Two changes within this age can have the same
+/// time.
 const STABLE_AGE: Duration = Duration::from_secs(1);
-/// The greatest size of the file in bytes, far above that of real files.
+/// Maximum size of the file in bytes, far above the size of real files.
 const MAX_SIZE: u64 = 16 << 20;
 
 /// The reason why the content is unknown.
@@ -40,17 +41,17 @@ impl From<io::Error> for AuthReadError {
     }
 }
 
-/// Entries by provider; an invalid entry is replaced by its fault.
+/// Entries by provider. An invalid entry is stored as a description of its fault.
 type Entries = HashMap<String, Result<StoredCredential, String>>;
 
-/// The result of a check.
+/// The content of the file at its last check.
 #[derive(Clone)]
 struct AuthSnapshot {
     stamp: Option<Stamp>,
     entries: Arc<Result<Entries, AuthReadError>>,
 }
 
-/// Metadata that change with the file.
+/// Metadata of a file that differ after a change of the file.
 #[derive(Clone, PartialEq, Eq)]
 struct Stamp {
     file: (u64, u64),
@@ -70,7 +71,7 @@ impl Stamp {
 
 #[derive(Default)]
 struct AuthCacheState {
-    /// Numbers of requested checks and of completed checks.
+    /// Number of requested checks. `completed` is the number of checks that have ended.
     requested: u64,
     completed: u64,
     snapshot: Option<AuthSnapshot>,
@@ -85,7 +86,7 @@ type SharedState = Arc<(Mutex<AuthCacheState>, Condvar)>;
 pub(super) struct AuthFileCache {
     shared: SharedState,
     requests: Arc<Mutex<Option<Sender<u64>>>>,
-    /// The longest wait for a check if the content of the file is already known.
+    /// Maximum wait for a check when earlier content is known.
     check_timeout: Duration,
 }
 
@@ -98,16 +99,15 @@ impl AuthFileCache {
         Self { shared: SharedState::default(), requests: Arc::default(), check_timeout: CHECK_TIMEOUT }
     }
 
-    /// Records the content that this process has just written, so that it applies regardless of the duration of the
-    /// next check.
+    /// Stores the content that this process has just written. It is used even if the next check takes long.
     pub fn record_write(&self, members: Map<String, Value>) {
         let mut state = lock(&self.shared.0);
         state.writes += 1;
         state.snapshot = Some(AuthSnapshot { stamp: None, entries: Arc::new(Ok(entries(members))) });
     }
 
-    /// Returns the stored credentials of a provider. Waits a moment for the disk, and only once if the disk does not
-    /// answer.
+    /// Returns the stored credentials of a provider. Waits briefly for the disk. While a check gets no answer from the
+    /// disk, later calls do not wait.
     pub fn stored(&self, path: &Path, provider: &str) -> Result<Option<StoredCredential>, AuthReadError> {
         match &*self.check(path).map_err(AuthReadError::from)? {
             Err(problem) => Err(problem.clone()),
@@ -162,7 +162,7 @@ impl AuthFileCache {
     }
 }
 
-/// Reads the file if it differs from the one before.
+/// Reads the file if its metadata differ from `before`; otherwise returns `before`.
 fn read_if_changed(path: &Path, before: Option<AuthSnapshot>) -> AuthSnapshot {
     let now = SystemTime::now();
     let stamp = std::fs::metadata(path).map(|metadata| {
@@ -180,8 +180,8 @@ fn read_if_changed(path: &Path, before: Option<AuthSnapshot>) -> AuthSnapshot {
     AuthSnapshot { stamp, entries: Arc::new(read(path).map(entries)) }
 }
 
-/// Reads the members of the file; returns no members if the file does not exist. Never waits for the other end of a
-/// pipe.
+/// Reads the members of the file. Returns no members if the file does not exist. If the path is a pipe, does not wait
+/// for its other end.
 pub(super) fn read(path: &Path) -> Result<Map<String, Value>, AuthReadError> {
     let corrupt = |reason: &str| AuthReadError::Corrupt(reason.to_owned());
     // Opening a pipe or a device may have further effects than reading it.

@@ -20,7 +20,7 @@ pub enum StoredCredential {
     Device {
         /// The token for requests to models.
         token: SecretString,
-        /// The token that the user granted, which is exchanged for a new `token`.
+        /// The token that the user granted. It is exchanged for each new `token`.
         granted: SecretString,
         /// Expiry of the token in seconds since the epoch.
         expires_at: i64,
@@ -30,7 +30,7 @@ pub enum StoredCredential {
 }
 
 impl StoredCredential {
-    /// Reads an entry. Fails with the fault if the entry is not valid.
+    /// Parses the entry of a provider. Fails with a description of the fault if the entry is not valid.
     pub fn from_entry(provider: &str, entry: &Value) -> Result<Self, String> {
         let member = |name: &str| {
             let found = entry[name].as_str().filter(|text| !text.trim().is_empty()).map(SecretString::from);
@@ -48,7 +48,8 @@ impl StoredCredential {
 }
 
 impl StoredCredential {
-    /// Reads the result of a device-code login at the top level of the file; `None` before a login.
+    /// Parses the result of a device-code login, which is stored at the top level of the file. Returns `None`
+    /// if the user has not logged in.
     pub fn from_device_login(members: &Map<String, Value>) -> Option<Result<Self, String>> {
         let text = |name: &str| members.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         let (token, granted) = (text("copilot_token"), text("github_token"));
@@ -72,14 +73,14 @@ impl StoredCredential {
     }
 }
 
-/// Returns whether tokens may be sent to that address.
+/// Returns true if tokens may be sent to an address: with `https`, or to this machine.
 pub fn is_safe(base_url: &str) -> bool {
     Url::parse(base_url).is_ok_and(|url| {
         url.scheme() == "https" || (url.scheme() == "http" && url.host_str().is_some_and(is_local))
     })
 }
 
-/// Returns whether a host, with or without a port, is this machine.
+/// Returns true if a host, with or without a port, is this machine.
 pub fn is_local(domain: &str) -> bool {
     let host = match domain.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,

@@ -13,7 +13,7 @@ use super::auth_cache::{self, AuthFileCache, AuthReadError};
 use super::auth_entry::StoredCredential;
 use crate::atomic_write;
 
-/// The longest wait for a lock that another process holds.
+/// Maximum wait for a lock that another process holds.
 const LOCK_LIMIT: Duration = Duration::from_secs(10);
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
@@ -37,7 +37,7 @@ pub enum AuthError {
         /// Location and description of the fault.
         reason: String,
     },
-    /// Another process holds the lock.
+    /// Another process held the lock until the time limit.
     #[error("{path} is locked by another process")]
     Locked {
         /// The directory.
@@ -45,7 +45,7 @@ pub enum AuthError {
     },
 }
 
-/// The file of an agent directory. The file is checked for every request, so that several agents share it.
+/// The file with keys in an agent directory. It is checked for each request, because several agents can share it.
 #[derive(Clone)]
 pub struct AuthFile {
     path: PathBuf,
@@ -59,7 +59,7 @@ impl std::fmt::Debug for AuthFile {
 }
 
 impl AuthFile {
-    /// Returns the file in that directory; neither has to exist.
+    /// Returns the file in an agent directory. Neither the file nor the directory needs to exist.
     pub fn in_dir(agent_dir: &Path) -> Self {
         Self { path: agent_dir.join("auth.json"), cache: AuthFileCache::new() }
     }
@@ -69,8 +69,8 @@ impl AuthFile {
         self.read().map(drop)
     }
 
-    /// Stores a key for a provider and leaves all others unchanged. Fails without a change if the file cannot be read,
-    /// written or locked. Blocks the thread, for up to 10 s during another process's lock.
+    /// Stores a key for a provider and leaves all other entries unchanged. Fails without a change if the file cannot be
+    /// read, written or locked. Blocks the thread, for up to 10 s if another process holds the lock.
     pub fn set_key(&self, provider: &str, key: &SecretString) -> Result<(), AuthError> {
         self.change(|entries| {
             entries.insert(provider.to_owned(), json!({"type": "api_key", "key": key.expose_secret()}));
@@ -84,13 +84,13 @@ impl AuthFile {
         })
     }
 
-    /// Returns the stored credentials of a provider. Fails for an entry of a kind that this version does not know.
-    /// Never waits long: if the disk does not answer, the last known content applies.
+    /// Returns the stored credentials of a provider. If the disk does not answer soon, uses the last known content.
+    /// Fails if the entry has a type that this version does not know.
     pub fn stored(&self, provider: &str) -> Result<Option<StoredCredential>, AuthError> {
         self.cache.stored(&self.path, provider).map_err(|problem| self.auth_error(problem))
     }
 
-    /// Returns the keys and tokens of all entries, also of entries that this version does not know.
+    /// Returns the keys and tokens of all entries, including entries of types that this version does not know.
     pub fn secrets(&self) -> Result<Vec<SecretString>, AuthError> {
         let entries = self.read()?;
         // A login with a device code is at the top level.
@@ -145,7 +145,7 @@ impl AuthFile {
         Ok(())
     }
 
-    /// Locks the directory for as long as the returned file is open.
+    /// Locks the directory until the returned file is closed.
     fn lock(&self, directory: &Path) -> Result<File, AuthError> {
         let handle = File::open(directory).map_err(|error| self.io(error))?;
         let start = Instant::now();

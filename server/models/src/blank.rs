@@ -1,13 +1,13 @@
-//! Texts without visible characters.
+//! Detection of texts without visible characters.
 
-/// Returns whether a text has no visible character. Such a text is empty or consists of white space, control characters
-/// and Unicode's default ignorable characters (zero-width spaces, joiners, byte order marks).
+/// Returns true if a text has no visible character. It can contain white space, control characters and Unicode's
+/// default ignorable characters (zero-width spaces, joiners, byte order marks).
 pub fn is_blank(text: &str) -> bool {
     text.chars()
         .all(|character| character.is_whitespace() || character.is_control() || is_ignorable(character))
 }
 
-/// Returns whether Unicode has the character as `Default_Ignorable_Code_Point`.
+/// Returns true if Unicode lists the character as `Default_Ignorable_Code_Point`.
 fn is_ignorable(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'

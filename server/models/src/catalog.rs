@@ -1,4 +1,4 @@
-//! Models by name.
+//! The catalogue of all models, and the search for a model by name.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use super::keys::{Keys, ModelUnavailableError};
 use super::levels::{levels, nearest};
 use super::provider::Provider;
 
-/// A model, with the level after its name.
+/// A model, with the thinking level that was requested with its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelSelection {
     /// The model.
     pub model: Model,
-    /// The level, as in `NAME:high`.
+    /// The thinking level, as in `NAME:high`; `None` if the name has no level.
     pub thinking: Option<ThinkingLevel>,
 }
 
@@ -33,7 +33,7 @@ pub enum StoreKeyError {
     File(#[from] AuthError),
 }
 
-/// All models of all providers, in order.
+/// All models of all providers, in the order of the providers.
 #[derive(Clone, Default)]
 pub struct Catalog {
     providers: Vec<Arc<dyn Provider>>,
@@ -52,7 +52,7 @@ fn name(model: &Model) -> String {
 }
 
 impl Catalog {
-    /// Creates a catalogue of those providers' models.
+    /// Creates a catalogue of the models of `providers`.
     pub fn new(providers: Vec<Arc<dyn Provider>>) -> Self {
         Self { providers, keys: None, login: None }
     }
@@ -76,31 +76,32 @@ impl Catalog {
         self.login.as_ref()
     }
 
-    /// Returns whether the catalogue has a provider of that name.
+    /// Returns true if the catalogue has a provider with this name.
     pub fn has_provider(&self, name: &str) -> bool {
         self.provider(name).is_some()
     }
 
-    /// Returns whether a provider has a key (stored, in the environment or configured), as far as this is known without
-    /// waiting.
+    /// Returns true if a provider has a key in `auth.json` or in the environment, or one set for this process. Does not
+    /// wait for a slow disk.
     pub fn has_key(&self, provider: &str) -> bool {
         self.keys.as_ref().is_some_and(|keys| keys.find(provider, None).is_ok())
     }
 
-    /// Stores a key for a provider in `auth.json`. Blocks. Fails if the file does not exist and cannot be created.
+    /// Stores a key for a provider in `auth.json`. Blocks. Fails if the catalogue has no `auth.json`, or if the file
+    /// cannot be read or written.
     pub fn store_key(&self, provider: &str, key: &SecretString) -> Result<(), StoreKeyError> {
         let file = self.keys.as_ref().and_then(Keys::file).ok_or(StoreKeyError::NoFile)?;
         Ok(file.set_key(provider, key)?)
     }
 
-    /// Returns the providers with keys in `auth.json`; an empty list if the file cannot be read. Blocks.
+    /// Returns the providers with keys in `auth.json`. Returns an empty list if the file cannot be read. Blocks.
     pub fn stored_keys(&self) -> Vec<String> {
         let file = self.keys.as_ref().and_then(Keys::file);
         file.and_then(|file| file.providers_with_keys().ok()).unwrap_or_default()
     }
 
-    /// Returns the model of that provider with that id, also if the provider does not list it. An unlisted model gets
-    /// the properties of the provider's first model. Returns `None` if the provider is unknown or has no models.
+    /// Returns the model `id` of a provider, even if the provider does not list it. An unlisted model has the
+    /// properties of the provider's first model. Returns `None` if the provider is unknown or has no models.
     pub fn model_like(&self, provider: &str, id: &str) -> Option<Model> {
         if let Some(model) = self.get(provider, id) {
             return Some(model.clone());
@@ -115,7 +116,8 @@ impl Catalog {
         self.providers.iter().flat_map(|provider| provider.models())
     }
 
-    /// Returns the available models, of providers with a key or without need of one. Each call checks the stored keys.
+    /// Returns the models that can be used: their provider has a key, or does not need one. Each call checks the stored
+    /// keys.
     pub fn available(&self) -> Vec<&Model> {
         self.providers.iter().flat_map(|provider| provider.available()).collect()
     }
@@ -125,12 +127,12 @@ impl Catalog {
         self.models().map(name).collect()
     }
 
-    /// Returns the model of that provider with that id.
+    /// Returns the model `id` of a provider, or `None` if the provider does not list it.
     pub fn get(&self, provider: &str, id: &str) -> Option<&Model> {
         self.models().find(|model| model.provider == provider && model.id == id)
     }
 
-    /// Returns the same as [`Catalog::get`] if the model is available.
+    /// Returns the model as [`Catalog::get`] does, or `None` if the model is not available.
     pub fn get_available(&self, provider: &str, id: &str) -> Option<&Model> {
         self.get(provider, id).filter(|model| self.ready(model).is_ok())
     }
@@ -144,8 +146,8 @@ impl Catalog {
         self.providers.iter().find(|provider| provider.name() == name)
     }
 
-    /// Checks that a model is available. Fails with a text for the user if the key is missing. A key from a command is
-    /// assumed to be present.
+    /// Checks that a model is available. A key that a command supplies counts as present. Fails with a text for the
+    /// user if the key is missing.
     pub fn ready(&self, model: &Model) -> Result<(), ModelUnavailableError> {
         self.provider_of(model).map_or(Ok(()), |provider| provider.ready(model))
     }
@@ -155,7 +157,7 @@ impl Catalog {
         self.provider_of(model).map_or_else(|| levels(model), |provider| provider.levels(model))
     }
 
-    /// Adds the further facts about a model, which not all clients receive.
+    /// Adds information to a model that only some clients receive.
     pub fn describe(&self, model: Model) -> Model {
         match self.provider_of(&model).cloned() {
             Some(provider) => provider.describe(model),
@@ -163,21 +165,22 @@ impl Catalog {
         }
     }
 
-    /// Returns the nearest of the model's levels: the next stronger, or else the strongest.
+    /// Returns the level of the model that is nearest to `wanted`: the same or the next stronger, or else the
+    /// strongest.
     pub fn nearest_level(&self, model: &Model, wanted: ThinkingLevel) -> ThinkingLevel {
         nearest(&self.levels(model), wanted)
     }
 
-    /// Sets a key for a provider for the life of this catalogue and its clones. This key precedes all others and is not
-    /// stored.
+    /// Sets a key for a provider until this catalogue and its clones are dropped. The key takes precedence over all
+    /// others and is not stored in a file.
     pub fn set_api_key(&self, provider: &str, key: SecretString) {
         if let Some(keys) = &self.keys {
             keys.set_process_key(provider, key);
         }
     }
 
-    /// Returns every key, in use or not, so that output for others can leave the keys out. Also returns the reasons for
-    /// keys that are unknown. Commands in `models.json` run for this, each once in the life of the catalogue.
+    /// Returns every key, in use or not, so that the keys can be removed from output. Also returns the reasons for keys
+    /// that are unknown. Commands in `models.json` run for this, each only once.
     pub async fn secrets(&self) -> (Vec<SecretString>, Vec<String>) {
         match &self.keys {
             Some(keys) => keys.secrets().await,
@@ -185,21 +188,21 @@ impl Catalog {
         }
     }
 
-    /// Returns the provider of that name, regardless of case.
+    /// Returns the provider with this name, in upper or lower case.
     pub fn provider_named(&self, wanted: &str) -> Option<&Arc<dyn Provider>> {
         self.providers.iter().find(|provider| provider.name().eq_ignore_ascii_case(wanted))
     }
 
-    /// Returns the model for a pattern: `provider/id`, an id, or a part of either or of a name, with an optional
-    /// `:level`. Whole names precede parts. Of several models with the part, one without a date precedes dated ones,
-    /// and then the highest id.
+    /// Returns the model for a pattern: `provider/id`, an id, or a part of these or of a name. A pattern can end in
+    /// `:level`. A whole id takes precedence over a part. If several models contain the part, ids without a date come
+    /// first, and of these the alphabetically last.
     pub fn find(&self, pattern: &str) -> Option<ModelSelection> {
         find_in(&self.models().collect::<Vec<_>>(), pattern)
     }
 
-    /// Returns the models for a list of patterns, each once, in the order of the patterns, and the patterns without a
-    /// match. A pattern with `*`, `?` or `[` stands for all models with a match in `provider/id` or id. Each pattern
-    /// has an optional `:level`.
+    /// Returns the models for a list of patterns, and the patterns without a match. The models have the order of the
+    /// patterns, each model once. A pattern with `*`, `?` or `[` stands for all models whose `provider/id` or id
+    /// matches. Each pattern can end in `:level`.
     pub fn scope<'a>(
         &self,
         patterns: impl IntoIterator<Item = &'a str>,
@@ -241,7 +244,7 @@ fn matcher(glob: &str) -> Option<GlobMatcher> {
     glob.ok().map(|glob| glob.compile_matcher())
 }
 
-/// Returns a model like [`Catalog::find`], from the given models.
+/// Returns the model for a pattern as [`Catalog::find`] does, but only from `models`.
 pub fn find_in(models: &[&Model], pattern: &str) -> Option<ModelSelection> {
     let chosen = |pattern: &str, thinking| {
         let pattern = pattern.to_lowercase();
@@ -270,7 +273,7 @@ fn rank(model: &Model) -> (bool, &str) {
     (!is_dated(&model.id), &model.id)
 }
 
-/// Returns whether an id ends in the date of a version, as in `-20250929` or `-2025-04-14`.
+/// Returns true if an id ends in the date of a version, as in `-20250929` or `-2025-04-14`.
 fn is_dated(id: &str) -> bool {
     let digits =
         |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());

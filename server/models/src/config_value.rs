@@ -1,4 +1,4 @@
-//! Values of keys and headers in `models.json`.
+//! Values in `models.json`: keys and headers, as text, as environment variables, or as the output of commands.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use crate::config::Environment;
 use crate::processes::{CommandLine, Exit, PipedProcess, Spawner};
 use crate::runtime::Clock;
 
-/// Time limit of a command that returns a value.
+/// Time limit for a command that prints a value.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
-/// The greatest length of a value, in bytes.
+/// Maximum length of a value in bytes.
 const MAX_LENGTH: u64 = 64 * 1024;
 
-/// The source of a value: `!command` stands for the output of the command, the name of a set environment variable for
-/// its value, and any other text for itself.
+/// The source of a value. `!command` means the output of the command. The name of a variable that is set means its
+/// value. Any other text is the value itself.
 #[derive(Clone)]
 pub struct ConfigValue {
     source: ValueSource,
-    /// Output of the command, which runs once in the life of this process.
+    /// Output of the command. The command runs only once in this process.
     output: Arc<OnceCell<SecretString>>,
 }
 
@@ -54,13 +54,13 @@ impl ConfigValue {
         Self { source, output: Arc::default() }
     }
 
-    /// Returns whether both are the same value from one place in a file.
+    /// Returns true if both values come from the same place in a file.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.output, &other.output)
     }
 
-    /// Returns the value. Fails if its command fails, prints nothing or takes too long. `what` names the value in that
-    /// error, which shows neither the command nor its output.
+    /// Returns the value. If the value comes from a command, fails if the command fails, prints nothing or takes too
+    /// long. The error contains `what` as the name of the value, but neither the command nor its output.
     pub async fn get(&self, what: &str, commands: &CommandRunner) -> Result<SecretString, ProviderError> {
         let command = match &self.source {
             ValueSource::Known(value) => return Ok(value.clone()),
@@ -76,15 +76,15 @@ impl ConfigValue {
     }
 }
 
-/// Settings for commands that return values.
+/// The environment of commands that print values.
 #[derive(Clone)]
 pub struct CommandRunner {
     pub clock: Arc<dyn Clock>,
-    /// Starter of the commands. With a guard, no command outlives this process.
+    /// Starts the commands. With a guard process, each command ends with this process at the latest.
     pub spawner: Arc<dyn Spawner>,
 }
 
-/// Returns the output of a shell command without surrounding white space.
+/// Runs a shell command and returns its output without surrounding white space.
 async fn run(command: &str, commands: &CommandRunner) -> Result<SecretString, String> {
     let line = CommandLine {
         program: "sh".into(),
@@ -169,7 +169,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_command_that_does_not_end_is_ended() {
-        /// Every wait ends at once.
+        /// A clock whose waits end at once.
         struct InstantClock;
         impl Clock for InstantClock {
             fn now_ms(&self) -> i64 {

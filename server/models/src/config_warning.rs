@@ -1,4 +1,4 @@
-//! Faults in the user's files of models and settings.
+//! Warnings about the user's files of models and settings.
 
 use std::fmt;
 use std::path::PathBuf;

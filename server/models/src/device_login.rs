@@ -19,40 +19,40 @@ use super::key::secret_header;
 use crate::config::{Environment, Login};
 use crate::runtime::Clock;
 
-/// Remaining validity, in seconds, below which a token is exchanged for a new one.
+/// Number of seconds before the expiry of a token at which it is exchanged for a new one.
 const RENEW_BEFORE: i64 = 300;
 
-/// The longest wait for an answer of the login server.
+/// Maximum wait for an answer of the login server.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The greatest length of an answer of the login server, in bytes.
+/// Maximum length of an answer of the login server, in bytes.
 const LONGEST_ANSWER: usize = 1 << 20;
 
-/// Increase of the pause, in seconds, after the server requested slower polling.
+/// Number of seconds by which the pause grows when the server requests slower polling.
 const INTERVAL_STEP: u64 = 5;
 
 /// Allowed pauses between two polls, in seconds.
 const POLL_INTERVALS: std::ops::RangeInclusive<u64> = 1..=300;
 
-/// The permission that is requested from the user.
+/// The permission that the user is asked to grant.
 const SCOPE: &str = "read:user";
 
 const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
-/// The code with the instructions for the user.
+/// The codes of a started login, and the page on which the user enters the code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceCode {
     /// The code that the user enters.
     pub user_code: String,
-    /// The page for the code.
+    /// Address of the page on which the user enters the code.
     pub verification_uri: String,
-    /// The code for [`DeviceLogin::poll`].
+    /// The code with which [`DeviceLogin::poll`] identifies the login.
     pub device_code: String,
     /// Pause between two polls in seconds.
     pub interval: u64,
 }
 
-/// The reason for a missing login. The message shows no token.
+/// The reason why a login failed or does not exist. The message shows no token.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoginError {
@@ -81,7 +81,7 @@ pub enum LoginError {
     /// The user rejected the login.
     #[error("access_denied: the login was refused")]
     Denied,
-    /// The answer is not that of a login server.
+    /// The answer lacks a member that login servers send.
     #[error("the login server's answer has no {0}")]
     Unreadable(&'static str),
     /// The address in the answer is not safe for tokens.
@@ -173,8 +173,8 @@ impl DeviceLogin {
         self.exchange(&granted).await.map(drop)
     }
 
-    /// Returns the current address and token for requests to models. A token that expires soon is exchanged for a new
-    /// one. If the exchange fails, a token that is still valid is returned.
+    /// Returns the current address and token for requests to models. Exchanges a token that expires soon for a new one.
+    /// If the exchange fails, returns the old token while it is still valid.
     pub async fn access(&self) -> Result<Access, LoginError> {
         let stored = self.file.as_ref().ok_or(LoginError::NoHome)?.stored(DEVICE_LOGIN_PROVIDER)?;
         let Some(StoredCredential::Device { token, granted, expires_at, base_url }) = stored else {
@@ -193,7 +193,7 @@ impl DeviceLogin {
         }
     }
 
-    /// Exchanges the user's grant for a token for requests to models, and stores both.
+    /// Obtains a token for requests to models with the token `granted` by the user, and stores both.
     async fn exchange(&self, granted: &SecretString) -> Result<Access, LoginError> {
         let bearer = secret_header(&format!("Bearer {}", granted.expose_secret()));
         let bearer = bearer.ok_or(LoginError::Unreadable("access_token"))?;
@@ -233,7 +233,8 @@ impl DeviceLogin {
         }
     }
 
-    /// Returns an address of the login server. A server on this machine needs no encryption and has no subdomains.
+    /// Returns an address of the login server: the host with the prefix `host`, by `https`. A server on this machine is
+    /// reached by `http` and without the prefix.
     fn url(&self, host: &str, path: &str) -> Result<Url, LoginError> {
         let domain = self.domain.as_deref().ok_or(LoginError::NoServer(self.variables.domain))?;
         let local = is_local(domain);
@@ -249,7 +250,7 @@ impl DeviceLogin {
         body
     }
 
-    /// Reads the body of an answer. Fails if the body is very long.
+    /// Reads the body of an answer. Fails if the body is longer than 1 MiB.
     async fn read(&self, mut answer: Response) -> Result<Vec<u8>, LoginError> {
         let mut body = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(|error| self.unreachable(error.without_url()))? {
@@ -279,8 +280,8 @@ fn with_body(request: RequestBuilder, body: &Value) -> RequestBuilder {
     request.header(CONTENT_TYPE, "application/json").body(body.to_string())
 }
 
-/// Returns the reason for a failure from a server's answer. No other part of the answer is shown, because it may
-/// contain a token.
+/// Returns the reason for a failure from a server's answer. The rest of the answer is not shown, because it can contain
+/// a token.
 fn reason(answer: &Value) -> String {
     let text = ["error_description", "error", "message"].into_iter().find_map(|name| answer[name].as_str());
     agentese::redact(text.unwrap_or("no reason given")).into_owned()

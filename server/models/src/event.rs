@@ -40,7 +40,7 @@ pub enum StreamEvent {
     Id(String),
     /// The stop reason as the provider names it.
     RawStopReason(String),
-    /// The tokens so far; replaces the previous report.
+    /// The token counts so far, in place of the counts of an earlier event.
     Usage(TokenCounts),
     /// A text block opens.
     TextStart,
@@ -48,11 +48,12 @@ pub enum StreamEvent {
     TextDelta(String),
     /// The text block closes.
     TextEnd,
-    /// The provider's mark for the open block, which must be sent back with the block; replaces an earlier mark.
+    /// The provider's signature for the open block. It must be sent back with the block. A later signature replaces it.
     Signature(String),
-    /// The provider's mark for the first thinking block, regardless of the open block; replaces an earlier mark.
+    /// The provider's signature for the first thinking block, even if another block is open. A later signature replaces
+    /// it.
     ThinkingSignature(String),
-    /// The open thinking block has an unreadable form.
+    /// The open thinking block is encrypted, so its text cannot be shown.
     Redacted,
     /// A thinking block opens.
     ThinkingStart,
@@ -60,7 +61,7 @@ pub enum StreamEvent {
     ThinkingDelta(String),
     /// The thinking block closes.
     ThinkingEnd {
-        /// The provider's mark, if it arrives with the end.
+        /// The provider's signature for the block, if the provider sends it with the end.
         signature: Option<String>,
     },
     /// A tool call opens.
@@ -76,6 +77,6 @@ pub enum StreamEvent {
     ToolCallEnd,
     /// The answer is complete.
     Done(FinishReason),
-    /// The request failed; the content so far remains.
+    /// The request failed. The content so far stays in the message.
     Error(ProviderError),
 }

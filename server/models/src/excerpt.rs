@@ -1,9 +1,9 @@
-//! Excerpts of texts for errors.
+//! Shortened texts for error messages.
 
-/// Number of characters of an unexpected text that an error shows.
+/// Maximum number of characters of an unexpected text that an error message shows.
 const EXCERPT: usize = 200;
 
-/// Returns the beginning of a text on one line, for an error.
+/// Returns the beginning of a text, on one line, for an error message.
 pub fn excerpt(text: &str) -> String {
     let words = text.split(|character: char| character.is_whitespace() || character.is_control());
     let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");

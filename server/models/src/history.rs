@@ -1,8 +1,8 @@
 //! The part of a conversation that is sent to a model.
 //!
-//! The result has user, assistant and toolResult messages only, and every tool call in it has exactly one result.
-//! Providers refuse other conversations. [`for_model`] does the work that is the same for all models, and
-//! [`adapt_to_model`] the work that depends on the model.
+//! This part has only user, assistant and toolResult messages, and exactly one result for each tool call. Providers
+//! reject other conversations. [`for_model`] makes the changes that are the same for all models. [`adapt_to_model`]
+//! makes the changes that depend on the model.
 
 mod target;
 
@@ -19,21 +19,21 @@ use agentese::types::{
 use super::is_blank;
 use crate::dialect_messages;
 
-/// The result of a call if no result was recorded.
+/// The text in place of a result that is missing in the conversation.
 const NO_RESULT: &str = "No result was recorded for this call.";
-/// The text before the summary of messages that compaction removed.
+/// The text before a summary that replaces compacted messages.
 const COMPACTION_INTRO: &str =
     "The beginning of this conversation was removed to make room. This is a summary of it:";
 /// The text before the summary of a branch.
 const BRANCH_INTRO: &str =
     "The conversation returned here from a branch. This is a summary of what happened there:";
 
-/// The replacement for a user message without visible content, because APIs refuse such a message.
+/// The text in place of a user message without visible content. APIs reject an empty message.
 const EMPTY_MESSAGE: &str = "[The user sent an empty message.]";
 
-/// Returns the messages for a model, oldest first, each produced on demand. Answers that failed or were aborted are
-/// left out with the results of their calls. Commands of the user, summaries, messages of extensions and messages of
-/// some dialects' own roles become user messages. A call without a result gets an error result. Messages of unknown
+/// Returns the messages for a model, oldest first, each produced on demand. Leaves out answers that failed or were
+/// aborted, with the results of their calls. The user's commands, summaries, and messages of extensions or of roles
+/// that only some dialects have become user messages. A call without a result gets an error result. Messages of unknown
 /// roles are left out.
 pub fn for_model(
     messages: impl Iterator<Item = Arc<AgentMessage>>,
@@ -55,9 +55,9 @@ pub fn for_model(
 
 #[derive(Default)]
 struct History {
-    /// Messages that are ready to be returned.
+    /// Messages that the iterator returns next.
     messages: VecDeque<Arc<AgentMessage>>,
-    /// Calls of the last answer without a result so far: id and tool.
+    /// Calls of the last answer that have no result yet: id of the call, and name of the tool.
     open: Vec<(String, String)>,
 }
 
@@ -136,7 +136,7 @@ impl History {
     }
 }
 
-/// Returns whether no part of the content is visible.
+/// Returns true if no part of the content is visible.
 fn is_blank_content(content: &InputContent) -> bool {
     match content {
         InputContent::Text(text) => is_blank(text),
@@ -146,7 +146,7 @@ fn is_blank_content(content: &InputContent) -> bool {
     }
 }
 
-/// Returns whether a request with these messages would be empty: no message is visible.
+/// Returns true if every message is invisible, so that a request would be empty.
 pub fn is_blank_request(mut messages: impl Iterator<Item = Arc<AgentMessage>>) -> bool {
     messages.all(|message| matches!(&*message, AgentMessage::User(user) if is_blank_content(&user.content)))
 }
@@ -163,7 +163,8 @@ fn summary(intro: &str, summary: &str) -> String {
     format!("{intro}\n\n<summary>\n{summary}\n</summary>")
 }
 
-/// Returns a command of the user in the form of the pi document, with a fence that its output cannot close.
+/// Returns the text for a command of the user, in the form of the pi document. The fence around the output is longer
+/// than any fence inside it.
 fn command_text(command: &BashExecutionMessage) -> String {
     let fence = "`".repeat(longest_run(&command.output, '`').max(2) + 1);
     let mut text = format!("Ran `{}`\n", command.command);
@@ -222,7 +223,7 @@ mod tests {
         json!({"role": "toolResult", "toolCallId": id, "toolName": "bash", "content": [], "isError": false, "timestamp": 1})
     }
 
-    /// Returns the roles, with the call of each result.
+    /// Returns the role of each message; for a result also the id of its call.
     fn outline(messages: &[Arc<AgentMessage>]) -> Vec<String> {
         let line = |message: &Arc<AgentMessage>| match &**message {
             AgentMessage::ToolResult(result) => format!("result {}", result.tool_call_id),

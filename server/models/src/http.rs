@@ -13,24 +13,24 @@ use reqwest::{Certificate, NoProxy, Proxy, Url};
 use crate::config::Environment;
 use crate::{ProviderError, ProviderErrorKind, Settings};
 
-/// Number of redirects to another path that a request follows.
+/// Maximum number of redirects that one request follows.
 pub const MOST_REDIRECTS: usize = 5;
-/// Redirect statuses that preserve the request.
+/// HTTP statuses of redirects after which the request is sent again unchanged.
 pub const PRESERVING_STATUSES: &[u16] = &[307, 308];
 
 const USER_AGENT: &str = concat!("agentese/", env!("CARGO_PKG_VERSION"));
 
-/// Environment variables that name a proxy, by scheme. The first variable that is set applies, lower case first, as in
-/// curl.
+/// Environment variables with the address of a proxy, for each scheme. The first variable that is set applies. Lower
+/// case comes first, as in curl.
 const PROXIES: [(Scheme, &[&str]); 3] = [
     (Scheme::Https, &["https_proxy", "HTTPS_PROXY"]),
     (Scheme::Http, &["http_proxy", "HTTP_PROXY"]),
     (Scheme::All, &["all_proxy", "ALL_PROXY"]),
 ];
 const NO_PROXY: &[&str] = &["no_proxy", "NO_PROXY"];
-/// Addresses on this machine, which are never reached through a proxy.
+/// Addresses of this machine. Requests to them use no proxy.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
-/// Variables with files and folders of certificates that replace the system's, as in OpenSSL.
+/// Variables with files and folders of certificates that replace the certificates of the system, as in OpenSSL.
 const ROOT_FILES: &str = "SSL_CERT_FILE";
 const ROOT_FOLDERS: &str = "SSL_CERT_DIR";
 /// The variable and the setting with a file of additional trusted certificates.
@@ -46,8 +46,8 @@ enum Scheme {
     All,
 }
 
-/// The configuration of a client. The client is created for the first request, because reading the system's
-/// certificates takes longer than all other steps at start.
+/// The HTTP client and its configuration. The client is created for the first request, because reading the system's
+/// certificates is the slowest step of a start.
 #[derive(Debug)]
 pub struct Client {
     connect_timeout: Duration,
@@ -57,20 +57,20 @@ pub struct Client {
     client: OnceLock<Result<reqwest::Client, String>>,
 }
 
-/// A location of certificates, and the variable or setting that names it.
+/// A file or folder of certificates, with the variable or setting that contains its path.
 #[derive(Debug)]
 struct CertificateSource {
     named_by: &'static str,
     path: PathBuf,
-    /// `true` if these certificates replace the system's.
+    /// `true` if the certificates replace the certificates of the system.
     replaces_system: bool,
 }
 
 struct ProxyConfig {
     scheme: Scheme,
-    /// The variable or the setting that names the proxy.
+    /// Name of the variable or setting that contains the address.
     variable: &'static str,
-    /// Address of the proxy; may contain a password.
+    /// Address of the proxy. It can contain a password.
     address: String,
 }
 
@@ -109,13 +109,14 @@ impl Client {
         }
     }
 
-    /// Returns the client. Fails if a proxy or certificates cannot be used; the error names the variable or setting.
+    /// Returns the HTTP client. Fails if a proxy or certificates cannot be used. The error contains the name of the
+    /// variable or setting.
     pub fn get(&self) -> Result<&reqwest::Client, ProviderError> {
         let made = self.client.get_or_init(|| self.build());
         made.as_ref().map_err(|text| ProviderError::new(ProviderErrorKind::Network, text.clone()))
     }
 
-    /// Returns the variable for the proxy of an address, for errors.
+    /// Returns the variable or setting with the proxy that requests to an address use, for error messages.
     pub fn variable_for(&self, address: &Url) -> Option<&'static str> {
         let through = self.proxies.iter().find(|through| match through.scheme {
             Scheme::Http => address.scheme() == "http",
@@ -219,7 +220,7 @@ impl CertificateSource {
         roots.chain(variable(MORE_CERTIFICATES, false)).chain(setting).collect()
     }
 
-    /// Reads the certificates. Fails if the location has no certificate.
+    /// Reads the certificates. Fails if the file or folder contains no certificate.
     fn read(&self) -> Result<Vec<Certificate>, String> {
         let found = if self.path.is_dir() { in_folder(&self.path)? } else { in_file(&self.path)? };
         if found.is_empty() { Err("no certificate was found".to_owned()) } else { Ok(found) }
@@ -231,7 +232,7 @@ fn in_file(path: &Path) -> Result<Vec<Certificate>, String> {
     Certificate::from_pem_bundle(&text).map_err(|error| root_cause(&error))
 }
 
-/// Returns the certificates of all files in a folder, each file once. Other files are left out.
+/// Returns the certificates of all files in a folder. A file with several names is read once; other files are skipped.
 fn in_folder(path: &Path) -> Result<Vec<Certificate>, String> {
     let files = std::fs::read_dir(path).map_err(|error| error.to_string())?;
     // Hashed names are links to the files.
@@ -240,7 +241,7 @@ fn in_folder(path: &Path) -> Result<Vec<Certificate>, String> {
     Ok(files.iter().filter_map(|path| in_file(path).ok()).flatten().collect())
 }
 
-/// Returns the innermost reason of an error. The outer reasons contain addresses, which may contain secrets.
+/// Returns the text of the innermost cause of an error. Outer errors contain addresses, which can contain secrets.
 pub fn root_cause(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {

@@ -1,11 +1,11 @@
-//! Keys, which are never shown.
+//! Keys, which neither logs nor messages show.
 
 use reqwest::header::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{ProviderError, ProviderErrorKind};
 
-/// The key of a provider. Its value cannot be printed and is wiped from memory on drop.
+/// The key of a provider. Debug output does not show the key, and dropping it wipes it from memory.
 #[derive(Debug, Clone)]
 pub struct Key {
     secret: SecretString,
@@ -13,7 +13,7 @@ pub struct Key {
     bearer: bool,
 }
 
-/// Prefix of the tokens of Anthropic's logins, in any configuration.
+/// Prefix of the login tokens of Anthropic. A key with this prefix is always treated as a login token.
 const LOGIN_TOKEN: &str = "sk-ant-oat";
 
 impl Key {
@@ -30,7 +30,8 @@ impl Key {
         self.bearer
     }
 
-    /// Returns the key as the value of a header, after a prefix.
+    /// Returns the key as the value of an HTTP header, after `prefix`. Fails if the key has characters that a
+    /// header cannot contain.
     pub fn header(&self, prefix: &str) -> Result<HeaderValue, ProviderError> {
         secret_header(&format!("{prefix}{}", self.secret.expose_secret())).ok_or_else(|| {
             ProviderError::new(
@@ -45,21 +46,21 @@ impl Key {
     }
 }
 
-/// Returns the value of a header, marked as sensitive; `None` if a header cannot contain it.
+/// Returns a header value that is marked as sensitive. Returns `None` if a header cannot contain the text.
 pub fn secret_header(value: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(value).ok()?;
     value.set_sensitive(true);
     Some(value)
 }
 
-/// Secrets that a text must not show.
+/// Secrets that are removed from texts.
 #[derive(Debug, Default)]
 pub struct Secrets(Vec<SecretString>);
 
-/// The replacement for a secret.
+/// The text in place of a secret.
 const REDACTED: &str = "[redacted]";
 
-/// The least length of a secret; a shorter one would match ordinary words in texts.
+/// Minimum length of a secret in bytes. A shorter secret would match ordinary words.
 const SHORTEST_SECRET: usize = 8;
 
 impl Secrets {
@@ -69,7 +70,7 @@ impl Secrets {
         }
     }
 
-    /// Returns the text without these secrets, and without anything else that looks like a key.
+    /// Returns a text in which these secrets, and all texts in the form of known keys, are replaced.
     pub fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.0 {

@@ -1,9 +1,9 @@
-//! Environment variables with keys of model providers, beyond those of the providers in this project.
+//! Names of environment variables with keys of providers that this project does not support.
 //!
-//! They are not passed to child processes of the agent that do not need them (see [`super::key_variables`]).
+//! Programs that the agent starts inherit these variables only if they need them (see [`super::key_variables`]).
 
-/// Variables from which programs of the field read keys, in alphabetical order. Variables with the path of a file with
-/// keys are not included.
+/// Variables that contain a key for some program, in alphabetical order. Variables with the path of a key file are not
+/// listed.
 pub(super) const OTHERS: &[&str] = &[
     "AI21_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",

@@ -14,7 +14,7 @@ use crate::config::Environment;
 use crate::processes::Spawner;
 use crate::runtime::Clock;
 
-/// Variables with keys, by provider; the first variable that is set applies.
+/// Variables with keys, by provider. The first variable that is set applies.
 const VARIABLES: &[(&str, &[&str])] = &[
     ("anthropic", &["ANTHROPIC_OAUTH_TOKEN", "ANTHROPIC_API_KEY"]),
     ("openai", &["OPENAI_API_KEY"]),
@@ -34,24 +34,24 @@ const VARIABLES: &[(&str, &[&str])] = &[
     ("github-copilot", &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"]),
 ];
 
-/// Returns every variable that may hold a key, also of providers that this project does not support.
+/// Returns the names of all variables that can contain a key, including those of unsupported providers.
 pub fn key_variables() -> impl Iterator<Item = &'static str> {
     VARIABLES.iter().flat_map(|(_, names)| names.iter()).chain(super::key_variables::OTHERS).copied()
 }
 
-/// Variables with the token of a login.
+/// Variables that contain the token of a login instead of an API key.
 const LOGIN_VARIABLES: &[&str] = &["ANTHROPIC_OAUTH_TOKEN"];
 
 /// The reason why a model is not available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelUnavailableError {
-    /// No key is configured. The beginning of the text is pi's.
+    /// No key is configured. The text begins as in pi.
     #[error("No API key found for {provider}.\n\n{hint}")]
     NoKey {
         /// The provider.
         provider: String,
-        /// A sentence with the ways to supply a key.
+        /// A sentence that lists the ways to supply a key.
         hint: String,
     },
     /// A login has expired, and this version cannot renew it.
@@ -88,7 +88,7 @@ impl From<ModelUnavailableError> for ProviderError {
     }
 }
 
-/// Sources of keys that all providers share.
+/// The places from which keys are read, for all providers.
 #[derive(Clone)]
 pub struct Keys {
     /// Keys set for this process, by provider.
@@ -97,14 +97,14 @@ pub struct Keys {
     environment: Arc<dyn Environment + Send + Sync>,
     clock: Arc<dyn Clock>,
     spawner: Arc<dyn Spawner>,
-    /// Keys and headers from `models.json`, with their descriptions.
+    /// Keys and headers from `models.json`, each with a description for error messages.
     configured: Arc<[(String, ConfigValue)]>,
 }
 
-/// A key, or the source of a key that cannot be read without waiting.
+/// A key, or the place of a key that takes time to read.
 pub enum KeySource<'a> {
     Key(Key),
-    /// A value that has to be read first.
+    /// A value from `models.json`, which `ConfigValue::get` reads.
     Configured(&'a ConfigValue),
 }
 
@@ -118,14 +118,14 @@ impl Keys {
         Self { process_keys: Arc::default(), file, environment, clock, spawner, configured: Arc::new([]) }
     }
 
-    /// Sets a key for a provider for the life of this process. This key precedes all others.
+    /// Sets a key for a provider until this process ends. The key takes precedence over all others.
     pub fn set_process_key(&self, provider: &str, key: SecretString) {
         self.process_keys.lock().unwrap_or_else(PoisonError::into_inner).insert(provider.to_owned(), key);
     }
 
-    /// Returns the key for a provider: one set for this process, else a stored one, else one from the environment, else
-    /// the one in `models.json`. A stored entry that cannot be used (an expired login, an empty or unknown entry, an
-    /// unreadable file) does not hide the other sources. Without another source, this entry determines the failure.
+    /// Returns the key for a provider from the first of these sources that has one: the key set for this process,
+    /// `auth.json`, the environment, `models.json`. An unusable entry in `auth.json` (an expired login, an empty or
+    /// unknown entry, an unreadable file) is skipped. If no other source has a key, fails with the fault of that entry.
     pub fn find<'a>(
         &self,
         provider: &str,
@@ -156,7 +156,7 @@ impl Keys {
         configured.map(KeySource::Configured).ok_or_else(|| stored.err().unwrap_or_else(none))
     }
 
-    /// Returns the stored key, if a usable one is stored.
+    /// Returns the key in `auth.json`. Fails if the entry has expired or cannot be read.
     fn stored(&self, provider: &str) -> Result<Option<Key>, ModelUnavailableError> {
         let Some(file) = &self.file else { return Ok(None) };
         let unreadable = |error: AuthError| ModelUnavailableError::Unreadable {
@@ -175,7 +175,7 @@ impl Keys {
         }
     }
 
-    /// Returns the key itself. Runs its command, if the key comes from one.
+    /// Returns the key itself. If a command supplies the key, runs the command.
     pub async fn get(&self, provider: &str, configured: Option<&ConfigValue>) -> Result<Key, ProviderError> {
         match self.find(provider, configured)? {
             KeySource::Key(key) => Ok(key),
@@ -186,25 +186,25 @@ impl Keys {
         }
     }
 
-    /// Returns the file with stored keys, if there is one.
+    /// Returns `auth.json`, if keys are stored in a file.
     pub fn file(&self) -> Option<&AuthFile> {
         self.file.as_ref()
     }
 
-    /// Returns the settings for commands that return values.
+    /// Returns the environment of commands that print values.
     pub fn command_runner(&self) -> CommandRunner {
         CommandRunner { clock: self.clock.clone(), spawner: self.spawner.clone() }
     }
 
-    /// Sets the values from `models.json`, for [`Keys::secrets`].
+    /// Sets the values of `models.json` that [`Keys::secrets`] returns too.
     pub fn with_configured(mut self, configured: Vec<(String, ConfigValue)>) -> Self {
         self.configured = configured.into();
         self
     }
 
-    /// Returns every key, in use or not: keys set for this process, from `auth.json`, from the environment, and from
-    /// `models.json` with its headers and the output of its commands. Commands that have not run yet run now. Also
-    /// returns the reasons for values that are unknown.
+    /// Returns every key, in use or not. The sources are: this process, `auth.json`, the environment, and `models.json`
+    /// with its headers. Commands in `models.json` run now if they have not run yet. Also returns the reasons for
+    /// values that are unknown.
     pub async fn secrets(&self) -> (Vec<SecretString>, Vec<String>) {
         let mut unknown = Vec::new();
         let mut known: Vec<SecretString> =

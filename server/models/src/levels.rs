@@ -5,18 +5,19 @@ use serde_json::{Map, Value};
 
 use ThinkingLevel::{High, Low, Max, Medium, Minimal, Off, Xhigh};
 
-/// Parts of the ids of models with `xhigh`. `models.json` can override this for a model.
+/// Parts of ids that identify models with the level `xhigh`. `models.json` can override this for each model.
 const XHIGH: &[&str] = &["gpt-5.2", "gpt-5.3", "opus-4-6", "opus-4.6"];
 
 /// All levels, weakest first.
 const ALL: [ThinkingLevel; 7] = [Off, Minimal, Low, Medium, High, Xhigh, Max];
 
-/// Rules for thinking levels that depend on the agent.
+/// Rules for thinking levels that differ between agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThinkingLevelRules {
-    /// `true` if the id of a model in the user's file can imply `xhigh`; `false` if only the file can.
+    /// `true` if the id of a model in `models.json` can imply `xhigh`; `false` if only an entry in the file
+    /// can.
     pub ids_imply_xhigh: bool,
-    /// The strongest level.
+    /// The strongest level of any model.
     pub strongest: ThinkingLevel,
 }
 
@@ -25,7 +26,7 @@ impl ThinkingLevelRules {
     pub const PI: Self = Self { ids_imply_xhigh: true, strongest: Xhigh };
 }
 
-/// Values sent to a provider for each level, from `models.json`.
+/// The value that a provider receives for each level, from `models.json`. A level with null is not available.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Efforts(Vec<(ThinkingLevel, Option<String>)>);
 
@@ -44,7 +45,7 @@ impl Efforts {
         members.iter().map(effort).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Returns these values, overridden by others.
+    /// Returns these values with the values of `over` in their place, if both have the level.
     pub fn with(&self, over: &Self) -> Self {
         let mut all = self.0.clone();
         all.retain(|(level, _)| over.entry(*level).is_none());
@@ -52,7 +53,7 @@ impl Efforts {
         Self(all)
     }
 
-    /// Removes the levels beyond that one.
+    /// Removes the levels above `strongest`.
     pub fn up_to(mut self, strongest: ThinkingLevel) -> Self {
         self.0.retain(|(level, _)| rank(*level) <= rank(strongest));
         self
@@ -82,12 +83,13 @@ pub fn levels(model: &Model) -> Vec<ThinkingLevel> {
     levels_with(model.reasoning, implies_xhigh(model), &Efforts::default())
 }
 
-/// Returns whether the id of a model implies `xhigh`.
+/// Returns true if the id of a model implies `xhigh`.
 pub fn implies_xhigh(model: &Model) -> bool {
     XHIGH.iter().any(|part| model.id.contains(part))
 }
 
-/// Returns the levels of a model. `xhigh` applies if the efforts do not mention that level.
+/// Returns the levels of a model. A level in `efforts` is available unless its value is null. `xhigh` decides
+/// about that level if `efforts` lacks it.
 pub fn levels_with(reasoning: bool, xhigh: bool, efforts: &Efforts) -> Vec<ThinkingLevel> {
     let has = |level: &ThinkingLevel| match (efforts.entry(*level), level) {
         (Some(effort), _) => effort.is_some(),
@@ -97,12 +99,13 @@ pub fn levels_with(reasoning: bool, xhigh: bool, efforts: &Efforts) -> Vec<Think
     if reasoning { ALL.into_iter().filter(has).collect() } else { vec![Off] }
 }
 
-/// Returns the level of a model nearest to the requested level: the next stronger one, or else the strongest.
+/// Returns the level of a model that is nearest to `wanted`: the same or the next stronger, or else the
+/// strongest.
 pub fn nearest_level(model: &Model, wanted: ThinkingLevel) -> ThinkingLevel {
     nearest(&levels(model), wanted)
 }
 
-/// Returns the nearest of a list of levels, as [`nearest_level`] does.
+/// Returns the level of a list that is nearest to `wanted`, as [`nearest_level`] does.
 pub fn nearest(levels: &[ThinkingLevel], wanted: ThinkingLevel) -> ThinkingLevel {
     let stronger = levels.iter().find(|level| rank(**level) >= rank(wanted));
     stronger.or(levels.last()).copied().unwrap_or(Off)

@@ -1,7 +1,7 @@
 //! Models and their providers.
 //!
-//! A [`Provider`] accepts a request and returns a stream of small events, from which an [`Assembler`] builds the
-//! message. This crate does not depend on sessions, queues or wire formats.
+//! A [`Provider`] accepts a request and returns a stream of small events. An [`Assembler`] builds the message from
+//! these events. This crate does not depend on sessions, queues or wire formats.
 //!
 //! | file | concept |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! A conversation that is read message by message.
+//! A conversation whose messages are read one by one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use agentese::types::AgentMessage;
 /// An iterator over messages, each produced on demand.
 pub type MessageIter = Box<dyn Iterator<Item = Arc<AgentMessage>> + Send>;
 
-/// The messages of a conversation, which can be read repeatedly. Clones share the source.
+/// The messages of a conversation, which can be read several times. Clones read from the same source.
 #[derive(Clone)]
 pub struct Messages {
     read: Arc<dyn Fn() -> MessageIter + Send + Sync>,
@@ -16,7 +16,7 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Creates messages from a function that starts to read them.
+    /// Creates messages from a function that returns a new iterator for each reading.
     pub fn new<I>(read: impl Fn() -> I + Send + Sync + 'static) -> Self
     where
         I: Iterator<Item = Arc<AgentMessage>> + Send + 'static,
@@ -29,7 +29,7 @@ impl Messages {
         (self.read)()
     }
 
-    /// Returns these messages, each changed by `change`.
+    /// Returns these messages; `change` converts each message when it is read.
     pub fn map<F>(self, change: F) -> Self
     where
         F: Fn(Arc<AgentMessage>) -> Arc<AgentMessage> + Clone + Send + Sync + 'static,
@@ -38,12 +38,13 @@ impl Messages {
         Self::new(move || self.iter().map(change.clone())).long(is_long)
     }
 
-    /// Sets whether reading all messages takes so long that other work should not wait for it.
+    /// Marks the conversation as long if `is_long` is true. Reading it then takes so long that other work
+    /// should not wait for it.
     pub fn long(self, is_long: bool) -> Self {
         Self { is_long, ..self }
     }
 
-    /// Returns whether reading all messages takes long.
+    /// Returns true if reading all messages takes long.
     pub fn is_long(&self) -> bool {
         self.is_long
     }

@@ -1,43 +1,44 @@
-//! Parser of an incomplete JSON text that arrives in pieces.
+//! Parser for the text of a JSON object that arrives in chunks.
 
 use serde_json::{Map, Value, to_string};
 
-/// The greatest depth of an object, the same as in serde_json.
+/// Maximum nesting depth, the same as in serde_json.
 const MAX_DEPTH: usize = 127;
 
-/// A change of the JSON text of a tool call's arguments. The text so far, followed by `closers`, is the object so far.
+/// A change of a JSON text, as the arguments of a tool call arrive. The text after the change, followed by `closers`,
+/// is a complete JSON object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JsonDelta {
-    /// Number of bytes of the previous text that remain.
+    /// Number of bytes of the text before the change that stay.
     pub keep: usize,
-    /// The text after those bytes.
+    /// The text that follows the kept bytes.
     pub text: String,
-    /// The characters that close every open value.
+    /// The characters that close all open values.
     pub closers: String,
 }
 
-/// A parser of an object's text. The object has the members so far: open strings, arrays and objects end at the end of
-/// the text. An incomplete key or number is left out. The cost of a piece depends on its own length, not on the length
-/// of the text before it.
+/// A parser that returns an object with the members that have arrived so far. Open strings, arrays and objects end at
+/// the end of the text. An incomplete key or number is left out. The cost of a chunk depends only on the length of the
+/// chunk.
 ///
-/// If the text is not JSON, or contains a member twice, the object stays unchanged from there on.
+/// If the text is not JSON, or contains a member twice, the object does not change any more.
 #[derive(Debug, Default)]
 pub(super) struct PartialJsonParser {
     mode: Mode,
     stack: Vec<Container>,
-    /// The incomplete key or scalar.
+    /// The characters so far of an incomplete key, number or word.
     token: String,
-    /// The incomplete escape, from its backslash on.
+    /// The characters so far of an incomplete escape, with its backslash.
     escape: String,
     /// The first half of a surrogate pair.
     high_surrogate: Option<u16>,
     /// `true` if the open string is a value.
     in_string: bool,
-    /// Spaces at the current end of that string. They are added when another character follows.
+    /// Spaces at the current end of that string. They are added to the value when another character follows.
     held_spaces: String,
-    /// `true` if the object has the incomplete scalar with its value so far.
+    /// `true` if the object contains the incomplete number or word with its value so far.
     has_partial_scalar: bool,
-    /// Length of the final text.
+    /// Length of the text that later chunks do not change.
     written: usize,
 }
 
@@ -98,7 +99,7 @@ impl InsertPoint<'_> {
 }
 
 impl PartialJsonParser {
-    /// Reads the next piece; `object` is the result of the earlier pieces.
+    /// Parses the next chunk and adds its members to `object`, which contains the members of the earlier chunks.
     pub fn push(&mut self, piece: &str, object: &mut Map<String, Value>) -> JsonDelta {
         let keep = self.written;
         let mut text = String::new();
@@ -127,7 +128,7 @@ impl PartialJsonParser {
         JsonDelta { keep, text, closers: self.closers() }
     }
 
-    /// Reads from `at` on; returns the position after the read part.
+    /// Parses a part of the chunk from the position `at` on. Returns the position after this part.
     fn step(&mut self, piece: &str, at: usize, object: &mut Map<String, Value>, text: &mut String) -> usize {
         let byte = piece.as_bytes()[at];
         match self.mode {
@@ -225,8 +226,8 @@ impl PartialJsonParser {
         at + 1
     }
 
-    /// Adds a value to the open value. Returns false if a member of that name exists; the rest of the text is then
-    /// ignored.
+    /// Adds a value to the innermost open object or array. Returns false if the object already has a member of that
+    /// name. The rest of the text is then ignored.
     fn add_value(
         &mut self,
         value: Value,
@@ -259,7 +260,7 @@ impl PartialJsonParser {
         if self.stack.is_empty() { Mode::Ended } else { Mode::AfterValue }
     }
 
-    /// Returns the text that precedes the next member of the open value.
+    /// Returns the text before the next member of the innermost open object or array: a comma and the key.
     fn member_prefix(&self) -> String {
         let comma = |members: usize| if members > 0 { "," } else { "" };
         match self.stack.last() {
@@ -286,8 +287,8 @@ impl PartialJsonParser {
         closers
     }
 
-    /// Adds the spaces that were held back before the read text, and holds back the spaces at its end. So an incomplete
-    /// text ends at a word, as in the pi family. Escapes are not held back.
+    /// Adds the spaces that were held back before `read`, and holds back the spaces at the end of `read`. So an
+    /// incomplete text ends with a whole word, as in the pi family. Escaped spaces are not held back.
     fn hold_spaces(&mut self, read: &str, closed: bool, more: &mut String) {
         let held = match closed || self.mode == Mode::Ended {
             true => 0,
@@ -308,7 +309,7 @@ impl PartialJsonParser {
         }
     }
 
-    /// Returns the insert point for the next member of the open value.
+    /// Returns the place of the next member in the innermost open object or array.
     fn insert_point<'a>(&'a self, object: &'a mut Map<String, Value>) -> Option<InsertPoint<'a>> {
         let (first, rest) = self.stack.split_first()?;
         let Container::Object(key, _) = first else { return None };
@@ -338,8 +339,8 @@ impl PartialJsonParser {
         }
     }
 
-    /// Reads characters of a string up to its end. Returns the position after them, and `true` if the end was reached.
-    /// Unpaired surrogates become replacement characters.
+    /// Reads characters of a string, up to its end or the end of the chunk. Returns the position after them, and `true`
+    /// if the string has ended. Unpaired surrogates become replacement characters.
     fn read_string(&mut self, piece: &str, mut at: usize, into: &mut String) -> (usize, bool) {
         let bytes = piece.as_bytes();
         while at < bytes.len() {
@@ -372,7 +373,7 @@ impl PartialJsonParser {
         (at, false)
     }
 
-    /// Adds a first half without its second half.
+    /// Adds a replacement character for the first half of a surrogate pair without a second half.
     fn flush_surrogate(&mut self, into: &mut String) {
         if self.high_surrogate.take().is_some() {
             into.push(char::REPLACEMENT_CHARACTER);
@@ -422,7 +423,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// Feeds pieces, and checks after each piece that the text is that of the object.
+    /// Parses chunks, and checks after each one that text and object are equal.
     fn fed<'a>(pieces: impl IntoIterator<Item = &'a str>) -> (Map<String, Value>, usize) {
         let (mut parser, mut object) = (PartialJsonParser::default(), Map::new());
         let (mut text, mut work) = (String::new(), 0);

@@ -7,8 +7,7 @@ use super::TokenCounts;
 
 const TOKENS_PER_PRICE: f64 = 1_000_000.0;
 
-/// Returns a JSON number, without a fraction for a whole value, as JavaScript writes it. A value that is no number
-/// becomes 0.
+/// Converts a value to a JSON number as JavaScript writes it: a whole value has no fraction. NaN and infinity become 0.
 pub fn number(value: f64) -> Number {
     // Integers up to 2^53 are exact in both representations.
     if value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0 {
@@ -17,7 +16,7 @@ pub fn number(value: f64) -> Number {
     Number::from_f64(value).unwrap_or_else(|| Number::from(0))
 }
 
-/// Returns the usage for those tokens at those prices, in US dollars.
+/// Returns the token counts with their cost in US dollars, computed from `prices`.
 pub fn usage(counts: TokenCounts, prices: &ModelCost) -> Usage {
     let cost =
         |tokens: u64, price: &Number| price.as_f64().unwrap_or_default() / TOKENS_PER_PRICE * tokens as f64;
@@ -45,7 +44,7 @@ pub fn usage(counts: TokenCounts, prices: &ModelCost) -> Usage {
     usage
 }
 
-/// Returns the sum of the usage of two requests.
+/// Adds the usage of two requests.
 pub fn sum_of(one: &Usage, other: &Usage) -> Usage {
     let cost = |one: &Number, other: &Number| {
         number(one.as_f64().unwrap_or_default() + other.as_f64().unwrap_or_default())
@@ -70,7 +69,7 @@ pub fn sum_of(one: &Usage, other: &Usage) -> Usage {
     usage
 }
 
-/// Returns the sum of all four kinds of tokens. Implausible counts do not overflow.
+/// Returns the number of tokens of all four kinds. Very large counts do not overflow.
 pub fn tokens(usage: &Usage) -> u64 {
     [usage.output, usage.cache_read, usage.cache_write].into_iter().fold(usage.input, u64::saturating_add)
 }

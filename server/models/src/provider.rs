@@ -16,7 +16,7 @@ pub trait Provider: Send + Sync {
     /// Returns the models of the provider.
     fn models(&self) -> &[Model];
 
-    /// Checks that a model is available, as far as this is known without waiting. Fails if the key is missing.
+    /// Checks that a model is available, without waiting. Fails if the key is missing.
     fn ready(&self, _model: &Model) -> Result<(), ModelUnavailableError> {
         Ok(())
     }
@@ -31,23 +31,23 @@ pub trait Provider: Send + Sync {
         levels(model)
     }
 
-    /// Adds further facts to a model of the provider, for clients that receive them.
+    /// Adds information to a model that only some clients receive.
     fn describe(&self, model: Model) -> Model {
         model
     }
 
-    /// Returns whether the blocks of an answer may grow side by side, so that all of them close with the last one.
+    /// Returns true if several blocks of an answer can be open at once, so that all of them close at its end.
     fn interleaves(&self, _model: &Model) -> bool {
         false
     }
 
-    /// Returns whether the open block is closed when a request to that model is aborted.
+    /// Returns true if an abort of a request to the model closes the open block.
     fn closes_when_aborted(&self, _model: &Model) -> bool {
         false
     }
 
-    /// Sends a request to a model. The stream begins with [`StreamEvent::Start`] once the provider is at work and ends
-    /// with `Done` or `Error`. The stream never panics; every failure is an `Error` event. Dropping the stream ends the
-    /// request.
+    /// Sends a request to a model. The stream begins with [`StreamEvent::Start`] when the provider starts to work. It
+    /// ends with `Done` or `Error`. Every failure is an `Error` event; the stream never panics. Dropping the stream
+    /// ends the request.
     fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent>;
 }

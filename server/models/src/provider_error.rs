@@ -1,8 +1,8 @@
-//! Failures of requests and their kinds.
+//! Failures of requests to models, and their kinds.
 
 use std::time::Duration;
 
-/// The kind of a failure. The reaction to a failure depends on its kind, never on its text.
+/// The kind of a failure. Only the kind, not the text, decides the reaction to a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProviderErrorKind {
@@ -14,7 +14,7 @@ pub enum ProviderErrorKind {
     Server,
     /// The connection was not made, was cut, or stalled.
     Network,
-    /// The key is missing, wrong, or not allowed to do this.
+    /// The key is missing or wrong, or lacks a permission.
     Auth,
     /// The paid quota is exhausted.
     Quota,
@@ -22,9 +22,9 @@ pub enum ProviderErrorKind {
     Overflow,
     /// The provider refused the content of the request.
     BadRequest,
-    /// The provider sent data that is no answer.
+    /// The provider sent data that are not an answer.
     Protocol,
-    /// The model refused, or the provider withheld its answer.
+    /// The model refused to answer, or the provider withheld the answer.
     Refused,
     /// The run has reached a limit, and no request was sent.
     Limit,
@@ -37,10 +37,10 @@ pub struct ProviderError {
     pub kind: ProviderErrorKind,
     /// The text for the user; contains no secret.
     pub text: String,
-    /// Duration of the wait that the provider requests.
+    /// Time that the provider asks to wait before a retry.
     pub retry_after: Option<Duration>,
-    /// `true` if the provider gave no known reason, with a status that may mean an overflow. The failure is an overflow
-    /// if the conversation nearly fills the model's context.
+    /// `true` if the provider gave no known reason and its status is also used for an overflow. The failure is an
+    /// overflow if the conversation nearly fills the model's context.
     pub may_be_overflow: bool,
 }
 
@@ -50,7 +50,7 @@ impl ProviderError {
         Self { kind, text: text.into(), retry_after: None, may_be_overflow: false }
     }
 
-    /// Creates a failure of which only the text is known.
+    /// Creates a failure whose kind is derived from its text.
     pub fn from_text(text: impl Into<String>) -> Self {
         let text = text.into();
         if is_bare_status(&text) {
@@ -63,8 +63,8 @@ impl ProviderError {
         Self { may_be_overflow: unexplained, ..Self::new(kind, text) }
     }
 
-    /// Creates the failure for an HTTP status from a provider. `text` is the text for the user and includes the
-    /// provider's reason.
+    /// Creates a failure for an HTTP status from a provider. `text` is the text for the user, including the provider's
+    /// reason.
     pub fn from_status(status: u16, text: impl Into<String>) -> Self {
         let text = text.into();
         let kind = ProviderErrorKind::from_status(status, &text);
@@ -73,10 +73,10 @@ impl ProviderError {
     }
 }
 
-/// Statuses with which servers refuse a conversation that does not fit, among other requests.
+/// HTTP statuses that servers send if a conversation is too long, and also for other reasons.
 const OVERFLOW_STATUSES: &[u16] = &[400, 413];
 
-/// Phrases of model servers for a conversation that does not fit, each with its server.
+/// Phrases with which model servers report that a conversation is too long. A comment gives the server of each phrase.
 const OVERFLOWS: &[&str] = &[
     // Anthropic.
     "prompt is too long",
@@ -132,8 +132,8 @@ const OVERFLOWS: &[&str] = &[
     "token limit exceeded",
 ];
 
-/// Phrases in texts by kind, most specific first: an overflow that names a limit is no rate limit, and an exhausted
-/// quota does not recover with time.
+/// Phrases by kind, most specific first; the first match applies. So an overflow that mentions a limit is not taken for
+/// a rate limit. An exhausted quota is not taken for a temporary failure.
 const PHRASES: &[(ProviderErrorKind, &[&str])] = &[
     (ProviderErrorKind::Overflow, OVERFLOWS),
     (
@@ -183,7 +183,7 @@ const PHRASES: &[(ProviderErrorKind, &[&str])] = &[
     ),
 ];
 
-/// Kinds by status, for failures with a text that matches no phrase.
+/// Kinds by HTTP status, for failures whose text matches no phrase.
 const STATUSES: &[(&[u16], ProviderErrorKind)] = &[
     (&[401, 403], ProviderErrorKind::Auth),
     (&[402], ProviderErrorKind::Quota),
@@ -197,7 +197,7 @@ const STATUSES: &[(&[u16], ProviderErrorKind)] = &[
 const NO_BODY: &str = "(no body)";
 
 impl ProviderErrorKind {
-    /// Returns the kind that a text implies, for providers that report no status.
+    /// Returns the kind of a failure from its text, for providers that report no status.
     pub fn from_text(text: &str) -> Self {
         if is_bare_status(text) {
             return Self::Overflow;
@@ -211,7 +211,7 @@ impl ProviderErrorKind {
         from_phrase.or_else(numbered).unwrap_or(Self::BadRequest)
     }
 
-    /// Returns the kind of a refusal with that HTTP status and that text.
+    /// Returns the kind of a failure from its HTTP status and its text.
     pub fn from_status(status: u16, text: &str) -> Self {
         let from_phrase = Self::from_phrase(text);
         let listed = STATUSES.iter().find(|(statuses, _)| statuses.contains(&status)).map(|(_, kind)| *kind);
@@ -235,12 +235,12 @@ impl ProviderErrorKind {
     }
 }
 
-/// Returns true if a text is only a status that may mean an overflow.
+/// Returns true if a text contains only an HTTP status that can mean an overflow.
 fn is_bare_status(text: &str) -> bool {
     text.contains(NO_BODY) && OVERFLOW_STATUSES.iter().any(|status| has_number(text, *status))
 }
 
-/// Returns whether a text contains a number by itself, not as a part of a longer one.
+/// Returns true if a text contains a number that is not a part of a longer number.
 fn has_number(text: &str, number: u16) -> bool {
     text.split(|character: char| !character.is_ascii_digit()).any(|digits| digits == number.to_string())
 }

@@ -26,23 +26,23 @@ pub struct Request {
     /// The conversation in the form of [`super::history`]: user, assistant and toolResult messages only, with a result
     /// for every call.
     pub messages: Messages,
-    /// Tools that the model may call.
+    /// Tools that the model can call.
     pub tools: Vec<ToolDescription>,
     /// The thinking level.
     pub thinking: ThinkingLevel,
-    /// Number of tokens of the answer at most, without those for thinking; `None` for the default of the model.
+    /// Maximum number of tokens of the answer, without thinking tokens; `None` for the model's default.
     pub max_tokens: Option<u64>,
-    /// Id of the session, for caches of the provider.
+    /// Id of the session, with which providers find their caches.
     pub session_id: String,
-    /// `true` if a request that was not accepted (no connection, or a temporary refusal) is sent again before its
-    /// failure is reported.
+    /// `true` if a request that was not accepted is sent again before a failure is reported. Such a request had no
+    /// connection, or was refused temporarily.
     pub may_retry: bool,
 }
 
-/// Number of tokens that an answer may have at most by default, without those for thinking.
+/// Default maximum number of tokens of an answer, without thinking tokens.
 const DEFAULT_MAX_TOKENS: u64 = 32_000;
 
-/// Returns the limit of an answer in tokens for a request without a limit, without tokens for thinking.
+/// Returns the maximum number of tokens of an answer for a request without a limit. Thinking tokens are not counted.
 pub fn default_max_tokens(model: &Model) -> u64 {
     model.max_tokens.min(DEFAULT_MAX_TOKENS)
 }

@@ -48,19 +48,20 @@ enum AnswerSource {
 }
 
 impl ScriptedProvider {
-    /// Creates a model with the built-in plan.
+    /// Creates a model that answers with the built-in plan.
     pub fn built_in() -> Self {
         Self::new(AnswerSource::Plan { pace: Duration::ZERO, requests: AtomicU64::new(0) })
     }
 
-    /// Creates a model with a script. A request of any session gets the next answer for it. After the last
-    /// one, the answer is the default of the script, or else a text about the missing answer.
+    /// Creates a model that answers from a script. Each request gets the next answer that fits it, regardless
+    /// of its session. After the last answer, the model returns the script's default answer. Without a
+    /// default, it returns a text about the missing answer.
     pub fn from_script(script: ModelScript) -> Self {
         Self::new(AnswerSource::Script(Box::new(Mutex::new(Playlist::new(script)))))
     }
 
-    /// Pauses for that time before each piece of the built-in plan, in whole milliseconds. A script has its
-    /// own pauses.
+    /// Sets the pause before each chunk of text of the built-in plan, rounded down to milliseconds. A script
+    /// has its own pauses.
     pub fn with_pace(mut self, pace: Duration) -> Self {
         if let AnswerSource::Plan { pace: current, .. } = &mut self.source {
             *current = pace;
@@ -68,7 +69,7 @@ impl ScriptedProvider {
         self
     }
 
-    /// Sets the clock of the pauses.
+    /// Sets the clock that measures the pauses.
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self

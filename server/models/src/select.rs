@@ -5,16 +5,16 @@ use agentese::types::Model;
 use super::catalog::find_in;
 use super::{Catalog, ModelSelection};
 
-/// Sources for the selection, highest precedence first.
+/// The sources of the initial model, highest precedence first.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SelectOptions<'a> {
     /// The provider from `--provider`.
     pub provider: Option<&'a str>,
-    /// The model from `--model`, in the form of [`Catalog::find`].
+    /// The model from `--model`, as a pattern of [`Catalog::find`].
     pub model: Option<&'a str>,
-    /// Models for cycling, from `--models`.
+    /// Models that a client can cycle through, from `--models`.
     pub scope: &'a [ModelSelection],
-    /// Provider and id of the model of a resumed session. The scope is then ignored.
+    /// Provider and id of the model of a resumed session. If set, `scope` is ignored.
     pub resumed: Option<(&'a str, &'a str)>,
     /// Provider and id from the settings.
     pub default: Option<(&'a str, &'a str)>,
@@ -29,19 +29,19 @@ pub struct InitialModel {
     pub warning: Option<String>,
 }
 
-/// The error for an unknown name. The texts are pi's.
+/// The error for an unknown provider or model. The texts are the same as in pi.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectError {
-    /// No model has that name.
+    /// No model has this name.
     #[error("Model \"{0}\" not found. Use --list-models to see available models.")]
     UnknownModel(String),
-    /// No provider has that name.
+    /// No provider has this name.
     #[error("Unknown provider \"{0}\". Use --list-models to see available providers/models.")]
     UnknownProvider(String),
 }
 
-/// The default model of each provider, in the order of the providers.
+/// The default model of each provider. The first available model applies.
 const PREFERRED: &[(&str, &str)] = &[
     ("anthropic", "claude-opus-4-6"),
     ("openai", "gpt-5.2"),
@@ -53,8 +53,8 @@ const PREFERRED: &[(&str, &str)] = &[
 ];
 
 impl Catalog {
-    /// Selects the initial model. A model or provider from the command line applies with or without a key; all others
-    /// must be available. Fails for an unknown name.
+    /// Selects the initial model. A provider or model from the command line is selected even without a key. All others
+    /// must be available. Fails if a name is unknown.
     pub fn select(&self, options: SelectOptions<'_>) -> Result<InitialModel, SelectError> {
         let chosen = |model: &Model| ModelSelection { model: model.clone(), thinking: None };
         let certain = |chosen: ModelSelection| InitialModel { selection: Some(chosen), warning: None };

@@ -8,22 +8,22 @@ use agentese::types::ThinkingLevel;
 use super::config_warning::ConfigWarning;
 use crate::config::{Environment, NetworkSettings, ProxyUrl, TimeLimit};
 
-/// Settings of requests and their timeouts. The defaults are those of pi.
+/// Settings for requests to providers. The defaults are the same as in pi.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Number of tokens for thinking by level, for models with a budget.
+    /// Number of thinking tokens for each level, for models that take a number.
     pub budgets: ThinkingTokens,
-    /// The longest wait for the next byte, before and within an answer.
+    /// Maximum wait for the next byte of an answer, including its first byte.
     pub idle_timeout: Duration,
-    /// The longest wait for a connection.
+    /// Maximum wait for a connection.
     pub connect_timeout: Duration,
-    /// Number of times that a request without an answer is repeated.
+    /// Maximum number of times that a request without an answer is sent again.
     pub max_retries: u32,
-    /// URL of the proxy, if the environment has no proxy; may hold a password.
+    /// URL of a proxy that is used if no environment variable sets one. It can contain a password.
     pub proxy: Option<ProxyUrl>,
-    /// A file of certificates in PEM form that are trusted besides the system's.
+    /// File with certificates in PEM form that are trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
-    /// Retention in the caches of providers.
+    /// Time for which providers are asked to cache requests.
     pub cache: CacheRetention,
 }
 
@@ -41,13 +41,13 @@ impl Default for Settings {
     }
 }
 
-/// Environment variables for timeouts, which take precedence over the settings.
+/// Environment variables for timeouts. They override the settings.
 const CONNECT_TIMEOUT: &str = "AGENTESE_HTTP_CONNECT_TIMEOUT_MS";
 const IDLE_TIMEOUT: &str = "AGENTESE_HTTP_IDLE_TIMEOUT_MS";
 
 impl Settings {
-    /// Adds the settings of the network, with precedence for the environment. Invalid values in the environment become
-    /// warnings.
+    /// Adds the network settings. Environment variables override them. An invalid value in the environment becomes a
+    /// warning.
     pub fn with_network(
         mut self,
         network: &NetworkSettings,
@@ -72,20 +72,20 @@ impl Settings {
     }
 }
 
-/// The cache retention that is requested from providers.
+/// Time for which providers are asked to cache requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CacheRetention {
     /// No retention.
     None,
-    /// Retention for minutes.
+    /// Several minutes.
     #[default]
     Short,
-    /// Retention for hours, if the provider offers it at its own host.
+    /// Several hours, if the provider offers this at its own host.
     Long,
 }
 
 impl CacheRetention {
-    /// Reads a value of `PI_CACHE_RETENTION`; an unknown value means `Short`.
+    /// Parses a value of `PI_CACHE_RETENTION`. An unknown value means `Short`.
     pub fn named(name: &str) -> Self {
         match name {
             "none" => Self::None,
@@ -95,7 +95,7 @@ impl CacheRetention {
     }
 }
 
-/// Number of tokens for thinking by level.
+/// Number of thinking tokens for each level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThinkingTokens {
     /// Number of tokens at `minimal`.
@@ -115,7 +115,7 @@ impl Default for ThinkingTokens {
 }
 
 impl ThinkingTokens {
-    /// Returns the number of tokens of a level; `None` at `off`.
+    /// Returns the number of thinking tokens for a level; `None` for `off`.
     pub fn of(&self, level: ThinkingLevel) -> Option<u64> {
         match level {
             ThinkingLevel::Off => None,

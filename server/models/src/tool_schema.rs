@@ -1,8 +1,8 @@
-//! Tools in the form that the API of a model accepts.
+//! Conversion of tools to a form that a model's API accepts.
 //!
-//! Tools come from servers and extensions with knowledge of one API. Names of tools and properties that another API
-//! refuses are sent in another form and restored in the answer. Schemas are rewritten with the same meaning in the
-//! API's part of JSON Schema. A tool is left out if its schema cannot be rewritten.
+//! MCP servers and extensions define tools for one API. Another API can reject some names of tools and properties. A
+//! request then contains other names, and the answer is converted back. A schema is rewritten with the part of JSON
+//! Schema that the API supports. If this is not possible, the tool is left out.
 
 mod names;
 mod references;
@@ -24,7 +24,7 @@ pub use rules::{ANTHROPIC, GOOGLE, OPENAI, ToolRules};
 pub use schema::problem;
 pub use stream::restore_names;
 
-/// Rewrites the tools of a request, and the calls of them in its conversation.
+/// Rewrites the tools of a request, and the calls of these tools in its messages. Returns the names that were changed.
 pub fn adapt_tools(request: &mut Request, rules: &'static ToolRules) -> Renames {
     let mut renames = Renames::default();
     let mut taken: BTreeSet<String> =
@@ -65,7 +65,7 @@ pub fn adapt_tools(request: &mut Request, rules: &'static ToolRules) -> Renames 
 }
 
 impl Renames {
-    /// Returns a copy of a message with the names of requests; `None` if the message has no renamed name.
+    /// Returns a copy of a message with the names for the request. Returns `None` if no name differs.
     fn message(&self, message: &AgentMessage, rules: &ToolRules) -> Option<AgentMessage> {
         let sent = |own: &str| match self.request_names.get(own) {
             Some(sent) => Some(sent.clone()),

@@ -1,4 +1,4 @@
-//! Wire formats: writers of requests and readers of answers.
+//! Wire formats of model APIs: writers of requests and readers of answers.
 //!
 //! Each format is a pair of pure parts, tested without a network: a function from a request to JSON, and a [`Reader`],
 //! a state machine from events to [`StreamEvent`](super::StreamEvent)s.

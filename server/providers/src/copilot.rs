@@ -1,4 +1,5 @@
-//! The provider behind a device-code login. It uses the completions API at the address from the login.
+//! The provider whose key comes from a login with a device code. It uses the completions API at the address that the
+//! login returns.
 
 use agentese::types::{InputKind, Model, ModelBuilder, ModelCostBuilder, ThinkingLevel};
 use futures::stream::BoxStream;
@@ -13,8 +14,8 @@ use super::levels::{Efforts, implies_xhigh, levels_with};
 use super::remote_provider::RemoteProvider;
 use super::{Provider, ProviderError, ProviderErrorKind, Request, StreamEvent, number};
 
-/// Models as of 2026-11-22: id, name, context window in tokens, `true` if the model thinks, `true` if it has
-/// `xhigh`. Other models are available by their ids.
+/// Models as of 2026-11-22. Fields: id, name, context window in tokens, `true` if the model thinks, `true` if it has
+/// the level `xhigh`. Other models can be used by their ids.
 const MODELS: &[(&str, &str, u64, bool, bool)] = &[
     ("claude-sonnet-4", "Claude Sonnet 4", 128_000, true, false),
     ("claude-opus-4.6", "Claude Opus 4.6", 128_000, true, true),
@@ -24,7 +25,7 @@ const MODELS: &[(&str, &str, u64, bool, bool)] = &[
 /// The limit of an answer in a request, in tokens.
 const MAX_TOKENS: u64 = 16_384;
 
-/// Placeholder address for the time before a login.
+/// Address of the models before a login.
 const PLACEHOLDER_URL: &str = "https://localhost";
 
 /// The provider.

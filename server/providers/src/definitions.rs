@@ -1,4 +1,4 @@
-//! Providers and models in the format of `models.json` and the built-in table.
+//! Definitions of providers and models, in the format of `models.json` and of the built-in table.
 
 use agentese::types::{
     InputKind, InputLimits, Model, ModelBuilder, ModelCostBuilder, ModelKind, PromptCacheTimes,
@@ -12,7 +12,8 @@ use super::levels::Efforts;
 use super::number;
 use crate::config::{Environment, from_jsonc};
 
-/// An error with its location, as in `providers.x.models[0].id: is missing`. The message shows no value.
+/// An error with its location, as in `providers.x.models[0].id: is missing`. The message contains no values from the
+/// file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {reason}")]
 pub(super) struct DefinitionError {
@@ -28,12 +29,13 @@ pub(super) struct ProviderDefinition {
     pub key: Option<ConfigValue>,
     pub details: ModelDetails,
     pub models: Vec<ModelDefinition>,
-    /// Changes to models of the built-in table, by id.
+    /// Changes to models of the built-in table, each with the id of the model.
     pub overrides: Vec<(String, ModelOverrides)>,
 }
 
 impl ProviderDefinition {
-    /// Limits `xhigh` to models for which the file declares it on the model or the provider; ids give no hint of it.
+    /// Removes the level `xhigh` from models unless the file declares it for the model or its provider. Ids of models
+    /// do not show if they have it.
     pub fn require_declared_xhigh(&mut self) {
         for entry in &mut self.models {
             entry.details.xhigh = entry.details.xhigh.or(self.details.xhigh).or(Some(false));
@@ -48,27 +50,27 @@ pub(super) struct ModelDefinition {
     pub details: ModelDetails,
 }
 
-/// Further facts about a model; clients of few revisions receive some of them.
+/// Further data about a model. Some of it is sent to clients of a few revisions only.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ModelDetails {
     pub headers: Vec<(HeaderName, ConfigValue)>,
-    /// `true` if the key is also sent in `Authorization`, besides the place that the API requires.
+    /// `true` if the key is sent in the header `Authorization` in addition to the header that the API requires.
     pub auth_header: bool,
     pub compat: Map<String, Value>,
-    /// `true` if the model can think at `xhigh`; `None` leaves this to its id.
+    /// `true` if the model has the thinking level `xhigh`. `None` if its id decides that.
     pub xhigh: Option<bool>,
-    /// The value sent for each thinking level, and the levels that the model lacks.
+    /// The provider's names for thinking levels, and the levels that the model lacks.
     pub efforts: Efforts,
-    /// Retention of cached prompt prefixes at the provider, in the declared shape.
+    /// Data about the provider's cache of prompts, such as its retention, in the declared format.
     pub prompt_cache: Map<String, Value>,
-    /// Limits of the provider on one request, in the declared shape.
+    /// Limits of the provider for one request, in the declared format.
     pub input_limits: Map<String, Value>,
-    /// Purpose of the model, if the built-in table has it.
+    /// Purpose of the model, if the built-in table states it.
     pub kind: Option<ModelKind>,
 }
 
 impl ModelDetails {
-    /// Returns these details, overridden by others.
+    /// Returns these details. Each detail that `over` has replaces the one here.
     pub fn with(&self, over: &ModelDetails) -> Self {
         let mut merged = self.clone();
         merged.headers.extend(over.headers.iter().cloned());
@@ -95,10 +97,10 @@ impl ModelDetails {
     }
 }
 
-/// Name of the member with the value sent for each thinking level.
+/// Name of the member with the provider's names for thinking levels.
 const EFFORTS: &str = "thinkingLevelMap";
 
-/// Merges members over others; objects within them are merged member by member.
+/// Merges the members of `over` into `base`. Objects within them are merged member by member.
 fn merge(base: &mut Map<String, Value>, over: &Map<String, Value>) {
     for (name, value) in over {
         match (base.get_mut(name), value) {
@@ -108,12 +110,12 @@ fn merge(base: &mut Map<String, Value>, over: &Map<String, Value>) {
     }
 }
 
-/// Converts members that were checked on reading. Returns `None` if there are no members.
+/// Converts members that were validated when they were read. Returns `None` if there are no members.
 fn decode_members<T: DeserializeOwned>(members: &Map<String, Value>) -> Option<T> {
     if members.is_empty() { None } else { serde_json::from_value(members.clone().into()).ok() }
 }
 
-/// Some members of a model.
+/// Changes to some members of a model.
 #[derive(Debug, Default)]
 pub(super) struct ModelOverrides {
     name: Option<String>,
@@ -158,8 +160,9 @@ impl ModelOverrides {
 const CONTEXT_WINDOW: u64 = 128_000;
 const MAX_TOKENS: u64 = 16_384;
 
-/// Reads `{"providers": {…}}`. Comments and trailing commas are allowed; a byte order mark is ignored. One error
-/// makes the whole text fail. `complete` requires an address and a key of each provider with models.
+/// Reads `{"providers": {…}}`. Comments and trailing commas are allowed, and a byte order mark is ignored. If
+/// `complete` is true, each provider with models must have an address and a key. A single error makes the whole text
+/// fail.
 pub(super) fn read(
     text: &str,
     environment: &dyn Environment,
@@ -294,7 +297,7 @@ fn changes(node: &Node<'_>, environment: &dyn Environment) -> Result<ModelOverri
     })
 }
 
-/// A value and its location.
+/// A value in the file, with its location.
 struct Node<'a> {
     place: String,
     value: &'a Value,
@@ -351,7 +354,7 @@ impl<'a> Node<'a> {
             .map_err(|(name, reason)| DefinitionError { place: node.below(&name), reason: reason.to_owned() })
     }
 
-    /// Returns the members of an object that has the shape of a type.
+    /// Returns the members of an object. Fails if they do not fit the type `T`.
     fn shaped<T: DeserializeOwned>(&self, name: &str) -> Result<Map<String, Value>, DefinitionError> {
         let Some(node) = self.member(name) else { return Ok(Map::new()) };
         let members = node.object()?.clone();

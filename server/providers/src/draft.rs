@@ -1,4 +1,4 @@
-//! Drafts of requests, from which a request is written, and written again in another form.
+//! Drafts of requests. A draft can be written as a request several times, with alternative forms of its parts.
 
 use reqwest::header::HeaderMap;
 
@@ -11,7 +11,7 @@ use super::keys::Keys;
 use super::tool_schema::Renames;
 use super::{ProviderError, Request};
 
-/// The answer of a server that refuses a request.
+/// The response of a server that rejects a request.
 pub(super) struct ErrorResponse<'a> {
     /// The body as received.
     pub body: &'a str,
@@ -19,11 +19,11 @@ pub(super) struct ErrorResponse<'a> {
     pub text: &'a str,
 }
 
-/// The parts of an exchange that are available without waiting.
+/// The parts of an exchange that are known before the key is available.
 pub(super) struct Preparation {
     pub api: &'static dyn Api,
     pub request: Request,
-    /// Names of tools that the request has in another form.
+    /// Names of tools that were changed for the request.
     pub renames: Renames,
     pub details: ModelDetails,
     pub name: String,
@@ -32,7 +32,7 @@ pub(super) struct Preparation {
     pub sender: Sender,
 }
 
-/// The input from which a request is written, kept so that it can be written again in another form.
+/// The data from which a request is written. It is kept to write the request again with alternative forms.
 pub(super) struct Draft {
     pub preparation: Preparation,
     pub key: Key,
@@ -71,8 +71,8 @@ impl Draft {
         Ok(wire)
     }
 
-    /// Returns the request with other forms of the parts that a refusal names, if that changes it. `wire` is the
-    /// refused request.
+    /// Returns the request with alternative forms of the parts that an error response rejects. `wire` is the rejected
+    /// request. Returns `None` if the new request would be the same.
     pub fn fallback_request(
         &self,
         error: &ErrorResponse<'_>,
@@ -85,7 +85,7 @@ impl Draft {
         (!other.body.is_same(&wire.body) || other.headers != wire.headers).then_some((other, forms))
     }
 
-    /// Stores the accepted forms for later requests.
+    /// Stores the forms that the server has accepted, for later requests.
     pub fn keep_fallbacks(&self, fallbacks: ActiveFallbacks) {
         self.preparation.sender.fallbacks.insert(&self.preparation.request.model, fallbacks);
     }

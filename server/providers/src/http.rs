@@ -1,4 +1,4 @@
-//! Transport to a provider and back: sending with repeats, and reading an answer as it arrives.
+//! HTTP exchange with a provider: sends a request, repeats it if necessary, and reads the answer as it arrives.
 
 mod body;
 mod exchange;

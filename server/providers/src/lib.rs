@@ -1,4 +1,4 @@
-//! Providers on the network, each called over HTTP in the wire format of its API.
+//! Providers that are called over HTTP, each in the wire format of its API.
 //!
 //! The crate `agentese-server-models` has the trait of providers and the part of them that an engine depends on.
 //!

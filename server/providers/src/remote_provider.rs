@@ -17,11 +17,11 @@ use super::levels::{implies_xhigh, levels, levels_with};
 use super::tool_schema::{self, restore_names};
 use super::{Provider, ProviderError, ProviderErrorKind, Request, StreamEvent};
 
-/// A provider with its models and the access to them.
+/// A provider that is called over HTTP, with its models and its key.
 pub(super) struct RemoteProvider {
     name: String,
     models: Vec<Model>,
-    /// Further facts about each model.
+    /// Further data about each model, in the order of the models.
     details: Vec<ModelDetails>,
     /// The key in `models.json`.
     key: Option<ConfigValue>,
@@ -41,7 +41,7 @@ impl RemoteProvider {
         Self { name, models, details, key, keys, sender }
     }
 
-    /// Returns the facts about a model. An id that the provider does not list gets those of its first model: a user may
+    /// Returns the data of a model. An id that is not listed receives the data of the provider's first model. Users may
     /// name a model that is newer than the table.
     fn known_model(&self, model: &Model) -> Option<(&Model, &ModelDetails)> {
         let at = self.models.iter().position(|known| known.id == model.id).unwrap_or(0);
@@ -56,7 +56,8 @@ impl RemoteProvider {
         }
     }
 
-    /// Prepares the parts of an exchange that are available without waiting.
+    /// Prepares the parts of an exchange that are known before the key is available. Fails if the model cannot be
+    /// called.
     fn prepare(&self, mut request: Request) -> Result<Preparation, ProviderError> {
         let Some((known, details)) = self.known_model(&request.model) else {
             return Err(ProviderError::new(ProviderErrorKind::BadRequest, "The provider has no models."));

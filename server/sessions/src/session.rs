@@ -1,9 +1,9 @@
-//! The conversation that an engine works on, with its name and the file that keeps it.
+//! A conversation of an engine, with its name and its file.
 //!
-//! A session is a tree of [`Entry`]s of which one branch is active. Messages are added one at a time and in order. The
-//! caller, or a thread for which the caller waits, hands each message to the file. So no client sees a message that a
-//! crash would lose. The file appears with the user's first message. The format is that of pi 0.55: lines of JSON, with
-//! a [`Header`] first. Lines are only ever added.
+//! A session is a tree of [`Entry`]s of which one branch is active. Messages are added one at a time. Each message is
+//! written by the caller, or by a thread for which the caller waits. So no client receives a message that a crash of
+//! this process would lose. The file is created with the user's first message. The format is that of pi 0.55: lines of
+//! JSON, beginning with a [`Header`]. Lines are only added, never changed.
 //!
 //! | file | concept |
 //! |---|---|
@@ -16,7 +16,7 @@
 //! | `load`, `load_large`, `migrate` | parsing of a file into entries |
 //! | `tree`, `context`, `system_messages` | links between entries, the messages that the model sees, system messages |
 //! | `stats` | counts, tokens and cost |
-//! | `line_text` | the text of a line, which a large file keeps |
+//! | `line_text` | the text of a line, in memory or in its file |
 //! | `writer`, `file`, `appender`, `sync`, `storage`, `disk` | writing of lines to the disk |
 //! | `thread_pool`, `claims` | threads, open files and claims that the sessions of a process share |
 //! | `options` | parameters that all sessions share |

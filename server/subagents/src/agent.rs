@@ -3,7 +3,7 @@
 use agentese::types::ThinkingLevel;
 use serde_json::Value;
 
-/// The subagents that an agent may start.
+/// The agents that an agent may start as its subagents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SpawnPolicy {
     NoAgents,
@@ -26,12 +26,12 @@ impl SpawnPolicy {
 pub struct AgentDefinition {
     pub name: String,
     pub description: String,
-    /// The tools of the agent; `None` for the tools of its parent.
+    /// Names of the agent's tools. `None` if it has the tools of its parent.
     pub tools: Option<Vec<String>>,
     pub spawn_policy: SpawnPolicy,
     pub model: Option<String>,
     pub thinking: Option<ThinkingLevel>,
-    /// The schema of its result.
+    /// The JSON Schema of its result.
     pub output: Option<Value>,
     pub instructions: String,
     /// Origin of the definition, as reported to clients.

@@ -1,4 +1,4 @@
-//! Arguments of the tool `task`, as the model writes them.
+//! Arguments of the tool `task`, as the model sends them.
 
 use serde_json::{Value, json};
 
@@ -28,7 +28,8 @@ pub struct TaskItem {
     pub assignment: String,
 }
 
-/// Returns the schema of the arguments. Isolation and verification are included if the settings allow them.
+/// Returns the schema of the arguments. If `isolation` is true, it includes the arguments for isolation and
+/// verification.
 pub fn schema(agents: &str, isolation: bool) -> Value {
     let mut schema = json!({
         "type": "object",
@@ -118,7 +119,7 @@ mod tests {
         assert_eq!(refused(json!([task("a"), task("A")])), "tasks[1].id: A occurs twice");
         assert!(refused(json!([{"id": "a"}])).starts_with("tasks[0].assignment:"));
         let many: Vec<_> = (0..33).map(|number| task(&format!("t{number}"))).collect();
-        assert!(refused(json!(many)).contains("32 at most"));
+        assert!(refused(json!(many)).contains("at most 32 are allowed, found 33"));
         let read =
             parse(&json!({"agent": "task", "tasks": [task("a")], "isolated": true, "verify": null})).unwrap();
         assert!(read.isolated && read.verify.is_none() && read.context.is_none());

@@ -1,4 +1,4 @@
-//! The work of one call: concurrent subagents, then their changes.
+//! The work of one call: runs the subagents concurrently, then applies their changes.
 
 use super::call::Batch;
 use super::isolation::{Commit, MergeResult, WorktreeLease};
@@ -6,21 +6,22 @@ use super::outcome::{Label, Outcome};
 use super::worker;
 use crate::config::MergeMode;
 
-/// Result of the changes of a call.
+/// Outcome of applying the changes of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Changes {
-    /// There were no copies.
+    /// No subagent worked in a copy.
     None,
-    /// The changes are applied; true if there were any.
+    /// The changes were applied. The flag is true if there were any.
     Applied(bool),
-    /// The changes are not applied, for this reason.
+    /// The changes were not applied, with the reason.
     NotApplied(String),
-    /// Merged branches, and branches that could not be merged.
+    /// Branches were merged; some of them may have failed to merge.
     Merged(MergeResult),
 }
 
 impl Batch {
-    /// Runs the subagents and returns their changes to the user's files.
+    /// Runs the subagents, and applies their changes to the user's files. Returns the result of each, and the outcome
+    /// for the changes.
     pub async fn run(mut self, labels: Vec<Label>) -> (Vec<Outcome>, Changes) {
         let mut outcomes =
             futures::future::join_all(labels.into_iter().map(|label| worker::run_subagent(&self, label)))
@@ -31,9 +32,8 @@ impl Batch {
         (outcomes, changes)
     }
 
-    /// Returns the changes to the user's files. Nothing is returned after an abort of the call, or from a
-    /// subagent that reported failure. Patches are applied only if all subagents succeeded; branches are
-    /// merged for each subagent that succeeded.
+    /// Applies the changes of the subagents to the user's files. After an abort of the call, nothing is applied.
+    /// Patches are applied only if all subagents succeeded. Branches are merged for each subagent that succeeded.
     async fn merge_changes(&self, lease: &mut WorktreeLease, outcomes: &mut [Outcome]) -> Changes {
         if self.context.abort.is_cancelled() {
             return Changes::NotApplied("the call was stopped".to_owned());

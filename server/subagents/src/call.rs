@@ -1,4 +1,4 @@
-//! Data shared by the subagents of one call.
+//! Data that the subagents of one call share.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,31 +13,31 @@ use super::progress::Progress;
 use super::verification::VerificationPlan;
 use crate::tools::{SubagentHost, Tool, ToolContext};
 
-/// Creates the tool with which a subagent starts subagents of its own.
+/// Creates the tool `task` for a subagent.
 pub type NestedTool = fn(SharedPolicy, SpawnPolicy) -> Arc<dyn Tool>;
 
-/// Data shared by the subagents of one call.
+/// Data that the subagents of one call share.
 pub struct Batch {
     pub context: ToolContext,
     pub agents: Arc<dyn SubagentHost>,
     pub policies: SharedPolicy,
-    /// Creates the tool of a subagent that may start others.
+    /// Creates the tool `task` for a subagent that may start others.
     pub nested_tool: NestedTool,
     pub policy: Arc<SubagentPolicy>,
     pub definition: AgentDefinition,
-    /// The schema of their results.
+    /// The JSON Schema of the subagents' results.
     pub schema: Option<Value>,
-    /// The verification of isolated work.
+    /// The verification of the work of isolated subagents.
     pub plan: Option<VerificationPlan>,
     /// The copies in which isolated subagents work.
     pub lease: Option<WorktreeLease>,
     /// Limits the number of concurrent subagents.
     pub slots: Semaphore,
-    /// Makes subagents start one after another, in the order of the tasks.
+    /// Held during the start of a subagent, so that subagents start one after another in the order of the tasks.
     pub start_lock: Mutex<()>,
     pub progress: Arc<Progress>,
-    /// Folder for outputs, patches and similar files.
+    /// Folder for the outputs, patches and other files of the call.
     pub artifacts: PathBuf,
-    /// Folder for their conversations, if these are stored.
+    /// Folder for the subagents' conversations. `None` if they are not stored.
     pub histories: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The run of a subagent until it submits its result.
+//! Run of a subagent until it submits its result.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use super::prompts::{MAX_REMINDERS, reminder_prompt};
 use super::submit::{Submission, SubmitTool};
 use crate::tools::{Child, ChildAnswer, NOT_STARTED, Parent, Tool, ToolContext, ToolOutput, ToolSet};
 
-/// Returns the tools of a subagent. These are the tools of its parent and read-only tools, as far as its
-/// definition names them, and the tool that submits its result. The tool that starts subagents is included if
-/// the definition allows it and another generation is permitted.
+/// Returns the tools of a subagent. Its definition selects tools of its parent and read-only tools; without a selection
+/// it has all tools of its parent. It also has the tool that submits its result. It has the tool `task` if its
+/// definition and the limit on generations allow this.
 pub fn tools(
     parent: &Parent,
     definition: &AgentDefinition,
@@ -52,7 +52,7 @@ pub fn tools(
     tools
 }
 
-/// Result of the run of a subagent.
+/// Result of a subagent's run.
 pub struct RunResult {
     pub answer: ChildAnswer,
     pub submission: Option<Submission>,
@@ -62,8 +62,8 @@ pub struct RunResult {
     pub error: Option<String>,
 }
 
-/// Runs a subagent with a prompt, and reminds it if it stops without a result. Fails if the
-/// subagent cannot handle a prompt.
+/// Runs a subagent with a prompt. If it stops without submitting a result, it receives a reminder, up to a maximum
+/// number. Fails if the subagent rejects the prompt.
 pub async fn run_to_result(
     child: &dyn Child,
     prompt: &str,
@@ -93,7 +93,7 @@ pub async fn run_to_result(
     Ok(RunResult { answer, submission: submitted, aborted, error })
 }
 
-/// A tool whose calls wait until the copy of the repository is complete.
+/// A tool of an isolated subagent. Its calls wait until the copy of the repository is complete.
 struct DeferredTool {
     tool: Arc<dyn Tool>,
     worktree: Worktree,

@@ -1,5 +1,5 @@
-//! The definition of an agent: a Markdown file. Its front matter has the name, the tools and the permitted
-//! subagents; its text is the instructions for the model.
+//! The definition of an agent in a Markdown file. The front matter contains the name, the tools and the permitted
+//! subagents; the text contains the instructions for the model.
 
 use std::path::Path;
 
@@ -15,14 +15,14 @@ use crate::resources::members;
 const LIMIT: u64 = 256 * 1024;
 
 impl SubagentPolicy {
-    /// Returns the available agents. The first call reads files.
+    /// Returns the available agents. The first call reads them from files; later calls return the same agents.
     pub(super) fn agents(&self) -> &[AgentDefinition] {
         self.agents.get_or_init(|| load(self))
     }
 }
 
-/// Returns the available agents: the project's, the user's and the bundled agents; the first definition of a
-/// name applies. An invalid file is skipped with a warning. Reads files.
+/// Reads the available agents from files: the project's, then the user's, then the bundled ones. If a name occurs
+/// several times, the first definition applies. An invalid file is skipped with a warning.
 pub fn load(policy: &SubagentPolicy) -> Vec<AgentDefinition> {
     let mut all: Vec<AgentDefinition> = Vec::new();
     let folders = [(&policy.project_agents, "project"), (&policy.user_agents, "user")];
@@ -86,7 +86,7 @@ fn parse(text: &str, source: &'static str) -> Result<AgentDefinition, String> {
     })
 }
 
-/// Returns a member that is a list, or a text separated by commas.
+/// Returns a member as a list. The member may be a list, or a text with items separated by commas.
 fn list(members: &Map<String, Value>, name: &str) -> Option<Vec<String>> {
     let split = |text: &str| text.split(',').map(|part| part.trim().to_owned()).collect::<Vec<_>>();
     let mut listed = match members.get(name)? {

@@ -1,4 +1,4 @@
-//! Subagents: the tool `task`, with which an agent starts other agents.
+//! Subagents: agents that another agent starts with the tool `task`.
 //!
 //! A subagent is an engine of its own, with its own conversation; [`SubagentHost`](tools::SubagentHost)
 //! starts it. This crate contains its prompts, its working directory, the verification of its work, and the return of

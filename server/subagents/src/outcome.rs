@@ -14,20 +14,20 @@ use super::submit::Submission;
 use crate::providers::{number, tokens};
 use crate::tools::truncate::{Limits, truncate_head};
 
-/// Maximum part of a result for the model; the file contains all of it.
+/// Limits for the part of a result that the model receives. A file contains the complete result.
 const MODEL_OUTPUT_LIMITS: Limits = Limits { max_lines: 5000, max_bytes: 500_000 };
 
 /// Identity and task of a subagent, as reported to clients.
 #[derive(Debug, Clone)]
 pub struct Label {
     pub index: usize,
-    /// Unique in the session.
+    /// Id of the subagent, unique in the session.
     pub id: String,
-    /// The id of the first attempt; a repair has another id.
+    /// The id of the first attempt. A repair has an id of its own.
     pub first_id: String,
     pub agent: String,
     pub source: &'static str,
-    /// The first prompt.
+    /// The first prompt of the subagent.
     pub task: String,
     pub item: TaskItem,
     /// The model, as `provider/id`.
@@ -53,14 +53,14 @@ impl Label {
 #[derive(Debug, Clone)]
 pub struct Outcome {
     pub label: Label,
-    /// 0 if the subagent submitted a result and the required verification, if any, passed.
+    /// 0 if the subagent submitted a result and passed the required verification. 1 otherwise.
     pub exit_code: i64,
-    /// The submitted data, or the text of the subagent.
+    /// The submitted data, or else the text of the subagent.
     pub output: String,
     pub truncated: bool,
-    /// Reason for a failure.
+    /// Reason for the failure, if the subagent failed.
     pub error: Option<String>,
-    /// Reason for an early end.
+    /// Reason for the early end, if the subagent was stopped.
     pub abort_reason: Option<String>,
     pub submission: Option<Submission>,
     pub last_intent: Option<String>,
@@ -71,7 +71,7 @@ pub struct Outcome {
     /// The file with the complete output.
     pub output_file: Option<PathBuf>,
     pub verification: Option<VerificationResult>,
-    /// True if the subagent worked in a copy, so that its changes are recorded.
+    /// True if the subagent worked in a copy. Its changes are then recorded.
     pub isolated: bool,
     /// The file with its changes.
     pub patch: Option<PathBuf>,
@@ -80,7 +80,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Creates the result of a subagent that was not started.
+    /// Creates the outcome of a subagent that was not started.
     pub fn not_started(label: Label, error: String, abort_reason: Option<String>) -> Self {
         Self {
             label,
@@ -102,13 +102,13 @@ impl Outcome {
         }
     }
 
-    /// Returns true if the subagent submitted a result and the required verification, if any, passed. The
-    /// result may still report that the work failed.
+    /// Returns true if the subagent submitted a result and passed the required verification. The submitted result may
+    /// still report a failure.
     pub fn succeeded(&self) -> bool {
         self.exit_code == 0
     }
 
-    /// Returns true if the subagent did its work, so that its changes may be applied.
+    /// Returns true if the subagent submitted a result and was not stopped, so that its changes may be applied.
     pub fn completed_work(&self) -> bool {
         self.succeeded() && self.abort_reason.is_none()
     }
@@ -166,7 +166,7 @@ impl Outcome {
     }
 }
 
-/// Returns the displayed part of an output, and true if it was truncated.
+/// Returns the part of an output for the model. The flag is true if the output was truncated.
 pub fn truncated_for_model(output: String) -> (String, bool) {
     let cut = truncate_head(&output, MODEL_OUTPUT_LIMITS);
     match cut.truncated() {
@@ -175,7 +175,7 @@ pub fn truncated_for_model(output: String) -> (String, bool) {
     }
 }
 
-/// Returns all text of a subagent.
+/// Returns all text that the subagent has written as answers.
 pub fn assistant_text(messages: &[Arc<AgentMessage>]) -> String {
     let mut text = String::new();
     for message in messages {

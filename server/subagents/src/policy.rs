@@ -1,4 +1,4 @@
-//! The settings and folders for subagents.
+//! Settings and folders that apply to subagents.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use super::agent::AgentDefinition;
 use crate::config::TaskSettings;
 
-/// The settings and folders for the subagents of a session.
+/// Settings and folders for the subagents of a session.
 #[derive(Debug, Clone, Default)]
 pub struct SubagentPolicy {
     /// The settings `task.*`.
@@ -15,22 +15,23 @@ pub struct SubagentPolicy {
     pub user_agents: Option<PathBuf>,
     /// The folder with the project's agents; `None` if the project is not trusted.
     pub project_agents: Option<PathBuf>,
-    /// True if the working directory is trusted: git then uses the configuration of its repository.
+    /// True if the working directory is trusted. Git then uses the configuration of its repository.
     pub trusted: bool,
     /// The folder for copies of repositories.
     pub worktrees: PathBuf,
-    /// The agents, after their first use.
+    /// The available agents. Set when they are first used.
     pub(super) agents: OnceLock<Vec<AgentDefinition>>,
 }
 
 impl SubagentPolicy {
-    /// Creates a policy with these settings and that folder for copies. It has only the bundled agents.
+    /// Creates a policy with these settings, and with `worktrees` as the folder for copies. It has only the bundled
+    /// agents.
     pub fn new(settings: TaskSettings, worktrees: PathBuf) -> Self {
         Self { settings, worktrees, ..Self::default() }
     }
 }
 
-/// The current policy, which is replaced when the working directory becomes trusted.
+/// Holder of the current policy, which is replaced when the working directory becomes trusted.
 #[derive(Debug, Clone, Default)]
 pub struct SharedPolicy(Arc<RwLock<Arc<SubagentPolicy>>>);
 

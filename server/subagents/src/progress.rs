@@ -1,4 +1,4 @@
-//! Display of subagents during their work.
+//! Progress of subagents, for display while they work.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use super::submit::Submission;
 use crate::providers::tokens;
 use crate::tools::{ChildStep, ToolContent, ToolUpdate, Updates};
 
-/// Maximum number of displayed tool calls of each subagent.
+/// Maximum number of recent tool calls that are displayed for each subagent.
 const MAX_RECENT_CALLS: usize = 5;
 /// Maximum displayed length of a call's arguments, in characters.
 const MAX_ARGUMENT_CHARS: usize = 80;
@@ -54,7 +54,7 @@ pub struct Progress {
     updates: Updates,
     started_ms: i64,
     agents_dir: Value,
-    /// The file of the parent session.
+    /// The file of the parent's session.
     session_file: Option<PathBuf>,
     entries: Mutex<Vec<Entry>>,
 }
@@ -84,7 +84,7 @@ impl Progress {
         progress
     }
 
-    /// Records a new status of a subagent, and its result.
+    /// Records the new status of a subagent, with its result if it has submitted one.
     pub fn status(&self, index: usize, status: Status, submitted: Option<&Submission>, now: i64) {
         let mut entries = self.entries();
         let Some(entry) = entries.get_mut(index) else { return };
@@ -99,7 +99,7 @@ impl Progress {
         self.send(&entries, now);
     }
 
-    /// Records a step of a subagent.
+    /// Records a step of a subagent's run.
     pub fn step(&self, index: usize, step: ChildStep<'_>, now: i64) {
         let mut entries = self.entries();
         let Some(entry) = entries.get_mut(index) else { return };
@@ -169,12 +169,12 @@ impl Entry {
     }
 }
 
-/// Returns the purpose of a call, if the model gave one.
+/// Returns the purpose of a tool call, if the model has stated one.
 pub fn intent(arguments: &Map<String, Value>) -> Option<String> {
     arguments.get("_i").and_then(Value::as_str).map(str::to_owned)
 }
 
-/// Returns the topic of a call: the first of its arguments that is a text.
+/// Returns the text that describes a tool call: the first of its arguments that is a text.
 fn topic(arguments: &Map<String, Value>) -> String {
     let texts = arguments.iter().filter(|(name, _)| *name != "_i").find_map(|(_, value)| value.as_str());
     let line = texts.and_then(|text| text.lines().next()).unwrap_or_default();

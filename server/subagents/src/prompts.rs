@@ -9,14 +9,14 @@ use super::submit::NAME;
 /// Maximum number of reminders for a subagent that stops without a result.
 pub const MAX_REMINDERS: usize = 3;
 
-/// The decoration around a heading.
+/// The decoration on both sides of a heading.
 const RULE: &str = "═══════════";
 
 fn heading(title: &str) -> String {
     format!("{RULE}{title}{RULE}")
 }
 
-/// Returns the first prompt of a subagent. Clients receive it in the results, in this form.
+/// Returns the first prompt of a subagent. The results for clients contain the same text.
 pub fn first_prompt(arguments: &Arguments, item: &TaskItem) -> String {
     let mut text = String::new();
     if let Some(context) = &arguments.context {
@@ -43,7 +43,7 @@ pub fn instructions(definition: &AgentDefinition, isolated: bool) -> String {
     )
 }
 
-/// Returns the prompt for a subagent that stopped without a result.
+/// Returns the reminder for a subagent that stopped without submitting a result.
 pub fn reminder_prompt(number: usize) -> String {
     format!(
         "You have stopped without handing in a result (reminder {number} of {MAX_REMINDERS}). Call `{NAME}` now: \
@@ -51,7 +51,8 @@ pub fn reminder_prompt(number: usize) -> String {
     )
 }
 
-/// Returns the prompt for a subagent that repairs work with a failed verification.
+/// Returns the prompt for a repair, after the verification of a subagent's work has failed. `first` is its first
+/// prompt.
 pub fn repair_prompt(first: &str, attempt: &VerificationAttemptResult, lines: usize) -> String {
     let mut text = format!(
         "Your previous attempt is done, but its verification failed. All of its changes are still in the working \

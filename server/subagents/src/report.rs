@@ -1,4 +1,4 @@
-//! Final output for the model and for clients.
+//! Final output of a call, for the model and for clients.
 
 use serde_json::{Value, json};
 
@@ -6,13 +6,13 @@ use super::batch::Changes;
 use super::outcome::{Outcome, sum_usage};
 use crate::tools::ToolOutput;
 
-/// Returns a rejection: no subagent was started. It is not an error of the tool, as in pisces.
+/// Returns the output of a rejected call, which started no subagent. As in pisces, it is not marked as an error.
 pub fn rejection(reason: &str, agents_dir: &Value) -> ToolOutput {
     let details = json!({"projectAgentsDir": agents_dir, "results": [], "totalDurationMs": 0});
     ToolOutput::text(reason).with_details(details)
 }
 
-/// Returns the result of a call.
+/// Returns the output of a call that started subagents.
 pub fn output(outcomes: &[Outcome], changes: &Changes, agents_dir: &Value, took_ms: i64) -> ToolOutput {
     let usages = outcomes.iter().filter_map(|outcome| outcome.usage.as_ref());
     let files = outcomes.iter().filter_map(|outcome| outcome.output_file.as_ref());

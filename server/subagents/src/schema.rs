@@ -1,9 +1,9 @@
-//! Validation of data against a schema. Supports the part of JSON Schema that models write: types, members,
-//! items, enum, const and bounds. Other parts of a schema are ignored.
+//! Validation of data against a JSON Schema. It supports the parts that models use: types, members, items, enum, const
+//! and bounds. Other parts of a schema are ignored.
 
 use serde_json::Value;
 
-/// Returns the errors in the data, each with its path; empty for valid data.
+/// Returns the errors in the data, each with its path. Returns an empty list if the data is valid.
 pub fn validation_errors(schema: &Value, data: &Value) -> Vec<String> {
     let mut problems = Vec::new();
     check(schema, data, "data", &mut problems);

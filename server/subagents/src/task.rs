@@ -1,4 +1,4 @@
-//! The tool `task`.
+//! The tool `task`, which starts subagents.
 
 use std::collections::HashMap;
 use std::os::unix::fs::DirBuilderExt;
@@ -47,19 +47,19 @@ where
 #[derive(Debug)]
 pub struct TaskTool {
     policies: SharedPolicy,
-    /// The subagents that its owner may start.
+    /// The agents that the owner of this tool may start.
     spawn_policy: SpawnPolicy,
-    /// The next number of a subagent, by the folder of a stored session's files.
+    /// The number for the next subagent of each stored session, by the folder of its files.
     numbers: Mutex<HashMap<PathBuf, usize>>,
 }
 
 impl TaskTool {
-    /// Creates the tool of a top-level agent.
+    /// Creates the tool for an agent that is not a subagent.
     pub fn new(policies: SharedPolicy) -> Self {
         Self::nested(policies, SpawnPolicy::AnyAgent)
     }
 
-    /// Creates the tool of a subagent.
+    /// Creates the tool for a subagent.
     pub(super) fn nested(policies: SharedPolicy, spawn_policy: SpawnPolicy) -> Self {
         Self { policies, spawn_policy, numbers: Mutex::default() }
     }
@@ -179,7 +179,7 @@ fn labels(
     arguments.tasks.iter().enumerate().map(label).collect()
 }
 
-/// Returns the number after the highest number at the start of a file name in the folder.
+/// Returns a number above all numbers at the start of file names in the folder.
 fn next_number(folder: &Path) -> usize {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| {
@@ -192,12 +192,12 @@ fn next_number(folder: &Path) -> usize {
 /// Folder for the files of a call.
 struct CallFiles {
     folder: PathBuf,
-    /// The temporary folder for a session in memory; it is deleted at the end of the call.
+    /// The temporary folder if the session is not stored. It is deleted at the end of the call.
     temporary: Option<TempDir>,
 }
 
 impl CallFiles {
-    /// Returns the folder beside the session's file, or a temporary folder for a session without a file.
+    /// Creates the folder for a call: beside the file of the session, or a temporary folder if the session has no file.
     fn of(parent: &Parent, context: &ToolContext) -> Result<Self, String> {
         let failed = |folder: &Path, error: std::io::Error| format!("{}: {error}", folder.display());
         if let Some(file) = &parent.session_file {
@@ -212,7 +212,7 @@ impl CallFiles {
         Ok(Self { folder: passing.path().to_owned(), temporary: Some(passing) })
     }
 
-    /// Deletes the temporary folder, unless it contains patches that were not merged.
+    /// Deletes the temporary folder, unless it contains patches that were not applied.
     fn end(self, outcomes: &mut [Outcome], changes: &Changes) {
         let Some(passing) = self.temporary else { return };
         let waits = |outcome: &Outcome| outcome.patch.is_some() && outcome.branch.is_none();

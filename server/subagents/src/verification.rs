@@ -11,7 +11,7 @@ use agentese::types::{
     AttemptStatus, VerificationMode, VerificationResult, VerificationResultBuilder, VerificationStatus,
 };
 
-/// Returns the result without any verification, for a subagent that failed itself.
+/// Returns the result for a subagent that failed before its verification.
 pub fn skipped(plan: &VerificationPlan) -> VerificationResult {
     let mut result = VerificationResultBuilder {
         requested: true,
@@ -26,7 +26,7 @@ pub fn skipped(plan: &VerificationPlan) -> VerificationResult {
     result
 }
 
-/// Returns true if the last attempt of a result passed.
+/// Returns true if the last attempt in a result has passed.
 pub fn passed(result: &VerificationResult) -> bool {
     result.attempts.last().is_some_and(|attempt| attempt.status == AttemptStatus::Passed)
 }

@@ -21,17 +21,17 @@ use super::submit::{Submission, SubmitTool};
 use super::verification::{Verifier, passed, skipped};
 use crate::tools::{Child, Parent, SpawnRequest, SubagentError, SubagentEvent};
 
-/// Reason for a subagent that was not started.
+/// Reason reported for a subagent that was not started, because the call was stopped before.
 const CANCELLED: &str = "The call was stopped before this subagent started.";
-/// Reason for a stopped subagent.
+/// Reason reported for a subagent that was stopped.
 const STOPPED: &str = "The operation was aborted.";
 
-/// Reason for a subagent that failed because of a panic of the agent.
+/// Reason reported for a subagent whose task in this program panicked.
 const PANICKED: &str = "The subagent failed inside the agent.";
-/// Maximum waiting time for the changes of a stopped subagent.
+/// Maximum time to wait for the changes of a stopped subagent.
 const PATCH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Emits the end of a subagent exactly once, also if its supervising task panics.
+/// Emits the event about the end of a subagent exactly once, even if the task that supervises it panics.
 struct EndEventGuard<'a> {
     batch: &'a Batch,
     label: &'a Label,
@@ -69,7 +69,7 @@ pub async fn run_subagent(batch: &Batch, label: Label) -> Outcome {
     })
 }
 
-/// Runs one subagent within the limit of concurrent subagents.
+/// Waits for a free slot among the concurrent subagents, then runs a subagent.
 async fn run_in_slot(batch: &Batch, label: Label) -> Outcome {
     let abort = &batch.context.abort;
     let slot = tokio::select! {
@@ -90,7 +90,7 @@ async fn run_in_slot(batch: &Batch, label: Label) -> Outcome {
     outcome
 }
 
-/// Resolves when the call was stopped and the waiting time is over.
+/// Completes [`PATCH_TIMEOUT`] after the call was stopped.
 async fn abort_deadline(batch: &Batch) {
     batch.context.abort.cancelled().await;
     batch.agents.sleep(PATCH_TIMEOUT).await;
@@ -153,7 +153,8 @@ async fn run_in_worktree(
     outcome
 }
 
-/// Verifies the work of a subagent, with a repair if configured. Returns true if its changes stay.
+/// Verifies the work of a subagent. If the verification fails and repairs are configured, lets the subagent repair its
+/// work. Returns true if the changes are kept.
 async fn verify(
     batch: &Batch,
     parent: &Parent,
@@ -261,7 +262,7 @@ async fn start(
     batch.agents.start(order).await
 }
 
-/// Runs a started subagent and stores its result.
+/// Runs a subagent that was started, and stores its result in `outcome`.
 async fn run(
     batch: &Batch,
     label: Label,
@@ -292,7 +293,7 @@ async fn run(
     outcome
 }
 
-/// Records the submitted result and the usage of a subagent.
+/// Records the submission and the token usage of a subagent in `outcome`.
 fn record_result(outcome: &mut Outcome, ended: RunResult) {
     let RunResult { answer, submission: submitted, aborted, error } = ended;
     let answers = answer.messages.iter().filter_map(|message| match &**message {

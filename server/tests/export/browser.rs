@@ -1,5 +1,5 @@
-//! Tests of the page in Chromium with `browser.mjs`. Without a browser, the test prints a notice and passes,
-//! unless REQUIRE_BROWSER=1.
+//! Tests of pages in Chromium with `browser.mjs`. Without a browser they print a notice and pass; with
+//! REQUIRE_BROWSER=1 they fail.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,10 +11,10 @@ use crate::skip::skipped;
 use crate::support::{folder, page, sample, system_prompt, tools};
 use crate::{hostile, size};
 
-/// The time limit above the one of the script itself.
+/// The time limit for the script. It is longer than the script's own limit.
 const LONGEST: Duration = Duration::from_secs(420);
 
-/// Returns the browser in `CHROMIUM`, or an installed one.
+/// Returns the browser that `CHROMIUM` names, else an installed one.
 fn chromium() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("CHROMIUM") {
         return Some(named.into());

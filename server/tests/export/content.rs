@@ -1,4 +1,4 @@
-//! The content of the page for a reader.
+//! Tests of the content that a page shows.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -130,7 +130,7 @@ fn any_session_version_and_content_is_exported() {
     }
 }
 
-/// Returns the value with a prefix before every text, except for texts with the type of an entry.
+/// Returns the value with `prefix` before every text. Texts that determine the type of an object stay unchanged.
 fn prefixed(value: &Value, prefix: &str) -> Value {
     match value {
         Value::String(text) => format!("{prefix}{text}").into(),
@@ -180,7 +180,7 @@ fn a_file_becomes_a_file() {
     assert_eq!(Sample::from(session), sample());
 }
 
-/// The umask belongs to the process, so the test above runs in another process.
+/// The umask applies to the whole process, so this test runs the test above in another process.
 #[test]
 fn fm_f110_exports_are_private_for_any_umask() {
     let script = "umask 000; exec \"$0\" --exact content::a_file_becomes_a_file";

@@ -1,4 +1,4 @@
-//! Sessions in which every text contains a payload.
+//! Tests with sessions in which a payload replaces every text.
 
 use agentese_server::export::{ExportInput, html};
 use serde_json::{Map, Value, json};
@@ -25,8 +25,8 @@ pub const PAYLOADS: &[&str] = &[
     "<a href=\"javascript:pwned('anchor')\" style=\"background:url(https://h.example/s)\">x</a><style>@import 'https://h.example/'</style>",
 ];
 
-/// Returns the value with every text replaced, except for texts with the type of an entry. With `links`, the
-/// links of the tree remain as well.
+/// Returns the value with the payload in place of every text. Texts that determine the type of an object stay
+/// unchanged. If `links` is true, so do the links between entries.
 fn replaced(value: &Value, payload: &str, links: bool) -> Value {
     const STRUCTURE: &[&str] = &["type", "role"];
     const LINKS: &[&str] =
@@ -55,7 +55,7 @@ fn replaced(value: &Value, payload: &str, links: bool) -> Value {
     }
 }
 
-/// Returns a session of payloads as one page.
+/// Returns the page of a session whose texts are replaced by the payload.
 pub fn hostile(payload: &str, links: bool) -> String {
     let session = sample();
     let header = replaced(&session.header, payload, false);
@@ -74,7 +74,7 @@ pub fn hostile(payload: &str, links: bool) -> String {
     html(&transcript)
 }
 
-/// Returns every tag of a page, with a stricter parser than a browser's.
+/// Returns every tag of a page, found with stricter rules than a browser's.
 fn tags(page: &str) -> Vec<&str> {
     let mut tags = Vec::new();
     let mut rest = page;
@@ -193,7 +193,7 @@ fn fm_f115_content_policy_matches_the_page() {
     assert!(page.find("Content-Security-Policy").unwrap() < first_content);
 }
 
-/// Writes all payloads as files for the browser, and returns their number.
+/// Writes a page for each payload, for the browser test. Returns the number of pages.
 pub fn write_pages() -> usize {
     let pages = PAYLOADS.iter().flat_map(|payload| [hostile(payload, true), hostile(payload, false)]);
     pages

@@ -1,4 +1,4 @@
-//! Long sessions.
+//! Tests of long sessions.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{folder, page, sample};
 
-/// Returns a session that repeats the sample with unique ids.
+/// Returns a session that repeats the sample until it has `entries` entries. Their ids are unique.
 pub fn long_session(entries: usize) -> Vec<Value> {
     let sample = sample().entries;
     let mut last: Value = Value::Null;
@@ -43,7 +43,7 @@ fn ten_thousand_entries_are_one_page() {
     fs::write(folder().join("long.html"), page).unwrap();
 }
 
-/// Entries that are built on request, with the number of requests for each.
+/// Entries that are created when they are requested. Counts the requests for each entry.
 struct GeneratedEntries<'a> {
     entries: &'a [Value],
     requested: RefCell<Vec<usize>>,
@@ -60,7 +60,7 @@ impl Entries for GeneratedEntries<'_> {
     }
 }
 
-/// The output, with the length of its longest piece.
+/// The written page, with the length of the longest write.
 #[derive(Default)]
 struct PageWriter {
     page: String,

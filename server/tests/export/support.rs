@@ -1,4 +1,4 @@
-//! Sessions to export.
+//! Sample sessions for the export.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ impl From<SessionContent> for Sample {
     }
 }
 
-/// Returns a session with an entry of every type, branches, a picture and failures.
+/// Returns a session with entries of every type, several branches, an image and failures.
 pub fn sample() -> Sample {
     from_file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/export/sample.jsonl")).unwrap().into()
 }
@@ -37,14 +37,14 @@ pub fn page(header: &Value, entries: &[Value]) -> String {
     html(&ExportInput::new(header, &entries))
 }
 
-/// Returns the folder of the files for a browser, and of its screenshots.
+/// Returns the folder for the pages of the browser test and its screenshots.
 pub fn folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("export");
     fs::create_dir_all(&folder).unwrap();
     folder
 }
 
-/// Returns the texts of a page without markup, with the five entities resolved.
+/// Returns the text of a page without markup. The five entities are resolved.
 pub fn text_of(page: &str) -> String {
     let start = page.find("<body>").unwrap();
     let mut text = String::new();

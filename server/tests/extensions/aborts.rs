@@ -1,5 +1,5 @@
-//! An abort withdraws every request that an extension does not answer. The time limit of these requests
-//! exceeds any test.
+//! Tests of aborts: an abort withdraws every request that an extension does not answer. The time limit of the requests
+//! is longer than any test.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn agent(place: &Place, event: &str, script: Value) -> Agent {
     Agent::start(command)
 }
 
-/// Returns a model script that answers the first two prompts, and then calls a tool if the event needs one.
+/// Returns a model script that answers two prompts, and then calls a tool if that is necessary to cause the event.
 fn script(event: &str) -> Value {
     if event.contains("compact") {
         return json!({"responses": [], "default": {"text": "words"}});
@@ -24,7 +24,8 @@ fn script(event: &str) -> Value {
     json!({"responses": [{"text": "one"}, {"text": "two"}, call], "default": {"text": "ok"}})
 }
 
-/// Sends a command, waits for the request to the extension, and aborts; then both commands have responses.
+/// Sends a command, and aborts as soon as the extension has received the request. Waits until the command and the abort
+/// have responses; returns the response to the command.
 #[track_caller]
 fn abort_during_command(agent: &mut Agent, event: &str, command: &Value) -> Value {
     agent.send(command.clone());

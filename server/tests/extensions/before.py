@@ -1,4 +1,4 @@
-"""Opens a question before every operation of the user, and reports its withdrawal."""
+"""Opens a question before every operation of the user, and reports when the question is withdrawn."""
 
 from agentese_extension import Extension
 

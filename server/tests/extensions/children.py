@@ -1,4 +1,4 @@
-"""Starts agents as child processes of its own tool, like extensions with subagents."""
+"""Starts agents as child processes of its tool, as extensions with subagents do."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-//! Extensions that behave like subagents: agents as child processes of a tool, commands, and aborts from
-//! several sides.
+//! Tests of extensions that work like subagents: their tool starts agents as child processes. Includes commands, and
+//! aborts from several sides.
 
 use std::process::Command;
 use std::time::Instant;
@@ -11,13 +11,13 @@ use super::host::{check_runs, command};
 use crate::support::LONG;
 use crate::support::process::{Agent, Place, assert_gone, is_alive, pid_in};
 
-/// Returns a script whose first answer calls a tool, and whose other answers are `done`.
+/// Returns a model script whose first answer calls a tool. All other answers are `done`.
 fn calls(tool: &str, arguments: Value) -> Value {
     json!({"responses": [{"blocks": [{"tool": {"id": "call", "name": tool, "args": arguments}}]}],
         "default": {"text": "done"}})
 }
 
-/// Writes the script of the children.
+/// Writes the model script for the child agents. Returns its path.
 fn child(place: &Place, script: Value) -> String {
     place.file("child.json", script.to_string())
 }
@@ -34,7 +34,7 @@ fn children(place: &Place) -> Vec<Pid> {
     noted.lines().map(|line| Pid::from_raw(line.parse().unwrap()).unwrap()).collect()
 }
 
-/// Returns the result of the single call of a run: its error flag and its text.
+/// Returns the error flag and the text of the result of the only call in a run.
 #[track_caller]
 fn call_result(frames: &[Value]) -> (bool, &str) {
     let ends: Vec<_> = frames.iter().filter(|frame| frame["type"] == "tool_execution_end").collect();
@@ -52,13 +52,13 @@ impl Agent {
         });
     }
 
-    /// Checks that the agent is idle. Later runs are detected by the number of runs after the next prompt.
+    /// Checks that the agent is idle. A later run would be noticed when the runs are counted after the next prompt.
     #[track_caller]
     fn check_idle(&mut self) {
         assert_eq!(self.request(json!({"type": "get_state"}))["data"]["isStreaming"], false);
     }
 
-    /// Waits for the given number of failures, each at its own time.
+    /// Waits until `count` failures were reported. They need not be reported at the same time.
     #[track_caller]
     fn wait_for_failures(&mut self, count: usize) {
         let since = Instant::now();
@@ -69,7 +69,7 @@ impl Agent {
         assert_eq!(self.failures().len(), count);
     }
 
-    /// Checks that another prompt works normally.
+    /// Checks that the agent handles a further prompt normally.
     #[track_caller]
     fn check_next_prompt(&mut self) {
         self.prompt("and on");
@@ -172,7 +172,7 @@ fn fm_f94_a_result_without_end_is_a_flood_and_an_error_of_its_call() {
     assert!(agent.failures()[0]["error"].as_str().unwrap().contains("it sent a line of more than"));
 }
 
-/// Returns the usage of all answers according to the events.
+/// Returns the token usage of all answers, as the events report it: input and output.
 fn event_usage(frames: &[Value]) -> [u64; 2] {
     let answers = frames.iter().filter(|frame| frame["type"] == "message_end");
     let usages = answers.filter(|frame| frame["message"]["role"] == "assistant");

@@ -1,4 +1,4 @@
-//! Slash commands, notices, messages.
+//! Tests of slash commands, notices and messages of extensions.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Questions of extensions to the user of the client.
+//! Tests of questions of extensions to the user.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::host::{agent, limited, plain, runs};
 use crate::support::process::Place;
 
-/// Returns a frame without its unpredictable id.
+/// Returns a frame as text without its random id.
 fn without_id(mut frame: Value) -> String {
     let id = frame.as_object_mut().unwrap().shift_remove("id").unwrap();
     let id = id.as_str().unwrap();

@@ -1,4 +1,4 @@
-//! The example extensions of the documentation work as described, equally in each language.
+//! Tests of the example extensions in the documentation: they work as described, in the same way in each language.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::host::{check_runs, plain, runs};
 use super::languages::Language;
 use crate::support::process::{Agent, Place};
 
-/// Runs a check on an example in each language. No extension may fail.
+/// Runs `check` on an example in each language. Fails if an extension reports a failure.
 fn in_each_language(example: &str, script: &Value, check: impl Fn(&Place, &mut Agent)) {
     for language in Language::all() {
         eprintln!("{example} in {language:?}");

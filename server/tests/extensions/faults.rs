@@ -1,4 +1,4 @@
-//! Misbehaving extensions: one failure is reported, and the agent continues.
+//! Tests of misbehaving extensions: one failure is reported, and the agent continues.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use super::host::{check_runs, command, file, plain, runs, settings};
 use crate::support::LONG;
 use crate::support::process::{Agent, Place};
 
-/// Starts an extension with a subscription to `events` only, for tests with a time limit of milliseconds.
+/// Returns an agent with an extension that subscribes only to `events`, for tests with a time limit of milliseconds.
 fn with_subscription(place: &Place, how: &str, events: &str, script: Value, host: Value) -> Command {
     let mut command = zoo(place, how, script, host);
     command.env("ZOO_EVENTS", events);
@@ -23,7 +23,7 @@ fn zoo(place: &Place, how: &str, script: Value, host: Value) -> Command {
     command
 }
 
-/// Returns the text of the single reported failure.
+/// Returns the text of the reported failure. Fails if there is not exactly one.
 #[track_caller]
 fn single_failure(agent: &Agent) -> String {
     let failures = agent.failures();
@@ -100,7 +100,7 @@ fn fm_f92_crash_hang_or_flood_is_one_failure() {
 }
 
 impl Agent {
-    /// Sends queries until the given number of failures was reported.
+    /// Sends queries until `count` failures were reported.
     pub(super) fn until_failures(&mut self, count: usize) {
         self.until_matching(count, |frame| frame["type"] == "extension_error");
     }
@@ -115,7 +115,8 @@ impl Agent {
         }
     }
 
-    /// Sends queries, because frames of extensions may precede or follow any other frame.
+    /// Sends queries until `count` frames match. The queries are needed because frames of extensions may arrive before
+    /// or after any other frame.
     #[track_caller]
     fn until_matching(&mut self, count: usize, found: impl Fn(&Value) -> bool) {
         let since = Instant::now();
@@ -264,7 +265,7 @@ fn fm_f92_a_hundred_failures_in_a_session_leave_no_trace_in_it() {
     assert_eq!(agent.finish().0.code(), Some(0));
 }
 
-/// SplitMix64: sufficient for random choices, and equal on all machines.
+/// Random numbers by SplitMix64, which is good enough for tests and equal on all machines.
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-"""Reports the flags of the command line."""
+"""Reports the values of its command-line flags."""
 
 import json
 

@@ -1,4 +1,4 @@
-//! Flags of extensions on the command line.
+//! Tests of flags of extensions on the command line.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,8 @@ export default function (pi: any) {
 }
 "#;
 
-/// Returns the flags of a Python extension for those arguments, and stderr.
+/// Starts an agent with a Python extension and these arguments. Returns the flags that the extension received, and the
+/// agent's stderr.
 fn flags_and_stderr(arguments: &[&str]) -> (Value, String) {
     let place = Place::new();
     let mut command = command(&place, &["flags"], plain());

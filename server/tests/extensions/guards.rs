@@ -1,4 +1,4 @@
-//! Tools without their guards: no tool runs, unless the user permits it.
+//! Tests of missing guards: no tool runs while its guard is missing, unless the user permits it.
 
 use std::process::Command;
 
@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use super::host::{check_runs, command, file, limited, settings};
 use crate::support::process::{Agent, Place};
 
-/// Returns a model that calls a tool in each of four answers, and then answers `done`. Each call creates a
-/// file.
+/// Returns a script with four answers that each call a tool, and a final answer `done`. Each call creates a file.
 fn four_calls() -> Value {
     let call = |number: u8| {
         let arguments = json!({"command": format!("touch ran-{number}")});
@@ -29,7 +28,7 @@ fn executed_calls(place: &Place) -> Vec<u8> {
     (1..=4).filter(|number| place.work().join(format!("ran-{number}")).exists()).collect()
 }
 
-/// Runs the single run; returns the results of the calls for the model.
+/// Runs one prompt. Returns the results of its four calls, as the model receives them.
 #[track_caller]
 fn run_results(agent: &mut Agent) -> Vec<String> {
     agent.prompt("go");
@@ -40,8 +39,8 @@ fn run_results(agent: &mut Agent) -> Vec<String> {
     ends.iter().map(|end| end["result"]["content"][0]["text"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Checks that all calls were blocked. After the first one, the reason is the failure of the extension
-/// at that path.
+/// Checks that all calls were blocked. From the second call on, the reason must be the failure of the extension at that
+/// path.
 #[track_caller]
 fn check_blocked(place: &Place, results: &[String], path: &str, why: &str) {
     assert_eq!(executed_calls(place), [0; 0], "{results:#?}");
@@ -261,7 +260,7 @@ export default function (pi: any) {
 }
 "#;
 
-/// Eight images of 4.1 MiB, each with an answer.
+/// Returns a session file with eight images of 4.1 MiB, each followed by an answer.
 fn large_session() -> String {
     let header = json!({"type": "session", "version": 3, "id": "11111111-2222-4333-8444-555555555555",
         "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/"});

@@ -1,4 +1,4 @@
-//! Views and changes of the agent's work by extensions.
+//! Tests of hooks: extensions observe and change the work of the agent.
 
 use serde_json::{Value, json};
 

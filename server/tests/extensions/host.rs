@@ -1,4 +1,4 @@
-//! An agent with extensions.
+//! Helpers for agents with extensions.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,13 +34,13 @@ pub fn agent(place: &Place, extensions: &[&str], script: Value) -> Agent {
     Agent::start(command(place, extensions, script))
 }
 
-/// Starts an agent with these host settings.
+/// Starts an agent whose extension host has these settings.
 pub fn limited(place: &Place, extensions: &[&str], script: Value, host: Value) -> Agent {
     settings(place, host);
     agent(place, extensions, script)
 }
 
-/// Writes the host settings, with a long start timeout for busy machines.
+/// Writes the settings of the extension host. The start timeout is long, because test machines may be busy.
 pub fn settings(place: &Place, mut host: Value) {
     if host["startTimeoutMs"].is_null() {
         host["startTimeoutMs"] = json!(60_000);
@@ -57,14 +57,14 @@ pub fn plain() -> Value {
     json!({"responses": [], "default": {"text": "ok"}})
 }
 
-/// Returns a model that runs a command, and then answers `done`.
+/// Returns a script whose model runs a command and then answers `done`.
 pub fn runs(command: &str) -> Value {
     json!({"responses": [
         {"blocks": [{"tool": {"id": "call", "name": "bash", "args": {"command": command}}}]},
     ], "default": {"text": "done"}})
 }
 
-/// Checks that each run follows the grammar, as without extensions; returns the number of runs.
+/// Checks that the events of each run have the same order as without extensions. Returns the number of runs.
 #[track_caller]
 pub fn check_runs(frames: &[Value]) -> usize {
     let of_extensions = ["extension_error", "extension_ui_request"];
@@ -84,7 +84,7 @@ impl Agent {
         self.send(json!({"id": text, "type": "prompt", "message": text}));
     }
 
-    /// Returns the next question or notice.
+    /// Waits for the next question or notice, and returns it.
     #[track_caller]
     pub fn next_dialog(&mut self) -> Value {
         self.until_event("extension_ui_request").pop().unwrap()
@@ -97,12 +97,12 @@ impl Agent {
         frame["message"].as_str().unwrap().to_owned()
     }
 
-    /// Returns the number of notices.
+    /// Returns the number of notices received so far.
     pub fn notice_count(&self) -> usize {
         self.seen.iter().filter(|frame| frame["method"] == "notify").count()
     }
 
-    /// Answers a question with one member.
+    /// Answers a question; the answer has the given member and value.
     pub fn answer(&mut self, question: &Value, member: &str, value: impl Into<Value>) {
         let value: Value = value.into();
         self.send(json!({"type": "extension_ui_response", "id": question["id"], member: value}));

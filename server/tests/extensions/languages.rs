@@ -1,4 +1,4 @@
-//! Example extensions of the documentation, in each language and with each way of starting them.
+//! The example extensions of the documentation, in each language and with each method to start them.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use super::host::command;
 use crate::support::process::{Agent, Place};
 
-/// The language and start of an example.
+/// The language of an example, and the method to start it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
-    /// Executable file.
+    /// Python, as an executable file.
     Python,
-    /// Compiled, with Node.
+    /// TypeScript, compiled and run by Node.
     TypeScript,
-    /// Unchanged source, with a Node that strips types.
+    /// TypeScript source, unchanged, run by a Node that removes types itself.
     PlainTypeScript,
 }
 
@@ -31,7 +31,7 @@ impl Language {
         all
     }
 
-    /// Starts an agent with that single example.
+    /// Starts an agent with one example in this language.
     pub fn agent(self, place: &Place, example: &str, script: Value) -> Agent {
         let mut command = command(place, &[], script);
         command.env_remove("PYTHONPATH").arg("-e").arg(self.install(place, example));
@@ -74,7 +74,7 @@ impl Language {
         read(&root().join(format!("extensions/examples/typescript/{example}/main.ts")))
     }
 
-    /// Returns the first extension of the documentation.
+    /// Returns the source of the first example in this language's documentation.
     fn documented(self) -> String {
         let fence = if self == Self::Python { "```python\n" } else { "```typescript\n" };
         let page = read(&root().join("docs/extensions.md"));
@@ -91,7 +91,7 @@ fn read(file: &Path) -> String {
     std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
-/// Strips types like a compiler. The tests of `sdk-ts` check the types, and the manifests of the examples.
+/// Compiles a file by removing its types. The tests of `sdk-ts` check the types and the manifests of the examples.
 fn compile(file: &Path, folder: &Path) {
     let compiler = root().join("sdk-ts/node_modules/.bin/esbuild");
     assert!(compiler.exists(), "the tools of sdk-ts are missing: run `npm ci` in sdk-ts");
@@ -104,7 +104,7 @@ fn compile(file: &Path, folder: &Path) {
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
 }
 
-/// Returns true if `node` strips types.
+/// Returns true if the installed `node` can run TypeScript by removing types.
 fn strips_types() -> bool {
     let output = Command::new("node").arg("--version").output().expect("these tests need Node");
     let version = String::from_utf8(output.stdout).unwrap();

@@ -1,4 +1,4 @@
-"""Starts only after the file `go` exists in the working directory."""
+"""Delays its start until the file `go` exists in the working directory."""
 
 import os
 import time

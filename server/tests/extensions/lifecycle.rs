@@ -1,4 +1,4 @@
-//! The origin and end of extensions.
+//! Tests of the start and the end of extensions.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -8,7 +8,8 @@ use serde_json::json;
 use super::host::{agent, command, file, plain};
 use crate::support::process::{Agent, Place, assert_gone, is_alive, pid_in};
 
-/// Starts an extension with a child process; returns both process ids.
+/// Starts an agent with an extension that has a child process. Returns the process ids of the extension and of its
+/// child.
 fn agent_with_child_process(place: &Place) -> (Agent, [rustix::process::Pid; 2]) {
     let mut command = command(place, &["zoo"], plain());
     command.env("ZOO", "child");

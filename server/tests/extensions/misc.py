@@ -1,4 +1,4 @@
-"""Messages, entries, sessions, a tool, user input."""
+"""Uses several actions: messages, entries, sessions, a tool, user input."""
 
 from agentese_extension import Extension
 

@@ -1,4 +1,4 @@
-"""Tools whose schemas no model API takes, beside one that is fine."""
+"""Registers tools with schemas that no model API accepts, and one tool with a valid schema."""
 
 from agentese_extension import Extension
 

@@ -1,4 +1,4 @@
-"""Several handlers of one event, a flag, and a context that outlives its handler."""
+"""Has several handlers for one event, a flag, and a context that is used after its handler has returned."""
 
 from agentese_extension import Extension
 

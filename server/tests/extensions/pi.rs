@@ -1,4 +1,4 @@
-//! Extensions for pi in the Node host of the binary. These tests need Node.
+//! Tests of extensions for pi in the embedded Node host. They need Node.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
@@ -27,7 +27,7 @@ fn install(place: &Place, name: &str) -> String {
     file.to_str().unwrap().to_owned()
 }
 
-/// Creates a folder for PATH with a program named `node`.
+/// Creates a folder for `PATH` that contains only the script `node`.
 fn fake_node(place: &Place, script: &str) -> OsString {
     let node = place.put("bin/node", format!("#!/bin/sh\n{script}\n"));
     std::fs::set_permissions(&node, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -76,7 +76,7 @@ fn one_process_serves_all_extensions() {
     assert_gone(rustix::process::Pid::from_raw(pids[0]).unwrap());
 }
 
-/// Starts an agent with one extension from its source text.
+/// Starts an agent with one extension that has this source text.
 fn agent_with_source(place: &Place, text: &str) -> Agent {
     let file = place.put("installed/one.ts", text);
     let mut command = command(place, &["ui"], plain());
@@ -188,7 +188,7 @@ fn a_directory_that_is_trusted_later_is_served_by_the_same_process() {
     }
 }
 
-/// Returns the Node processes below a process.
+/// Returns the ids of all Node processes that descend from a process.
 fn node_processes(above: rustix::process::Pid) -> Vec<i32> {
     let mut below = vec![above.as_raw_nonzero().get()];
     let mut all: Vec<(i32, i32, String)> = Vec::new();

@@ -1,11 +1,11 @@
-//! Questions of extensions to the user before an operation, and their withdrawal.
+//! Tests of questions that extensions send before an operation of the user, and of their withdrawal.
 
 use serde_json::{Value, json};
 
 use super::host::{agent, check_runs, plain};
 use crate::support::process::{Agent, Place};
 
-/// Returns the first question after the `before` earlier ones. Other frames may follow it.
+/// Waits for the first question after `before` earlier questions. Returns it.
 #[track_caller]
 fn question(agent: &mut Agent, before: usize, title: &str) -> Value {
     let is_one = |frame: &&Value| frame["method"] == "confirm";
@@ -17,7 +17,7 @@ fn question(agent: &mut Agent, before: usize, title: &str) -> Value {
     dialog
 }
 
-/// Returns the frames up to the last wanted one: responses by id, notices by text.
+/// Returns the frames up to the last of the wanted ones. `wanted` contains ids of responses and texts of notices.
 fn frames_until(agent: &mut Agent, wanted: &[&str]) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::new();
     agent.until("the last of them", |frame| {
@@ -31,7 +31,7 @@ fn frames_until(agent: &mut Agent, wanted: &[&str]) -> Vec<Value> {
     found
 }
 
-/// Creates a session with one prompt, and returns the entry of the prompt.
+/// Creates a session with one prompt. Returns the id of the prompt's entry.
 fn session_with_prompt(agent: &mut Agent) -> Value {
     agent.prompt("quick");
     agent.until_event("agent_end");

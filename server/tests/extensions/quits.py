@@ -1,4 +1,4 @@
-"""Guards tools until it receives a request to stop, unsubscribes in an orderly way, and exits."""
+"""Guards tools until it is requested to stop. Then it removes its subscription and exits."""
 
 import json
 import os

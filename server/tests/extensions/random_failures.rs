@@ -1,4 +1,4 @@
-//! Guards with random failures: no tool ever runs without the permission of its guard.
+//! Tests of guards that fail at random: no tool runs without the permission of its guard.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -9,10 +9,10 @@ use super::host::{check_runs, command, settings};
 use crate::support::dice::{Dice, number, seed};
 use crate::support::process::{Agent, Place};
 
-/// Number of agents; `AGENTESE_STORMS` overrides it.
+/// Number of agents in the test. `AGENTESE_STORMS` overrides it.
 const ROUNDS: u64 = 6;
 const CALLS: u64 = 10;
-/// Reactions of a guard to a call.
+/// Ways in which a guard reacts to a call.
 const FAILURES: [&str; 10] =
     ["allow", "allow", "allow", "block", "kill", "exit", "hang", "cut", "noise", "foreign"];
 

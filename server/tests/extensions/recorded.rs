@@ -1,4 +1,4 @@
-//! Recordings of pi with extensions in TypeScript, reproduced with extensions in Python.
+//! Recordings of pi with extensions in TypeScript. The tests reproduce them with extensions in Python.
 //!
 //! | recording | here |
 //! |---|---|

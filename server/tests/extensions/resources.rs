@@ -1,11 +1,11 @@
-//! Skills and prompt templates of extensions.
+//! Tests of skills and prompt templates from extensions.
 
 use serde_json::{Value, json};
 
 use super::host::command;
 use crate::support::process::{Agent, Place};
 
-/// An extension that registers adjacent files, and a missing one.
+/// An extension that registers files beside it, and a file that does not exist.
 const RESOURCE_EXTENSION: &str = r#"
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-//! Events of extensions in different revisions of pi.
+//! Tests of the events that extensions receive in different revisions of pi.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-"""Changes all values that hooks can change."""
+"""Changes every value that a hook may change."""
 
 from agentese_extension import Extension
 

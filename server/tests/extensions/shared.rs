@@ -1,4 +1,4 @@
-//! Extensions of pi share a process, and survive damage that one of them does to it. These tests need Node.
+//! Tests of extensions of pi that share a process, even if one of them damages it. They need Node.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ export default function (pi: any) {
 }
 "#;
 
-/// An extension that executes the user's input.
+/// An extension that runs the user's input as code.
 const FAULTY: &str = r#"
 export default function (pi: any) {
   pi.on("input", async (event: any) => {
@@ -25,7 +25,7 @@ export default function (pi: any) {
 }
 "#;
 
-/// Starts an agent with both extensions, the guard first; returns their paths.
+/// Starts an agent with the two extensions, the guard first. Returns their paths.
 fn both(place: &Place, script: Value, host: Value) -> (Agent, [String; 2]) {
     settings(place, host);
     let paths = [("guard", GUARD), ("faulty", FAULTY)]

@@ -1,4 +1,6 @@
-"""Guard of tools that fails according to `STORM`, call by call. It records each permission in advance."""
+"""Guard of tools that fails at each call in the way that `STORM` states. It records a permission before it
+grants it.
+"""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Every dialog and every notice, as commands."""
+"""Has a command for every kind of dialog and notice."""
 
 import json
 import threading

@@ -1,5 +1,5 @@
-//! Guard against regressions: the number of instructions on hot paths, counted by a simulator. The counts are
-//! independent of the load of the machine. The test compares them with the stored counts beside this file.
+//! Guard against slower code: counts the instructions on hot paths with a simulator. The load of the machine does not
+//! affect the counts. The test compares them with the stored counts beside this file.
 //!
 //! `make test` counts the existing debug build (`counts.txt`). `make test-instructions` counts an optimised
 //! build with the profile `counted` (`optimised.txt`), which is the form for users but takes minutes to
@@ -19,7 +19,8 @@ use subjects::{BASE, TIMES};
 /// The argument for running the measured functions.
 const SUBJECTS: &str = "--subjects";
 
-/// The tolerance in percent above the stored count. A count that is lower by this margin must be stored.
+/// Maximum excess over the stored count, in percent. If a count is lower by more than this, the stored count must be
+/// updated.
 const MARGIN: u64 = 15;
 
 fn stored_counts() -> PathBuf {
@@ -27,7 +28,8 @@ fn stored_counts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/instructions").join(file)
 }
 
-/// Returns the instructions of each measured function, including its callees.
+/// Returns the number of instructions of each measured function, including the functions that it calls. Returns `None`
+/// if they cannot be counted.
 fn counted() -> Option<BTreeMap<String, u64>> {
     let folder = tempfile::tempdir().unwrap();
     let profile = folder.path().join("profile");

@@ -1,4 +1,5 @@
-//! Measured hot paths, each in its own function that repeats its work [`TIMES`] times unless noted otherwise.
+//! Hot paths that are measured. Each has a function of its own, which repeats its work [`TIMES`] times unless its
+//! comment states otherwise.
 
 use std::hint::black_box;
 
@@ -15,7 +16,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 /// Number of repetitions in a function.
 pub const TIMES: usize = 100;
 
-/// Baseline functions, whose counts are subtracted from those of their counterparts.
+/// Pairs of a function and its baseline, whose count is subtracted.
 pub const BASE: &[(&str, &str)] = &[("answering", "answering_once"), ("streaming", "streaming_once")];
 
 const USAGE: &str = r#""usage":{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
@@ -33,7 +34,7 @@ fn update() -> String {
     )
 }
 
-/// Converts bytes to checked lines of a hundred bytes.
+/// Splits bytes into lines of a hundred bytes, and checks each line.
 #[inline(never)]
 fn framing() {
     let line = format!("{{\"type\":\"message_update\",\"text\":\"{}\"}}\n", "w".repeat(60));
@@ -44,7 +45,7 @@ fn framing() {
     });
 }
 
-/// Finds the members that a client reads, in an update of two kilobytes.
+/// Finds the members that a client reads in an update of two kilobytes.
 #[inline(never)]
 fn scanning() {
     const WANTED: MemberSet<3> = MemberSet::new([
@@ -118,7 +119,7 @@ fn loading_an_entry() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Sends lines to a server, and reads until a line contains the text.
+/// Sends lines to a server. Reads its output until a line contains `until`.
 fn converse(script: &str, lines: &str, until: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -137,7 +138,7 @@ fn converse(script: &str, lines: &str, until: &str) {
 
 const NOTHING: &str = r#"{"responses":[]}"#;
 
-/// Runs a server for a single response, as the baseline of the next function.
+/// Runs a server for one response. Baseline of the next function.
 #[inline(never)]
 fn answering_once() {
     converse(NOTHING, "{\"id\":\"last\",\"type\":\"get_state\"}\n", "\"last\"");
@@ -156,19 +157,19 @@ fn stream(pieces: usize) {
     converse(&script, "{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"go\"}\n", "\"type\":\"agent_end\"");
 }
 
-/// Runs a prompt with one piece of text, as the baseline of the next function.
+/// Runs a prompt whose answer has one piece of text. Baseline of the next function.
 #[inline(never)]
 fn streaming_once() {
     stream(1);
 }
 
-/// Streams pieces of text, with two snapshots for each.
+/// Streams an answer in many pieces of text, with two snapshots for each.
 #[inline(never)]
 fn streaming() {
     stream(TIMES + 1);
 }
 
-/// Calls every function once. Compiled as a separate function, which the profile identifies.
+/// Calls every measured function once. It is compiled as a separate function, so that the profile can identify it.
 #[inline(never)]
 pub fn all() {
     framing();

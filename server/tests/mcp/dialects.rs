@@ -1,4 +1,4 @@
-//! MCP servers in every served dialect.
+//! Tests of MCP servers in every dialect.
 
 use agentese::omp::Omp;
 use agentese::opal::Opal;
@@ -14,7 +14,7 @@ use crate::harness::{calling, result_text, results, zoo};
 use crate::support::LONG;
 use crate::support::link::{Link, builder};
 
-/// Returns options with the misbehaving server in its good mode.
+/// Returns options with the test server, which behaves correctly here.
 fn servers(place: &std::path::Path) -> mcp::McpOptions {
     let mut server = zoo(&[]);
     server["name"] = json!("zoo");
@@ -27,8 +27,8 @@ fn servers(place: &std::path::Path) -> mcp::McpOptions {
     }
 }
 
-/// Runs a prompt in which a tool reports progress and another one echoes. Every frame is validated against
-/// the dialect's schema as it arrives.
+/// Runs a prompt in which one tool reports progress and another returns its input. Checks every frame against the
+/// dialect's schema as it arrives.
 async fn check_dialect<D: Dialect>(prompt: Value) {
     let calls = [("works", json!({"steps": 3})), ("echo", json!({"text": "everywhere"}))];
     let (builder, place) = builder(calling(&calls));

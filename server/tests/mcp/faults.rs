@@ -1,4 +1,4 @@
-//! Misbehaving servers.
+//! Tests of servers that misbehave.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ fn outside_path(place: &Place, name: &str) -> std::path::PathBuf {
     place.work().parent().unwrap().join(name)
 }
 
-/// Returns the reports about ended servers to the client.
+/// Returns the frames that report ended servers to the client.
 fn failure_reports(frames: &[Value]) -> Vec<&Value> {
     frames.iter().filter(|frame| frame["type"] == "extension_error").collect()
 }
@@ -113,7 +113,7 @@ fn fm_f91_an_abort_cancels_the_call_at_the_server() {
     assert!(!stderr.contains("is dropped"), "{stderr}");
 }
 
-/// Waits until the server has received this message.
+/// Waits until the server has recorded this message as received.
 #[track_caller]
 fn wait_for(notes: &std::path::Path, word: &str) {
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! An agent whose model calls the tools of a test, one in each answer.
+//! Helpers for agents whose model calls the tools that a test names, one in each answer.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::support::LONG;
 use crate::support::process::{Agent, Place};
 
-/// The server file of the user.
+/// The user's configuration file for servers, in the directory of a test.
 pub const USER_CONFIG: &str = "home/.pi/agent/mcp.json";
 
-/// Returns the misbehaving server with these options.
+/// Returns the definition of the misbehaving server with these options.
 pub fn zoo(options: &[&str]) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/zoo.py");
     let mut args = vec![script.to_str().unwrap()];
@@ -20,7 +20,7 @@ pub fn zoo(options: &[&str]) -> Value {
     json!({"command": "python3", "args": args})
 }
 
-/// Returns a script with those calls, each in its own answer, and a final `done`.
+/// Returns a model script with one answer for each call, and a final answer `done`.
 pub fn calling(calls: &[(&str, Value)]) -> Value {
     let answers = calls.iter().enumerate().map(|(number, (name, arguments))| {
         json!({"blocks": [{"tool": {"id": format!("call{number}"), "name": name, "args": arguments}}]})
@@ -28,7 +28,8 @@ pub fn calling(calls: &[(&str, Value)]) -> Value {
     json!({"responses": answers.collect::<Vec<_>>(), "default": {"text": "done"}})
 }
 
-/// Returns the agent with the user's servers, settings and a script; `options` are its arguments.
+/// Returns the command that starts an agent with the user's servers, settings and a script. `options` are its
+/// arguments.
 pub fn command(place: &Place, servers: Value, settings: Value, script: Value, options: &[&str]) -> Command {
     place.put(USER_CONFIG, json!({"mcpServers": servers}).to_string());
     place.put("home/.pi/agent/settings.json", json!({"mcp": settings}).to_string());
@@ -74,7 +75,7 @@ pub fn finish(agent: Agent) -> String {
     stderr
 }
 
-/// Waits until a prompt of a server is among the commands.
+/// Waits until the commands include the prompt of a server.
 pub fn until_prompt_is_listed(agent: &mut Agent, prompt: &str) {
     let start = Instant::now();
     loop {
@@ -87,7 +88,7 @@ pub fn until_prompt_is_listed(agent: &mut Agent, prompt: &str) {
     }
 }
 
-/// Returns a model with one call in each run.
+/// Returns a model script in which each run makes one call.
 pub fn one_by_one(calls: &[(&str, Value)]) -> Value {
     let answers = calls.iter().flat_map(|(name, arguments)| {
         let call = json!({"blocks": [{"tool": {"id": "call", "name": name, "args": arguments}}]});
@@ -96,7 +97,7 @@ pub fn one_by_one(calls: &[(&str, Value)]) -> Value {
     json!({"responses": answers.collect::<Vec<_>>()})
 }
 
-/// Returns the server's record of received messages.
+/// Returns the names of the messages that the server has recorded.
 pub fn log(path: &Path) -> Vec<String> {
     std::fs::read_to_string(path).unwrap_or_default().lines().map(str::to_owned).collect()
 }

@@ -1,4 +1,4 @@
-//! Several conversations of one process, and reports about servers to a dialect server.
+//! Tests of several conversations in one process, and of reports about servers to a dialect server.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,7 +19,7 @@ use crate::support::soon;
 
 struct NullClient;
 
-/// Failures of extensions that a conversation received.
+/// Records the failures of extensions that a conversation reports.
 #[derive(Default)]
 struct FailureSink(Mutex<Vec<String>>);
 
@@ -116,7 +116,7 @@ async fn conversations_share_servers_and_the_last_one_ends_them() {
     assert_gone(pid);
 }
 
-/// Returns the components of an agent with one server, and a clock.
+/// Returns the components of an agent that has one server and a given clock.
 fn components_with(place: &Place, server: &[&str], clock: TickingClock) -> AgentComponents {
     place.put(USER_CONFIG, json!({"servers": {"zoo": zoo(server)}}).to_string());
     let agent_dir = place.work().parent().unwrap().join("home/.pi/agent");

@@ -1,4 +1,4 @@
-//! Third-party servers: those of the protocol's own project.
+//! Tests with third-party servers, from the project that develops MCP.
 //!
 //! `npm ci` in `server/tests/mcp` installs them; `make test` runs it.
 
@@ -31,7 +31,7 @@ fn everything() -> Value {
     json!({"command": "node", "args": [program("server-everything"), "stdio"], "env": {"ZOO_KEY": "canary-of-the-file"}})
 }
 
-/// The same server over streamable HTTP; it ends together with this value.
+/// The same server over streamable HTTP. The process is killed when this value is dropped.
 struct HttpServerProcess {
     child: Child,
     port: u16,
@@ -143,7 +143,7 @@ fn a_server_with_everything_is_used_over_streamable_http() {
     use_everything(&Place::new(), json!({"type": "http", "url": server.url, "headers": headers}));
 }
 
-/// Uses servers in the opal dialect; returns the results of the calls.
+/// Uses servers with an agent in the Opal dialect. Returns the results of the calls.
 async fn opal_call_results(place: &Path, servers: &[Value], calls: &[(&str, Value)]) -> Vec<Value> {
     let given: Vec<_> = servers.iter().map(|server| server.as_object().unwrap().clone()).collect();
     let (builder, _place) = builder(calling(calls));

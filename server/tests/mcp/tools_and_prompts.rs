@@ -1,4 +1,4 @@
-//! Tools and prompts of servers, and their validity.
+//! Tests of the tools and prompts of servers: their use, and the check that they are valid.
 
 use serde_json::{Value, json};
 

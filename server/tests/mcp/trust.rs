@@ -1,4 +1,4 @@
-//! Servers from a working directory.
+//! Tests of servers that a working directory defines.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::support::process::{Agent, Place};
 
 const QUESTION: &str = "extension_ui_request";
 
-/// Creates a directory with a server that records its starts.
+/// Creates a working directory that defines a server. The server records its starts.
 fn repository(path: &str) -> (Place, std::path::PathBuf) {
     let place = Place::new();
     let pids = place.work().parent().unwrap().join("pids");
@@ -23,7 +23,7 @@ fn start(place: &Place, options: &[&str]) -> Agent {
     Agent::start(command(place, json!({}), json!({}), calling(&calls), options))
 }
 
-/// Answers the question about the trust of the directory.
+/// Answers the question of the agent about trust in the directory.
 fn answer(agent: &mut Agent, answer: &str) -> Value {
     agent.send(json!({"type": "prompt", "message": "go"}));
     let question = agent.until_event(QUESTION).pop().unwrap();
@@ -37,7 +37,7 @@ fn fm_f116_a_server_of_the_directory_is_never_started_without_trust() {
         let (place, pids) = repository(path);
         let mut agent = start(&place, &[]);
         let question = answer(&mut agent, "Do not trust it");
-        assert!(question["title"].as_str().unwrap().contains(&format!("It brings {path}.")), "{question}");
+        assert!(question["title"].as_str().unwrap().contains(&format!("It contains {path}.")), "{question}");
         let frames = agent.until_event("agent_end");
         assert_eq!(texts(&frames), ["Tool echo not found", "end\n"]);
         let stderr = finish(agent);

@@ -1,4 +1,4 @@
-//! Differences between an agent of omp and one of pi.
+//! Tests of differences in behaviour between an omp agent and a pi agent.
 
 use agentese::omp::Omp;
 use agentese_server::config::{CompactionSettings, RetrySettings};

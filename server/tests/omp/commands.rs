@@ -1,4 +1,4 @@
-//! Commands that pi lacks, and failures in the form of this dialect.
+//! Tests of commands that pi does not have, and of failures in omp's format.
 
 use serde_json::{Value, json};
 

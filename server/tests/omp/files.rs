@@ -1,4 +1,4 @@
-//! Files of the users of omp.
+//! Tests of the files that users of omp have.
 
 use std::ffi::OsString;
 

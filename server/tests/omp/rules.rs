@@ -1,4 +1,4 @@
-//! Rules that observe the model's output.
+//! Tests of rules that are matched against the model's output.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ fn link_with_rule(script: Value, head: &str, change: impl FnOnce(&mut Settings))
     (Link::for_dialect::<Omp>(builder.resources(resources).settings(settings)), place)
 }
 
-/// Returns an answer in small pieces.
+/// Returns an answer that is streamed in small pieces.
 fn streamed_answer(text: &str) -> Value {
     json!({"blocks": [{"text": text.split_inclusive(' ').collect::<Vec<_>>()}]})
 }

@@ -1,4 +1,4 @@
-//! Runs: acknowledged first, calls side by side, both modes of steering, a prompt that replaces a run.
+//! Tests of runs: early acknowledgement, concurrent calls, both modes of steering, a prompt that replaces a run.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ async fn abort_and_prompt_ends_the_run_and_begins_another() {
     assert_eq!(delivered(&next), ["two"]);
 }
 
-/// Runs three calls, of which the first waits for the file `go`; steering arrives while it runs.
+/// Runs three calls; the first one waits for the file `go`. Sends steering input while it runs.
 async fn steered(mode: &str) -> Vec<String> {
     let call =
         |id: &str, command: &str| json!({"tool": {"id": id, "name": "bash", "args": {"command": command}}});

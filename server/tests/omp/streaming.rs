@@ -1,5 +1,5 @@
-//! Events of an answer in pieces, at times that the test controls: the runtime's clock advances only for
-//! them.
+//! Tests of the times at which pieces of an answer are sent. Time is simulated: the clock of the runtime advances only
+//! when the test waits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::support::link::Link;
 /// A piece, with its time in milliseconds since the start of the answer.
 type Piece = (u64, String);
 
-/// A model with a single answer of these pieces, which starts on request, and may hang at its end.
+/// A model with one answer in these pieces. The answer starts when the test permits it, and may hang at its end.
 struct TimedProvider {
     model: ScriptedProvider,
     permits: Arc<Semaphore>,
@@ -63,7 +63,7 @@ impl Provider for TimedProvider {
     }
 }
 
-/// Sends a prompt to an agent whose answer may start. From here on, only the times of the test pass.
+/// Sends a prompt, waits for its turn, stops the clock of the runtime and lets the answer start.
 async fn prompted(
     revision: &str,
     pieces: Vec<Piece>,
@@ -85,8 +85,8 @@ fn piece(frame: &Value) -> Option<&str> {
     frame["assistantMessageEvent"]["delta"].as_str()
 }
 
-/// Checks the pieces that a revision sends, with their times in milliseconds since the first one. Timers
-/// round up to the next millisecond.
+/// Checks the pieces that a revision sends, with their times in milliseconds after the first piece. A time may be a few
+/// milliseconds late, because timers round up.
 async fn check_pieces(revision: &str, pieces: &[(u64, &str)], hangs: bool, expected: &[(u64, &str)]) {
     let pieces = pieces.iter().map(|(at, text)| (*at, (*text).to_owned())).collect();
     let (mut link, _place) = prompted(revision, pieces, hangs, Options::default()).await;

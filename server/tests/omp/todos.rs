@@ -1,4 +1,4 @@
-//! Task lists, and their reminders.
+//! Tests of task lists and of reminders about them.
 
 use agentese::omp::Omp;
 use agentese_server::config::Settings;

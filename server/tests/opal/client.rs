@@ -1,4 +1,4 @@
-//! An agent with the typed client.
+//! Tests of an agent with the typed client.
 
 use agentese::opal::{Client, Event, Opal, OpalStatus};
 use agentese::serve::ServeEnd;

@@ -1,4 +1,4 @@
-//! JSON-RPC edge cases.
+//! Tests of edge cases of JSON-RPC.
 
 use serde_json::{Value, json};
 

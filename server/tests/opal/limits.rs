@@ -1,4 +1,4 @@
-//! Messages that are refused, and runs that a limit ends.
+//! Tests of rejected messages, and of runs that a limit ends.
 
 use agentese_server::config::{RunLimits, Settings};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Credentials: a login server on loopback, keys, settings.
+//! Tests of credentials: a login server on loopback, keys, settings.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use crate::rpc::Rpc;
 use crate::support::clock::ImpatientClock;
 
-/// Returns the models of an agent directory with a login server at that domain.
+/// Returns the catalogue for an agent directory, with a login at the server `domain`.
 pub fn catalog(directory: &Path, domain: Option<String>) -> Catalog {
     load(sources(directory, domain)).0
 }
@@ -29,7 +29,7 @@ fn sources(directory: &Path, domain: Option<String>) -> Sources {
     sources
 }
 
-/// Starts a login server with these successive responses to token requests; returns its domain.
+/// Starts a login server that returns these responses to token requests, one after the other. Returns its domain.
 async fn login_server(answers: Vec<Value>, status: u16) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let domain = listener.local_addr().unwrap().to_string();

@@ -1,5 +1,5 @@
-//! Many sessions of one process, several processes with one directory, and unstored sessions, with the
-//! program itself.
+//! Tests with the program itself: many sessions in one process, several processes with one directory, and sessions that
+//! are not stored.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,7 +25,7 @@ fn script() -> Value {
     ], "default": {"text": "Hello."}})
 }
 
-/// Returns the command line of the program, with a soft and a hard limit of open files.
+/// Returns the command line of the program. `limits` are the soft and the hard limit of open files.
 fn command(place: &Place, limits: Option<(u64, u64)>) -> Command {
     let script = place.script(script());
     let arguments = ["--mode", "rpc", "--dialect", "opal", "--script", &script];
@@ -85,7 +85,7 @@ impl Process {
         self.result("session/start", params)["session_id"].as_str().unwrap().to_owned()
     }
 
-    /// Runs a prompt; returns its events up to the last one.
+    /// Runs a prompt. Returns the events of its run, including the last one.
     fn run(&mut self, session: &str, text: &str) -> Vec<Value> {
         self.events.clear();
         self.result("agent/prompt", json!({"session_id": session, "text": text}));
@@ -108,7 +108,7 @@ impl Process {
         messages.map(|message| message["content"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Returns the named figure of the process from the system.
+    /// Returns the value `name` of the process's status in the system.
     fn status(&self, name: &str) -> u64 {
         let pid = self.agent.pid().as_raw_nonzero();
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -122,7 +122,7 @@ impl Process {
     }
 }
 
-/// Returns the directory of sessions according to `session/start`.
+/// Returns the directory of the session files from the result of `session/start`.
 fn directory(started: &Value) -> PathBuf {
     Path::new(started["session_dir"].as_str().unwrap()).parent().unwrap().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Questions of the server to its client.
+//! Tests of questions of the server to its client.
 
 use agentese_server::config::{ApprovalSettings, Settings};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::rpc::{Rpc, events};
 use crate::support::link::builder;
 
-/// Returns the question and the result of a call of `ask_user`, with the given answer.
+/// Runs a call of `ask_user` and answers its question. Returns the question and the result of the call.
 async fn question_and_result(answer: Value) -> (Value, Value) {
     let (mut rpc, _place) = Rpc::scripted(json!({"responses": [
         {"blocks": [{"tool": {"id": "q", "name": "ask_user", "args": {"question": "Which?", "choices": ["red"]}}}]},
@@ -58,7 +58,7 @@ async fn abort_withdraws_a_question() {
     assert_eq!((&state["status"], &state["message_count"]), (&json!("idle"), &json!(3)));
 }
 
-/// Returns the question and the result of a command that needs approval, with the given answer.
+/// Runs a command that needs approval and answers the question. Returns the question and the result of the call.
 async fn approval_and_result(answer: Value) -> (Value, Value) {
     let call = json!({"tool": {"id": "s", "name": "shell", "args": {"command": "echo ran"}}});
     let (builder, _place) = builder(json!({"responses": [{"blocks": [call]}, {"text": "ok"}]}));

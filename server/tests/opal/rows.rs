@@ -1,4 +1,4 @@
-//! Every method, event and question through the client.
+//! Tests of every method, event and question with the typed client.
 
 use agentese::opal::{Client, Dialogs, Opal, OpalAskUser, OpalConfirm, OpalInput};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! A connection that numbers its requests, like Opal's own client.
+//! A client that numbers its requests, as Opal's own client does.
 
 use agentese::frame::ServerFrame;
 use agentese::framing::FrameText;
@@ -32,7 +32,7 @@ impl Rpc {
         self.last
     }
 
-    /// Reads up to the response to an id; earlier frames stay in `link.seen`.
+    /// Reads until the response to the request with this id. Earlier frames are kept in `link.seen`.
     pub async fn answer(&mut self, id: u64) -> Value {
         let is_it = |frame: &Value| frame["id"] == id && frame.get("method").is_none();
         self.link.until("the answer", is_it).await.pop().unwrap()
@@ -73,7 +73,7 @@ impl Rpc {
         events(&self.link.seen[begin..], session)
     }
 
-    /// Reads up to the end of a run.
+    /// Reads until the run has ended.
     pub async fn until_end(&mut self, session: &str) {
         let ends = ["agent_end", "agent_abort", "error", "agent_recovered"];
         let is_end = |frame: &Value| {
@@ -84,7 +84,7 @@ impl Rpc {
         }
     }
 
-    /// Reads up to an event of a type.
+    /// Reads until an event of the type `kind`, and returns it.
     pub async fn until(&mut self, kind: &str) -> Value {
         let frames = self.link.until(kind, |frame| frame["params"]["type"] == kind).await;
         frames.last().unwrap()["params"].clone()
@@ -103,7 +103,7 @@ pub fn types(events: &[Value]) -> Vec<&str> {
     events.iter().map(|event| event["type"].as_str().unwrap()).collect()
 }
 
-/// Checks that a response has its declared form.
+/// Checks that a response has the declared form.
 fn check(method: &str, answer: &Value) {
     let line = answer.to_string();
     let typed = ServerFrame::<Opal>::decode(&FrameText::from(line.as_str()), |_| Some(method.into()))

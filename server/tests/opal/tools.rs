@@ -1,4 +1,4 @@
-//! Opal's own tools.
+//! Tests of the tools that only Opal has.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -88,7 +88,7 @@ async fn sub_agent_events_are_wrapped_in_their_call() {
     assert_eq!(events.last().unwrap()["usage"]["prompt_tokens"], 25);
 }
 
-/// Starts an agent with that clock and that answer of its child.
+/// Starts an agent that delegates to a child. The agent has this clock, and the child gives this answer.
 fn delegating(clock: &TickingClock, child: Value) -> (Rpc, tempfile::TempDir) {
     let (builder, place) = builder(json!({"responses": [
         {"blocks": [call("s", "sub_agent", json!({"prompt": "Wait"}))]},

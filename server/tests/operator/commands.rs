@@ -1,4 +1,4 @@
-//! Commands without turns, and their failures.
+//! Tests of commands that start no turn, and of their failures.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Prompts that are refused, and turns that a limit ends.
+//! Tests of rejected prompts, and of turns that a limit ends.
 
 use agentese::operator::Operator;
 use agentese_server::config::{RunLimits, Settings};

@@ -1,4 +1,4 @@
-//! Every command and event through the client.
+//! Tests of every command and event with the typed client.
 
 use agentese::operator::{Client, Operator};
 

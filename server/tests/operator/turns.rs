@@ -1,11 +1,11 @@
-//! Turns: their events, and the time of their responses.
+//! Tests of turns: their events, and the time at which their responses arrive.
 
 use serde_json::{Value, json};
 
 use crate::support::link::Link;
 use crate::{events, scripted, types};
 
-/// Sends a prompt; returns the events of its turn, and the response, which is the last frame.
+/// Sends a prompt. Returns the events of its turn, and the response to the prompt, which arrives last.
 async fn turn(link: &mut Link, text: &str) -> (Vec<Value>, Value) {
     link.send(json!({"type": "prompt", "id": "p", "text": text})).await;
     let mut frames = link.until("the answer", |frame| frame["type"] == "response").await;

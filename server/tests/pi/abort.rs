@@ -1,4 +1,4 @@
-//! Aborts at every moment.
+//! Tests of aborts after each event of a run.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use crate::support::link::{Link, builder};
 use crate::support::trace::{check_history, check_run, delivered, results};
 use crate::support::{on_one_thread, soon};
 
-/// A sink that lets a run advance by one event at a time.
+/// A sink that blocks the run after a given number of events.
 struct Steps {
     permits: Semaphore,
     kinds: Mutex<Vec<String>>,
@@ -60,8 +60,8 @@ fn script() -> Value {
     ], "default": {"text": "ok"}})
 }
 
-/// Aborts after exactly that many events. Returns all events and the conversation. The last value is true if
-/// the run passed that number by itself.
+/// Runs a prompt, and aborts it after `events` events. Returns all events, and the messages after the abort. Also
+/// checks that a further prompt works.
 async fn aborted_after(events: usize, place: &Path) -> (Vec<String>, Vec<Value>) {
     let sink = Arc::new(Steps { permits: Semaphore::new(events), kinds: Mutex::default() });
     let options = agentese_server::Server::builder()

@@ -1,11 +1,11 @@
-//! Tool calls that need approval.
+//! Tests of tool calls that need approval.
 
 use agentese_server::config::{ApprovalSettings, Settings};
 use serde_json::{Value, json};
 
 use crate::support::link::{Link, builder};
 
-/// Starts an agent whose model reads a file and runs a command that creates `ran`. Calls of `bash` need
+/// Starts an agent whose model reads a file, then runs a command that creates the file `ran`. Calls of `bash` need
 /// approval.
 fn link_with_approval(timeout_ms: u64) -> (Link, tempfile::TempDir) {
     let call = |name: &str, arguments: Value| json!({"tool": {"name": name, "args": arguments}});
@@ -30,7 +30,7 @@ async fn answer(link: &mut Link, question: &Value, member: &str, value: Value) {
     link.send(answer).await;
 }
 
-/// Returns the command's result for the model at the end of the run.
+/// Returns the result of the command as the model receives it, after the end of the run.
 async fn call_result(link: &mut Link) -> String {
     let frames = link.until_event("agent_end").await;
     let ends: Vec<_> = frames.iter().filter(|frame| frame["type"] == "tool_execution_end").collect();

@@ -1,11 +1,11 @@
-//! Lines that are not commands: each is answered, the state is unchanged, and reading continues.
+//! Tests of lines that are not commands. Each receives a response, changes nothing, and reading continues.
 
 use agentese::serve::Options;
 use serde_json::{Value, json};
 
 use crate::support::link::{Link, builder};
 
-/// Sends a line and expects the response to an unreadable line.
+/// Sends a line, and returns the response, which must state that the line cannot be read.
 async fn refused(link: &mut Link, line: &[u8]) -> Value {
     link.send_raw(line).await;
     link.send_raw(b"\n").await;

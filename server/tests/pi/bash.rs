@@ -1,4 +1,4 @@
-//! Commands of the user beside the agent.
+//! Tests of commands that the user runs beside the agent.
 
 use std::sync::{Arc, Mutex};
 

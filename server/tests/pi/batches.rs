@@ -1,4 +1,4 @@
-//! Concurrent calls, and aborts of them.
+//! Tests of concurrent calls, and of their abort.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,11 +14,11 @@ use tokio::sync::{Barrier, Notify};
 use crate::support::link::builder;
 use crate::support::soon;
 
-/// The synchronisation of several calls.
+/// Synchronisation between several calls of test tools.
 struct Rendezvous {
-    /// The barrier for the calls of `meet`.
+    /// The barrier at which calls of `meet` wait for each other.
     barrier: Barrier,
-    /// Number of running calls of `alone`.
+    /// Number of calls of `alone` that are running.
     alone: AtomicUsize,
     running: AtomicUsize,
     started: Notify,
@@ -71,7 +71,7 @@ impl Tool for RendezvousTool {
     }
 }
 
-/// The record of the events of calls.
+/// Records the start and end events of calls.
 #[derive(Default)]
 struct EventLog(std::sync::Mutex<Vec<String>>, Notify);
 

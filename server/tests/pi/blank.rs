@@ -1,4 +1,4 @@
-//! Messages without visible content: refused before they are stored, in all dialects of the pi family.
+//! Tests of messages without visible content. All dialects of the pi family reject them before they are stored.
 
 use agentese::omp::Omp;
 use agentese::pi::Pi;
@@ -11,7 +11,7 @@ const BLANK: &str =
     "The message is blank: it has neither visible text nor an image. Send some text or an image";
 const TEXTS: [&str; 6] = [" ", "  \n\t", "\u{a0}\u{2003}", "\u{200b}", "\u{feff}\n", "\u{2060}\u{ad}"];
 
-/// The smallest PNG.
+/// The smallest possible PNG.
 const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -28,13 +28,14 @@ fn links_of_the_family(script: &Value) -> Vec<(&'static str, Link, tempfile::Tem
     ["pi@0.55", "pi@1.5", "omp", "pisces"].map(make).into()
 }
 
-/// Returns the roles of the messages, without the system prompt.
+/// Returns the roles of all messages except the system prompt.
 async fn roles(link: &mut Link) -> Vec<String> {
     let roles = link.messages().await.into_iter().map(|message| message["role"].as_str().unwrap().to_owned());
     roles.filter(|role| role != "system").collect()
 }
 
-/// Reads the frames up to the failure with that id; acknowledgements of the command may precede it.
+/// Reads until the failure with that id. Returns the frames before it, which may include acknowledgements, and the
+/// failure.
 async fn failure(link: &mut Link, id: &str) -> (Vec<Value>, Value) {
     let mut frames = link.until(id, |frame| frame["id"] == id && frame["success"] == false).await;
     let last = frames.pop().unwrap();
@@ -113,8 +114,8 @@ async fn a_blank_text_with_an_image_is_a_message() {
     }
 }
 
-/// In the recordings these agents start a run. The model receives a note about the empty message, because APIs refuse
-/// the message itself.
+/// In the recordings, these agents start a run. The model then receives a note about the empty message, because APIs
+/// would reject the message itself.
 #[tokio::test]
 async fn empty_prompt_reaches_the_model_as_a_notice() {
     let script = json!({"responses": [

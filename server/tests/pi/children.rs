@@ -1,4 +1,4 @@
-//! Agents that a tool starts, and runs without a prompt.
+//! Tests of agents that a tool starts, and of runs without a prompt.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::support::link::builder;
 use crate::support::soon;
 
-/// A tool that starts a child and returns its answer.
+/// A tool that starts a child agent and returns the answer of the child.
 #[derive(Clone, Default)]
 struct DelegateTool {
     tools: Option<ToolSet>,
@@ -180,7 +180,7 @@ async fn fm_f45_fm_f93_an_abort_reaches_a_child() {
     assert_eq!(tool.answers.lock().unwrap()[0].as_ref().unwrap().stop, StopReason::Aborted);
 }
 
-/// A guard that permits only the first call.
+/// A guard that permits the first call only.
 struct FirstCallGuard(AtomicUsize);
 
 impl Hooks for FirstCallGuard {
@@ -204,7 +204,7 @@ async fn guards_of_the_parent_check_calls_of_a_child() {
     assert_eq!(tool.answers.lock().unwrap().len(), 1);
 }
 
-/// A policy that reminds twice, and aborts an answer with "no".
+/// A policy that sends two reminders. If an answer was stopped, it removes that answer from the conversation.
 struct ReminderPolicy(AtomicUsize);
 
 impl PostRunPolicy for ReminderPolicy {
@@ -263,7 +263,7 @@ async fn hook_stops_an_answer_and_policy_repeats_the_request() {
     assert_eq!(messages.last().unwrap()["content"][0]["text"], "ok");
 }
 
-/// Adds a tool if its name is free, like extensions and MCP servers.
+/// A hook that adds a tool if the tool's name is not taken, as extensions and MCP servers do.
 struct ToolHook(DelegateTool);
 
 impl Hooks for ToolHook {

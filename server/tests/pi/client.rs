@@ -1,4 +1,4 @@
-//! An agent with the typed client.
+//! Tests of an agent with the typed client.
 
 use agentese::pi::{Client, Event, StopReason};
 use agentese::serve::ServeEnd;

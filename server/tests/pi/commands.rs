@@ -1,4 +1,4 @@
-//! Commands without runs.
+//! Tests of commands that start no run.
 
 use agentese_server::Server;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Replacement of old messages by a summary.
+//! Tests of compaction, which replaces old messages by a summary.
 
 use std::sync::Arc;
 
@@ -12,8 +12,7 @@ use crate::support::link::{Link, builder};
 use crate::support::script;
 use crate::support::trace::outline;
 
-/// Starts an agent that summarises all but the last exchange, and compacts automatically above `limit`
-/// tokens.
+/// Starts an agent that compacts automatically above `limit` tokens. It summarises all exchanges except the last one.
 fn link(limit: u64, responses: Value) -> (Link, TempDir) {
     let (builder, place) = builder(json!({"responses": responses}));
     let window = agentese_server::providers::scripted::CONTEXT_WINDOW;
@@ -157,7 +156,7 @@ async fn fm_f67_usage_before_a_compaction_causes_no_second_one() {
     assert_eq!(messages[8]["content"][0]["text"], "five");
 }
 
-/// Invalid summaries, with their errors.
+/// Returns invalid summaries, each with the expected error.
 fn invalid_summaries() -> [(Value, &'static str); 6] {
     [
         (json!({"text": ""}), "the model's answer has no text"),
@@ -516,7 +515,7 @@ async fn failed_automatic_summary_is_reported() {
     assert_eq!((&end["aborted"], &end["result"]), (&json!(false), &Value::Null));
 }
 
-/// One exchange is larger than the limit, and no earlier message can be summarised.
+/// The only exchange is larger than the limit, so there is no earlier message that could be summarised.
 #[tokio::test]
 async fn compaction_without_work_has_a_reason() {
     let (builder, _place) = builder(json!({"responses": [tokens(10_000, "one")], "default": {"text": "ok"}}));

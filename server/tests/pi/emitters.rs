@@ -1,4 +1,4 @@
-//! Many emitters with one output.
+//! Tests of many concurrent emitters that share one output.
 
 use std::sync::Arc;
 

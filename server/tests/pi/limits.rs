@@ -1,4 +1,4 @@
-//! Limits that end a run: equal calls that fail, turns, cost and time.
+//! Tests of limits that end a run: repeated failing calls, number of turns, cost and time.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn linked(revision: &str, limits: RunLimits, script: Value) -> (Link, tempfile::
     (link, place)
 }
 
-/// Returns a model that repeats the same answer until a prompt contains `again`.
+/// Returns a model that gives the same answer until a prompt contains `again`.
 fn always(blocks: Value) -> Value {
     json!({"responses": [{"when": {"user": "again"}, "keep": true, "text": "fine"}], "default": {"blocks": blocks}})
 }
@@ -50,7 +50,7 @@ async fn run(link: &mut Link, message: &str) -> Vec<Value> {
     link.until_event("agent_end").await
 }
 
-/// Returns the messages of the run in frames, without the system prompt.
+/// Returns the messages of a run from its frames, without the system prompt.
 fn messages(frames: &[Value]) -> Vec<Value> {
     frames.last().unwrap()["messages"].as_array().unwrap().clone()
 }
@@ -65,7 +65,7 @@ fn turns(frames: &[Value]) -> usize {
     frames.iter().filter(|frame| frame["type"] == "turn_end").count()
 }
 
-/// Checks that a model accepts the history, and that another prompt is answered.
+/// Checks that the history is valid for a model, and that a further prompt is answered.
 async fn check_next_prompt(link: &mut Link) {
     let history: Vec<_> =
         link.messages().await.into_iter().filter(|message| message["role"] != "system").collect();
@@ -168,7 +168,8 @@ async fn a_run_has_as_many_turns_as_its_limit_and_no_more() {
     }
 }
 
-/// Returns settings for compaction above 1,000 tokens, with a summary of all but the last exchange.
+/// Returns settings with these limits and with compaction above 1,000 tokens. The summary covers all exchanges except
+/// the last one.
 fn compacting(limits: RunLimits) -> Settings {
     let window = agentese_server::providers::scripted::CONTEXT_WINDOW;
     let mut settings = settings(limits);
@@ -267,7 +268,7 @@ async fn an_abort_stays_an_abort_although_there_are_limits() {
     assert_eq!(link.until_event("agent_settled").await.pop().unwrap()["aborted"], true);
 }
 
-/// The embedded model at a price of a dollar for each of its output tokens.
+/// The embedded model, with a price of one dollar for each output token.
 struct PricedProvider {
     scripted: ScriptedProvider,
     models: [Model; 1],
@@ -324,7 +325,7 @@ async fn cost_limit_ends_a_run_after_its_paid_calls() {
     }
 }
 
-/// A tool that fails with another text each time.
+/// A tool that fails with a different text at each call.
 struct ChangingTool;
 
 impl Tool for ChangingTool {

@@ -1,4 +1,4 @@
-//! Components that break their contracts, without effect on those of the agent.
+//! Tests of components that violate their contracts. Other components of the agent must not be affected.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::support::link::{Link, builder};
 use crate::support::trace::{check_history, check_run, results};
 
-/// A tool that panics or never ends in all its methods.
+/// A tool that panics or never ends in one of its methods.
 struct MisbehavingTool(&'static str);
 
 impl Tool for MisbehavingTool {
@@ -41,7 +41,7 @@ impl Tool for MisbehavingTool {
     }
 }
 
-/// A clock that does not advance during waits.
+/// A clock whose pauses end at once and whose time does not advance.
 struct InstantClock;
 
 impl Clock for InstantClock {
@@ -90,7 +90,7 @@ async fn tool_that_ignores_an_abort_is_abandoned() {
     link.run("again").await;
 }
 
-/// A provider that panics or stops during an answer.
+/// A provider that panics during an answer, or ends its stream early.
 struct BrokenProvider(ScriptedProvider, bool);
 
 impl Provider for BrokenProvider {

@@ -1,4 +1,4 @@
-//! Differences between pi 1.5 and 0.55: duration of a run, failures with retries, and the end of input.
+//! Tests of differences between pi 1.5 and pi 0.55: the extent of a run, failures with retries, and the end of input.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Differences of pi 1.6 from pi 1.5 in the same frames.
+//! Tests of frames whose content differs between pi 1.6 and pi 1.5.
 
 use std::sync::Arc;
 

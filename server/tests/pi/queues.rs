@@ -1,4 +1,4 @@
-//! Steering, follow-ups, and prompts during a run.
+//! Tests of steering, follow-ups, and prompts during a run.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::support::trace::{check_run, delivered, outline, results};
 const BUSY: &str =
     "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.";
 
-/// Returns three calls, of which the first one waits for the file `go`.
+/// Returns a script with three calls. The first call waits for the file `go`.
 fn three_calls() -> Value {
     json!({"responses": [
         {"blocks": [
@@ -19,7 +19,7 @@ fn three_calls() -> Value {
     ], "default": {"text": "ok"}})
 }
 
-/// Starts a run, queues messages while its first tool runs, and returns all its frames.
+/// Starts a run, and queues messages while its first tool runs. Returns all frames of the run.
 async fn steered(mode: &str) -> (Vec<Value>, Link, tempfile::TempDir) {
     let (mut link, place) = Link::scripted(three_calls());
     link.data(json!({"type": "set_steering_mode", "mode": mode})).await;

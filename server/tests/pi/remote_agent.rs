@@ -1,4 +1,4 @@
-//! Remote agent: its events are reported and stored as if the agent itself had done the work.
+//! Tests of remote agents: their events are reported and stored as if the agent itself had done the work.
 
 use std::sync::{Arc, Mutex};
 
@@ -25,13 +25,13 @@ mod early_calls;
 #[path = "remote_agent/session_switches.rs"]
 mod session_switches;
 
-/// A remote agent that executes the plan of the test, and records its requests.
+/// A remote agent that sends the events that a test plans, and records its requests.
 struct FakeRemoteAgent {
     events: tokio::sync::Mutex<UnboundedReceiver<RemoteEvent>>,
     calls: Mutex<Vec<String>>,
-    /// Events after user input.
+    /// Events to send for user input, one list for each input.
     planned_events: Mutex<Vec<Vec<RemoteEvent>>>,
-    /// Events after an abort.
+    /// Events to send for an abort.
     abort_events: Mutex<Vec<RemoteEvent>>,
     event_sender: UnboundedSender<RemoteEvent>,
     rejection: Mutex<Option<RemoteError>>,
@@ -125,14 +125,14 @@ impl RemoteAgent for FakeRemoteAgent {
     }
 }
 
-/// Starts a pi agent with the remote agent behind it.
+/// Starts a pi agent in front of a remote agent with this plan.
 fn served_pair(plan: Vec<Vec<RemoteEvent>>) -> (Link, Arc<FakeRemoteAgent>, tempfile::TempDir) {
     let (builder, other, place) = builder_with_remote(plan);
     let server: Server = builder.build();
     (Link::serving(server), other, place)
 }
 
-/// Builds an agent with the remote agent behind it.
+/// Returns a builder for an agent in front of a remote agent with this plan.
 fn builder_with_remote(plan: Vec<Vec<RemoteEvent>>) -> (Builder, Arc<FakeRemoteAgent>, tempfile::TempDir) {
     let (event_sender, event_receiver) = unbounded_channel();
     let other = Arc::new(FakeRemoteAgent {

@@ -1,4 +1,4 @@
-//! Retries of answers with temporary failures.
+//! Tests of retries after answers that failed temporarily.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn link_with_endless_pauses(responses: Value) -> (Link, TempDir) {
     (Link::serving(builder.script(script(json!({"responses": responses}))).build()), place)
 }
 
-/// Returns all frames from a prompt to the response of a state query after `last`.
+/// Sends a prompt. Returns all frames up to the response to a state query, which is sent after the event `last`.
 async fn prompt(link: &mut Link, last: &str) -> Vec<Value> {
     link.send(json!({"id": "p", "type": "prompt", "message": "go"})).await;
     link.until_event(last).await

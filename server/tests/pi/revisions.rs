@@ -1,4 +1,4 @@
-//! Revisions are served exactly: pi 1.5 has its additions, and 0.55 lacks them.
+//! Tests of revisions: pi 1.5 is served with its additions, and pi 0.55 without them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Runs follow the grammar for any output of the model.
+//! Tests with random answers of the model: the events of a run always follow the grammar.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -168,7 +168,7 @@ async fn exhausted_script_is_an_error_without_a_default() {
     }
 }
 
-/// Returns a strategy for blocks of an answer, with tools without effect.
+/// Returns a strategy that generates blocks of an answer. Calls in it use tools without effects.
 fn block() -> impl Strategy<Value = Value> {
     let pieces = || prop::collection::vec(".{0,8}", 0..4);
     prop_oneof![

@@ -1,4 +1,4 @@
-//! Sessions on disk, with switches by a client.
+//! Tests of stored sessions, and of switches between them by a client.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! A client that reads slower than the model writes.
+//! Tests of a client that reads more slowly than the model writes.
 
 use agentese::serve::Options;
 use agentese_server::conversation::UpdateContent;
@@ -9,7 +9,7 @@ use crate::support::link::{Link, builder};
 const PIECE: usize = 1 << 10;
 const PIECES: usize = 400;
 
-/// Returns the pieces of a call with long arguments, for a client that is always behind.
+/// Returns the pieces of a call with long arguments that a client receives if it is always behind.
 async fn pieces(updates: UpdateContent) -> Vec<String> {
     let piece = "x".repeat(PIECE);
     let begin = format!("{{\"path\":\"{piece}");

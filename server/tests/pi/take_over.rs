@@ -1,4 +1,4 @@
-//! Abort of the current work and start of other work, in one step.
+//! Tests of a single step that aborts the current work and starts other work.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::support::link::builder;
 use crate::support::soon;
 
-/// The record of the starts and ends of runs, and of user input.
+/// Records starts and ends of runs, and user input.
 #[derive(Default)]
 struct EventLog(Mutex<Vec<String>>);
 
@@ -43,7 +43,7 @@ impl EventSink for EventLog {
     }
 }
 
-/// A client that is absent.
+/// A client without a user: it displays nothing.
 struct NullUi;
 
 impl Ui for NullUi {
@@ -58,7 +58,7 @@ impl Ui for NullUi {
     }
 }
 
-/// Starts an agent that works on a first answer without end.
+/// Starts an agent with a first answer that does not end by itself.
 async fn busy_conversation() -> (ConversationService, Arc<EventLog>, tempfile::TempDir) {
     let script = json!({"responses": [{"hang_after": 0}], "default": {"text": "ok"}});
     let (builder, place) = builder(script);

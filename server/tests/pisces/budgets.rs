@@ -1,4 +1,4 @@
-//! Budgets: a warning is emitted once, prompts and subagents are rejected at a limit, and sums are exact.
+//! Tests of budgets: there is exactly one warning, prompts and subagents are rejected at a limit, and sums are exact.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn budget_events(frames: &[Value]) -> Vec<String> {
     budget.map(line).collect()
 }
 
-/// Returns one turn of 100 input and 50 output tokens for each prompt.
+/// Returns a script whose answers each use 100 input tokens and 50 output tokens.
 fn hundred() -> Value {
     json!({"responses": [{"keep": true, "when": {"user": "hello"}, "text": "hi", "usage": {"input": 100, "output": 50}}]})
 }

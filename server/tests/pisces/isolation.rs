@@ -1,4 +1,5 @@
-//! Copies of the repository: their content for a subagent, the return of its changes, and no other change.
+//! Tests of copies of the repository: their content, and the transfer of changes. Other changes to the user's files are
+//! excluded.
 
 use std::sync::Arc;
 

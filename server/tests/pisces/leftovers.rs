@@ -1,4 +1,4 @@
-//! Isolated work leaves no leftovers: after an abort, a signal, and a kill.
+//! Tests that isolated work leaves nothing behind: after an abort, after a signal, and after a kill.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -10,7 +10,7 @@ use crate::support::LONG;
 use crate::support::process::{Agent, Place, pid_in};
 use crate::{assert_clean, calls, delegate, git, in_repository, isolating, repository, script, tasks};
 
-/// Returns a subagent that runs a command forever.
+/// Returns a script for a subagent that runs an endless command.
 fn endless() -> Value {
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a", "b"]), "isolated": true}));
     for (user, file) in [("JOB-a", "a"), ("JOB-b", "b")] {
@@ -55,9 +55,9 @@ impl IsolatedRun {
         killed
     }
 
-    /// Starts an agent with a prompt for subagents. `held` names a program (`git`, `rm`) and a shell pattern
-    /// for its arguments. Matching calls wait until the file `go` exists in the home directory. A waiting
-    /// call writes its process id to `held.pid` there.
+    /// Starts an agent whose prompt starts subagents. `held` names a program (`git` or `rm`) and a shell pattern for
+    /// its arguments. Matching calls write their process id to `held.pid` in the home directory, and wait there for the
+    /// file `go`.
     fn start_subagents(held: Option<(&str, &str)>, script: Value) -> Self {
         let place = Place::new();
         repository(&place.work());
@@ -83,7 +83,7 @@ impl IsolatedRun {
         place.command(&["--mode", "rpc", "--dialect", "pisces", "--script", &script])
     }
 
-    /// Waits until a matching call is held.
+    /// Waits until a call of the held program has started.
     fn wait_until_held(&self) {
         pid_in(&Self::home(&self.place).join("held.pid"));
     }
@@ -92,7 +92,7 @@ impl IsolatedRun {
         self.place.put("home/go", "");
     }
 
-    /// Aborts the call and waits for the end of its run. Returns the result of the call.
+    /// Aborts the call, and waits until its run has ended. Returns the result of the call.
     fn abort(&mut self) -> Value {
         self.agent.send(json!({"type": "abort", "id": "stop"}));
         let lines = std::iter::from_fn(|| self.agent.next_line());
@@ -115,7 +115,7 @@ impl IsolatedRun {
         Self::home(&self.place).join(".omp/agent/worktrees")
     }
 
-    /// Waits until no leftovers exist.
+    /// Waits until nothing of the call is left.
     fn assert_clean(&self) {
         let start = Instant::now();
         while !self.is_clean() {

@@ -1,5 +1,5 @@
-//! Real repositories: programs in their configuration do not run without trust, and the git operations of a
-//! subagent stay in its copy. Nested repositories are excluded.
+//! Tests with various repositories. Programs in an untrusted configuration do not run, and git operations of a subagent
+//! affect only its copy. Nested repositories are excluded.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,14 +22,14 @@ fn merging(merge: &str) -> Value {
     isolating(json!({"isolation": {"mode": "worktree", "merge": merge}}))
 }
 
-/// Returns a subagent that runs a command and ends.
+/// Returns answers for a subagent that runs a command and then gives the answer `end`.
 fn runs(command: &str, end: Value) -> Value {
     let mut answers = isolated(&["a"]);
     answers.extend([calls("JOB-a", "bash", json!({"command": command})), end]);
     script(answers)
 }
 
-/// Returns every file of a folder, with its content.
+/// Returns the path and the content of every file in a folder.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -47,7 +47,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     all
 }
 
-/// Creates a repository in the folder `sub`, in that state.
+/// Creates a nested repository of the kind `kind` in the folder `sub`.
 fn put_within(work: &Path, kind: &str) {
     let sub = work.join("sub");
     let commit =
@@ -168,7 +168,7 @@ async fn files_in_place_of_a_nested_repository_are_reported() {
     }
 }
 
-/// Configuration keys that name a program (`PROGRAM`), with the attributes that enable them.
+/// Configuration keys whose value is a program (`PROGRAM`), each with the file attributes that make git use it.
 const PROGRAMS: &[(&str, &str)] = &[
     ("filter.x.clean", "*.txt filter=x"),
     ("filter.x.smudge", "*.txt filter=x"),
@@ -186,7 +186,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("gpg.ssh.program", ""),
 ];
 
-/// Creates a program that records its run.
+/// Creates a program that records that it was run. Returns its path.
 fn put_program(place: &Path) -> String {
     let program = place.join("program");
     std::fs::write(&program, format!("#!/bin/sh\ntouch {}/ran\ncat\n", place.display())).unwrap();
@@ -269,7 +269,8 @@ async fn filters_of_a_trusted_repository_do_their_work() {
     }
 }
 
-/// Trust permits filters. A subagent's own commits in its copy run no hooks, aliases or editors of the repository.
+/// In a trusted repository, filters run. Commits that a subagent makes in its copy still run no hooks, aliases or
+/// editors of the repository.
 #[tokio::test]
 async fn hooks_and_aliases_of_a_trusted_repository_do_not_run_in_copies() {
     let members = merging("patch");

@@ -1,4 +1,4 @@
-//! Rules that observe a subagent, separately from its parent.
+//! Tests of rules that are matched against a subagent's output, independently of its parent.
 
 use agentese::pisces::Pisces;
 use agentese_server::config::ResourceFolders;

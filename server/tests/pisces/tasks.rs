@@ -1,4 +1,4 @@
-//! Subagents: their results, reminders, files, agents, and limits.
+//! Tests of subagents: results, reminders, files, definitions of agents, and limits.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Verification of subagents: commands, optional ones, time limits, floods, repairs, and the handling of
+//! Tests of verification: commands, optional commands, time limits, large outputs, repairs, and the handling of
 //! changes.
 
 use agentese::pisces::Pisces;
@@ -141,7 +141,7 @@ async fn a_subagent_that_failed_is_not_verified() {
     assert_clean(place.path()).await;
 }
 
-/// Returns settings with approval for calls of `bash`.
+/// Returns settings in which calls of `bash` need approval, with further settings.
 fn guarded(more: Value) -> Value {
     let mut members = isolating(more);
     members["approval"] = json!({"tools": ["bash"]});

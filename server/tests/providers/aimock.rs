@@ -16,7 +16,7 @@ use crate::served::link::Link;
 use crate::served::trace::{check_history, outline};
 use crate::support::{APIS, TestHome, answer_events, definition, model, question, soon, text};
 
-/// A mock server; it ends with its stdin, and at the latest with this value.
+/// A mock server. It ends when its stdin is closed, at the latest when this value is dropped.
 struct Mock {
     _child: Child,
     port: u16,
@@ -104,7 +104,7 @@ async fn all_apis_work_with_a_third_party_mock() {
     }
 }
 
-/// Returns the content of a message, without values of its API: ids, usage, signatures, times.
+/// Returns the content of a message without values that differ between APIs: ids, usage, signatures, times.
 fn neutral_content(message: &Value) -> Value {
     let block = |block: &Value| match block["type"].as_str() {
         Some("toolCall") => json!([block["name"], block["arguments"]]),

@@ -1,4 +1,4 @@
-//! Successful requests and answers.
+//! Tests of requests that succeed.
 
 use agentese_server::providers::{Assembler, FinishReason, StreamEvent, history};
 use futures::StreamExt;

@@ -1,4 +1,4 @@
-//! Available models, and their selection.
+//! Tests of the list of models, and of the selection of a model.
 
 use agentese::types::ThinkingLevel;
 use agentese_server::providers::{ModelSelection, SelectError, SelectOptions};

@@ -1,4 +1,4 @@
-//! Failed requests and answers.
+//! Tests of requests that fail.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -183,7 +183,7 @@ async fn fm_f64_stalled_answer_is_abandoned() {
     }
 }
 
-/// A clock that a test controls; it reports the number of started long waits.
+/// A clock that a test moves. It counts the waits that have started.
 struct SharedTime {
     seconds: watch::Sender<u64>,
     waits: watch::Sender<usize>,
@@ -207,8 +207,8 @@ impl Clock for SharedTime {
     }
 }
 
-/// Returns the answer to a question whose events arrive every 100 s. With `awaited`, the server waits for
-/// each read.
+/// Returns the events of an answer whose server sends an event every 100 s. If `awaited` is true, the server waits
+/// until the client waits for the next event.
 async fn slow_answer(events: Vec<String>, awaited: bool) -> Vec<StreamEvent> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! Requests in the form that each host accepts.
+//! Tests of requests in the form that a host accepts.
 
 use agentese_server::providers::ProviderErrorKind;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::support::{
 
 const COMPLETIONS: &str = "openai-completions";
 
-/// Returns a request to a host with that `compat`.
+/// Sends a request to a host with this value of `compat`. Returns the request as the host received it.
 async fn sent_request(api: &str, compat: Value) -> ReceivedRequest {
     let server = Server::start([Reply::events(&hello(api))]).await;
     let mut providers = definition(api, &server.url());
@@ -20,7 +20,7 @@ async fn sent_request(api: &str, compat: Value) -> ReceivedRequest {
     server.received()[0].clone()
 }
 
-/// Returns the role of the system prompt, and the members of a request that differ between hosts.
+/// Returns the parts of a request that differ between hosts: the role of the system prompt and some members.
 fn form(body: &Value) -> Value {
     let names = ["store", "max_tokens", "max_completion_tokens"];
     let members: Vec<&str> = names.into_iter().filter(|name| body.get(*name).is_some()).collect();

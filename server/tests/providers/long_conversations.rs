@@ -1,4 +1,4 @@
-//! Conversations that are longer than the part that an agent holds in memory.
+//! Tests of conversations that are too long to be held in memory completely.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -95,7 +95,7 @@ async fn a_redirect_that_would_drop_the_body_is_refused() {
     }
 }
 
-/// Writes a session of that many bytes.
+/// Writes a session file of about `length` bytes. Returns the number of its messages.
 fn write_session(path: &Path, length: usize) -> usize {
     let usage = json!({"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2,
         "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}});
@@ -120,14 +120,14 @@ fn write_session(path: &Path, length: usize) -> usize {
     count
 }
 
-/// Returns a figure of the system about a process, in KiB.
+/// Returns the memory value `name` of the agent's process in KiB, as the system reports it.
 fn memory(agent: &Agent, name: &str) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{}/status", agent.pid().as_raw_nonzero())).unwrap();
     let line = status.lines().find(|line| line.starts_with(name)).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// A session of 64 MB, with a request for an answer and one for its summary.
+/// A session of 64 MB is sent in a request for an answer, and in a request for its summary.
 #[tokio::test(flavor = "multi_thread")]
 #[cfg(target_os = "linux")]
 async fn a_long_session_is_sent_and_compacted_in_little_memory() {

@@ -1,4 +1,4 @@
-//! Connections to a server: timeouts, proxies, certificates.
+//! Tests of connections to a server: timeouts, proxies, certificates.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::support::{
     APIS, Reply, Server, TestHome, answer_events, definition, failure, hello, model, question, soon, text,
 };
 
-/// Returns the models of a home with these settings of the network.
+/// Returns the catalogue of a home with these network settings.
 fn catalog(home: &TestHome, network: &NetworkSettings) -> Catalog {
     let variables = home.variables.clone();
     let environment =
@@ -67,7 +67,7 @@ async fn unresponsive_server_times_out_with_the_limit_in_the_error() {
     );
 }
 
-/// A clock that a test moves; a wait ends when the clock has moved by its duration.
+/// A clock that a test moves. A wait ends when the clock has moved by its duration.
 #[derive(Default)]
 struct MovedClock {
     now: watch::Sender<Duration>,

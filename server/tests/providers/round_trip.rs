@@ -1,4 +1,4 @@
-//! Values that a server sends in order to receive them back.
+//! Tests of values that a server sends and must receive back unchanged.
 
 use std::sync::Arc;
 
@@ -12,10 +12,12 @@ use crate::support::{
     ReceivedRequest, Reply, Server, TestHome, answer_events, definition, hello, model, question,
 };
 
-/// JSON that no parser reproduces unchanged: forms of numbers, escapes, spaces, order of members.
+/// JSON that no parser would write in the same way: formats of numbers, escapes, spaces, order of members.
 const ODD: &str = r#""z":1.50e+3, "a":-0.0,"u":"\u00e9\/","n":[1E2 ]"#;
 
-/// Returns the second request of a conversation, after the answer `body`, which is stored in a file and forked.
+/// Returns the second request of a conversation. The answer to its first request has the body `body`. Before the second
+/// request, the conversation is stored in a file, opened again and forked. `change` modifies the definition of the
+/// provider.
 async fn second_request(api: &str, body: &str, change: impl FnOnce(&mut Value)) -> ReceivedRequest {
     let server = Server::start([Reply::events(body), Reply::events(&hello(api))]).await;
     let mut providers = definition(api, &server.url());
@@ -55,7 +57,7 @@ fn assembled(events: Vec<StreamEvent>, mut assembler: Assembler) -> AgentMessage
     assembler.done(end).message.into()
 }
 
-/// Returns a completion of chunks, each the raw text of a delta.
+/// Returns the body of a completion in chunks. Each item of `deltas` is the JSON text of one delta.
 fn completion(deltas: &[&str], finish: &str) -> String {
     let chunks: String = deltas
         .iter()
@@ -267,7 +269,8 @@ async fn signatures_of_other_apis_are_returned_unchanged() {
     }
 }
 
-/// Sessions have details at the reasoning in the format of pi 1.5, and at the call in older versions.
+/// In sessions of pi 1.5 the details are stored with the reasoning. In sessions of older versions they are stored with
+/// the call.
 #[tokio::test]
 async fn sessions_of_pi_return_stored_reasoning() {
     let detail = format!(r#"{{"type":"reasoning.encrypted","data":"x","id":"c1",{ODD}}}"#);

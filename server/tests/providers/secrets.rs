@@ -1,4 +1,4 @@
-//! Confinement of keys.
+//! Tests that keys do not leave their places.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -11,11 +11,11 @@ use crate::support::{
     Reply, Server, TestHome, answer_events, definition, failure, hello, model, question, text,
 };
 
-/// The part of every key here, and of no other value.
+/// A text that every key in these tests contains, and no other value.
 const CANARY: &str = "c4n4ry";
 
-/// The log of all tests of this program, each line with the name of its thread. It is global, because a log per
-/// thread misses call sites that another thread registered first.
+/// The log of all tests in this program. Each line has the name of its thread. A log for each thread would miss call
+/// sites that another thread has registered first.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 

@@ -1,4 +1,4 @@
-//! A scripted model server on loopback, controllable clocks, and a question.
+//! A scripted model server on loopback, clocks that a test controls, and sample requests.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -47,7 +47,7 @@ impl Reply {
         Self { bytes, ending: Ending::Close }
     }
 
-    /// Returns a reply with a body of bytes.
+    /// Returns a reply whose body is not text.
     pub fn packed(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Self {
         let mut bytes = head(status, headers);
         bytes.extend(format!("content-length: {}\r\n\r\n", body.len()).bytes());
@@ -62,21 +62,22 @@ impl Reply {
         Self::new(status, &headers, &body.to_string())
     }
 
-    /// Returns a complete stream of events.
+    /// Returns a reply with a complete stream of events.
     pub fn events(body: &str) -> Self {
         let mut bytes = head(200, &[("content-type", "text/event-stream"), ("transfer-encoding", "chunked")]);
         bytes.extend(format!("\r\n{:x}\r\n{body}\r\n0\r\n\r\n", body.len()).bytes());
         Self { bytes, ending: Ending::Close }
     }
 
-    /// Returns the start of a stream that announces more.
+    /// Returns a reply with the start of a stream whose announced length is greater.
     pub fn beginning(body: &str) -> Self {
         let mut bytes = head(200, &[("content-type", "text/event-stream"), ("transfer-encoding", "chunked")]);
         bytes.extend(format!("\r\n{:x}\r\n{body}\r\n", body.len()).bytes());
         Self { bytes, ending: Ending::Close }
     }
 
-    /// Returns the start of a stream that ends with the connection.
+    /// Returns a reply with the start of a stream that has no announced length, so that the stream ends with the
+    /// connection.
     pub fn unframed(body: &str) -> Self {
         let mut bytes = head(200, &[("content-type", "text/event-stream"), ("connection", "close")]);
         bytes.extend(format!("\r\n{body}").bytes());
@@ -88,7 +89,7 @@ impl Reply {
         &self.bytes
     }
 
-    /// Returns an empty reply.
+    /// Returns a reply without any bytes.
     pub fn silence() -> Self {
         Self { bytes: Vec::new(), ending: Ending::Hang }
     }
@@ -191,7 +192,7 @@ impl Server {
         self.received.lock().unwrap().clone()
     }
 
-    /// Waits until the client disconnects from a connection that hangs.
+    /// Waits until the client closes a connection that the server keeps open.
     pub async fn client_disconnected(&self) {
         soon(self.disconnected.notified()).await;
     }
@@ -220,14 +221,15 @@ async fn read(stream: &mut TcpStream) -> Option<ReceivedRequest> {
     Some(ReceivedRequest { body, text, ..received })
 }
 
-/// A stopped clock: short waits end at once and are recorded, long ones end when the test turns the clock.
+/// A clock whose time is fixed. Short waits end at once and are recorded; each long wait ends when the test calls
+/// [`Self::advance`].
 #[derive(Default)]
 pub struct ManualClock {
     waits: Mutex<Vec<Duration>>,
     advanced: Arc<Notify>,
 }
 
-/// The limit of the waits that end at once: the pause between two attempts.
+/// The longest wait that ends at once: the longest pause between two attempts.
 const SHORT: Duration = Duration::from_secs(8);
 
 impl ManualClock {
@@ -236,7 +238,7 @@ impl ManualClock {
         self.waits.lock().unwrap().iter().map(Duration::as_millis).collect()
     }
 
-    /// Ends the current long wait, or the next one.
+    /// Ends the current long wait. If there is none, the next long wait ends at once.
     pub fn advance(&self) {
         self.advanced.notify_one();
     }
@@ -257,7 +259,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// Files and variables of the user.
+/// Files and environment variables of a user.
 pub struct TestHome {
     pub directory: tempfile::TempDir,
     pub variables: Vec<(String, String)>,
@@ -271,7 +273,7 @@ impl Default for TestHome {
 }
 
 impl TestHome {
-    /// Returns a home with those providers in `models.json`.
+    /// Returns a home whose `models.json` contains these providers.
     pub fn with_models(providers: Value) -> Self {
         let home = Self::default();
         home.write("models.json", &json!({"providers": providers}).to_string());
@@ -291,7 +293,7 @@ impl TestHome {
         self.load_with(|_| {})
     }
 
-    /// Loads the catalogue like `load`, with changed sources.
+    /// Loads the catalogue as `load` does. `change` modifies its sources before.
     pub fn load_with(&self, change: impl FnOnce(&mut Sources)) -> (Catalog, Vec<ConfigWarning>) {
         let variables = self.variables.clone();
         let environment = move |name: &str| {
@@ -304,7 +306,7 @@ impl TestHome {
     }
 }
 
-/// Returns a provider with that API, that address and one model.
+/// Returns the definition of a provider with one model at this address.
 pub fn definition(api: &str, url: &str) -> Value {
     json!({"fake": {"baseUrl": url, "api": api, "apiKey": "fake-key", "models": [
         {"id": "fake-model", "reasoning": true, "input": ["text", "image"]}]}})
@@ -314,7 +316,7 @@ pub fn model(catalog: &Catalog) -> Model {
     catalog.get("fake", "fake-model").expect("the provider is there").clone()
 }
 
-/// Returns a short question to a model.
+/// Returns a request with a short question.
 pub fn question(model: Model, text: &str) -> Request {
     let message: AgentMessage = UserMessage::new(vec![TextContent::new(text).into()], 1).into();
     Request {
@@ -339,7 +341,7 @@ pub async fn answer_events(catalog: &Catalog, request: Request) -> Vec<StreamEve
     soon(provider.stream(request).collect()).await
 }
 
-/// Returns the failure at the end of an answer.
+/// Returns the failure that ends an answer.
 #[track_caller]
 pub fn failure(events: &[StreamEvent]) -> ProviderError {
     match events.last() {
@@ -357,7 +359,7 @@ pub fn text(events: &[StreamEvent]) -> String {
     pieces.collect()
 }
 
-/// Returns an answer `hello` in the form of each API.
+/// Returns the body of an answer `hello` in the format of an API.
 pub fn hello(api: &str) -> String {
     let events = match api {
         "anthropic-messages" => vec![

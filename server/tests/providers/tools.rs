@@ -1,4 +1,5 @@
-//! Tools with names and schemas that an API refuses: the request, and the restored calls.
+//! Tests of tools whose names or schemas an API rejects: they are changed in the request, and calls of them are
+//! restored.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ fn tool(name: &str, parameters: Value) -> ToolDescription {
     ToolDescription { name: name.to_owned(), description: "Does it.".to_owned(), parameters }
 }
 
-/// Returns tools as servers and extensions offer them.
+/// Returns tools with unusual names and schemas, as MCP servers and extensions have them.
 fn odd_tools() -> Vec<ToolDescription> {
     let node = json!({"type": "object", "properties": {"next": {"$ref": "#/definitions/node"}}});
     vec![
@@ -42,7 +43,7 @@ fn odd_tools() -> Vec<ToolDescription> {
     ]
 }
 
-/// Returns the tools of a request: names and schemas.
+/// Returns the name and the schema of each tool in a request.
 fn tools_of(api: &str, body: &Value) -> Vec<(String, Value)> {
     let (list, schema) = match api {
         "anthropic-messages" => (&body["tools"], "/input_schema"),
@@ -57,7 +58,7 @@ fn tools_of(api: &str, body: &Value) -> Vec<(String, Value)> {
     list.as_array().unwrap().iter().map(tool).collect()
 }
 
-/// Returns a call of that tool in two pieces, in the format of each API.
+/// Returns an answer that calls the tool `name` in two pieces, in the format of an API.
 fn calling(api: &str, name: &str, arguments: &Value) -> String {
     let text = arguments.to_string();
     let middle = (0..=text.len() / 2).rev().find(|at| text.is_char_boundary(*at)).unwrap();

@@ -1,4 +1,4 @@
-//! Certificates.
+//! Certificates for the tests.
 
 use std::sync::Arc;
 

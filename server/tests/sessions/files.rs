@@ -1,4 +1,4 @@
-//! Operations on files.
+//! Tests of operations on session files.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -234,7 +234,7 @@ fn fm_f100_a_directory_that_takes_no_files_stops_nothing() {
     assert_eq!(lines(session.file().unwrap()).len(), 4);
 }
 
-/// A clock that goes backwards.
+/// A clock whose time runs backwards.
 struct BackwardsClock(AtomicI64);
 
 impl Clock for BackwardsClock {

@@ -1,4 +1,4 @@
-//! Sessions with a single writer.
+//! Tests that a session has a single writer.
 
 // The other process reports to its parent on stdout.
 #![allow(clippy::print_stdout)]
@@ -39,7 +39,7 @@ fn other_process() {
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 
-/// Another process that holds the session until the end of its stdin or of its life.
+/// Another process that holds the session until its stdin is closed or it is killed.
 struct OtherProcess(Child);
 
 impl OtherProcess {
@@ -47,7 +47,7 @@ impl OtherProcess {
         Self::with_others(path, 0)
     }
 
-    /// Starts a process that holds additional sessions.
+    /// Starts a process that holds the session and `others` additional sessions.
     fn with_others(path: &Path, others: usize) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "lock::other_process", "--ignored", "--nocapture"])

@@ -1,4 +1,4 @@
-//! Files written by pi 0.55.
+//! Tests with files that pi 0.55 has written.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -48,7 +48,7 @@ fn every_line_is_an_entry_and_unchanged() {
     }
 }
 
-/// The time and ids at the recording of a file.
+/// A clock and a source of ids that repeat the values of a recorded file.
 #[derive(Default)]
 struct ReplaySource {
     now: AtomicI64,
@@ -83,7 +83,7 @@ impl ReplaySource {
     }
 }
 
-/// Repeated operations produce the same bytes as pi.
+/// If the operations of a recording are repeated, the file has the same bytes as pi's.
 #[test]
 fn written_bytes_match_pi() {
     let place = tempfile::tempdir().unwrap();

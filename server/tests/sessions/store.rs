@@ -1,4 +1,4 @@
-//! Lists of sessions, and lookups of one.
+//! Tests of listing sessions and of finding one.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use agentese_server::session::{ResolveError, Scope, Store};
 
-/// Writes a session with a file of that age in seconds.
+/// Writes a session file that was last modified `age` seconds ago.
 fn write(directory: &Path, id: &str, cwd: &str, age: u64, entries: &[&str]) -> PathBuf {
     fs::create_dir_all(directory).unwrap();
     let path = directory.join(format!("2026-01-01T00-00-00-000Z_{id}.jsonl"));

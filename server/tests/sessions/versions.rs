@@ -1,4 +1,4 @@
-//! Files of other versions.
+//! Tests of session files of other versions.
 
 use std::path::{Path, PathBuf};
 

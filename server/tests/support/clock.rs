@@ -8,12 +8,12 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-/// A clock whose pauses end at once.
+/// A clock whose pauses end at once. It records them.
 #[derive(Debug, Default, Clone)]
 pub struct ImpatientClock(Arc<Mutex<Vec<Duration>>>);
 
 impl ImpatientClock {
-    /// Returns the pauses so far.
+    /// Returns the pauses that were requested so far.
     pub fn pauses(&self) -> Vec<Duration> {
         self.0.lock().unwrap().clone()
     }
@@ -66,7 +66,7 @@ impl Clock for TickingClock {
     }
 }
 
-/// A clock whose pauses end together, on request.
+/// A clock whose pauses all end when the test releases them.
 #[derive(Debug, Clone, Default)]
 pub struct HeldClock(CancellationToken);
 

@@ -1,4 +1,4 @@
-//! Reproducible random numbers: `AGENTESE_SEED` repeats a run.
+//! Random numbers that can be reproduced: `AGENTESE_SEED` sets the seed.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,7 +8,7 @@ pub fn seed() -> u64 {
     number("AGENTESE_SEED").unwrap_or_else(clock).max(1)
 }
 
-/// Returns a number from the environment.
+/// Returns the number in an environment variable.
 pub fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect(name))
 }

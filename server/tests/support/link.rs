@@ -1,4 +1,4 @@
-//! A served agent in this process, with a client for lines.
+//! An agent that is served within this process, and a client that reads and writes lines.
 
 use agentese::serve::{Options, ServeEnd};
 use agentese::spec::Dialect;
@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::{script, soon};
 
-/// The client's end of a memory pair with a server.
+/// The client's end of an in-memory connection to a server.
 pub struct Link {
     writer: Option<BoxWriter>,
     lines: Lines<BufReader<BoxReader>>,
@@ -41,7 +41,7 @@ impl Link {
         (Self::serving(builder.build()), place)
     }
 
-    /// Starts an agent of a dialect other than pi.
+    /// Starts an agent of any dialect.
     pub fn for_dialect<D: Dialect>(builder: Builder) -> Self {
         Self::for_revision::<D>(&D::SPEC.id(), builder)
     }
@@ -51,7 +51,7 @@ impl Link {
         Self::for_revision_with::<D>(revision, builder, Options::default(), 1 << 20)
     }
 
-    /// Starts an agent of a revision, with these options and this capacity of the pipe.
+    /// Starts an agent of a revision, with these options. `buffer` is the capacity of the connection in bytes.
     pub fn for_revision_with<D: Dialect>(
         revision: &str,
         builder: Builder,
@@ -72,7 +72,7 @@ impl Link {
         self.send_raw(format!("{command}\n").as_bytes()).await;
     }
 
-    /// Returns the next frame; `None` after the last one.
+    /// Reads the next frame. Returns `None` if the server has closed the connection.
     pub async fn next(&mut self) -> Option<Value> {
         let line = soon("a frame", self.lines.next_line()).await.unwrap()?;
         let frame: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
@@ -81,7 +81,7 @@ impl Link {
         Some(frame)
     }
 
-    /// Reads up to a matching frame, which is the last of the returned ones.
+    /// Reads until a frame matches. Returns all frames that were read; the matching one is the last.
     pub async fn until(&mut self, what: &str, mut found: impl FnMut(&Value) -> bool) -> Vec<Value> {
         let mut frames = Vec::new();
         loop {
@@ -98,7 +98,7 @@ impl Link {
         self.until(kind, |frame| frame["type"] == kind).await
     }
 
-    /// Sends a command and returns its response; earlier frames stay in `seen`.
+    /// Sends a command and returns its response. Earlier frames are kept in `seen`.
     pub async fn request(&mut self, command: Value) -> Value {
         let id = format!("ask-{}", self.seen.len());
         let mut command = command;
@@ -107,13 +107,13 @@ impl Link {
         self.answer(&id).await
     }
 
-    /// Reads up to the response to an id.
+    /// Reads until the response to the command with this id.
     pub async fn answer(&mut self, id: &str) -> Value {
         let frames = self.until(id, |frame| frame["type"] == "response" && frame["id"] == id).await;
         frames.into_iter().next_back().unwrap()
     }
 
-    /// Sends a command as [`Link::request`] does. The command must succeed; returns its data.
+    /// Sends a command that must succeed. Returns the data of the response.
     pub async fn data(&mut self, command: Value) -> Value {
         let answer = self.request(command).await;
         assert_eq!(answer["success"], true, "{answer}");
@@ -140,8 +140,8 @@ impl Link {
         self.data(json!({"type": "get_messages"})).await["messages"].as_array().unwrap().clone()
     }
 
-    /// Sends a line with the id `s` that many times, with an abort in the middle, and reads meanwhile.
-    /// Returns the number of responses, and the number of those before the response to the abort.
+    /// Sends `line` `count` times with an abort in the middle, and reads at the same time. The lines must have the id
+    /// `s`. Returns the number of their responses, and how many of them precede the response to the abort.
     pub async fn storm(&mut self, count: usize, line: &str) -> (usize, usize) {
         let mut writer = self.writer.take().expect("stdin is closed");
         let half = format!("{line}\n").repeat(count / 2);
@@ -165,12 +165,12 @@ impl Link {
         counts
     }
 
-    /// Ends the input.
+    /// Closes the input of the server.
     pub fn hang_up(&mut self) {
         self.writer = None;
     }
 
-    /// Ends the input; returns the remaining frames and the reason for the end of serving.
+    /// Closes the input of the server. Returns the remaining frames, and the reason why serving has ended.
     pub async fn finish(mut self) -> (Vec<Value>, ServeEnd) {
         self.hang_up();
         let mut rest = Vec::new();
@@ -181,13 +181,13 @@ impl Link {
         (rest, ended)
     }
 
-    /// Stops reading and writing.
+    /// Closes both directions of the connection.
     pub fn disconnect(self) -> JoinHandle<ServeEnd> {
         self.served
     }
 }
 
-/// Returns a builder with a script and its own directory. Failures are permanent.
+/// Returns a builder with a model script and a directory of its own. Failures of its model are not retried.
 pub fn builder(json: Value) -> (Builder, tempfile::TempDir) {
     let place = tempfile::tempdir().unwrap();
     let builder = Server::builder().cwd(place.path()).temp_dir(place.path()).script(script(json));

@@ -19,14 +19,14 @@ use serde_json::Value;
 
 pub use long::LONG;
 
-/// Returns the program `agentese`, which is built with the workspace.
+/// Returns the path of the program `agentese` in the workspace's target directory.
 pub fn agentese() -> PathBuf {
     let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("agentese");
     assert!(program.exists(), "{} is missing: cargo build -p agentese-cli", program.display());
     program
 }
 
-/// Waits for a future, within the time limit.
+/// Waits for a future. Fails if the time limit has passed.
 pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(LONG, future).await {
         Ok(value) => value,
@@ -39,7 +39,7 @@ pub fn script(json: Value) -> ModelScript {
     serde_json::from_value(json).unwrap()
 }
 
-/// Runs a test on the runtime of the binary.
+/// Runs a test on a runtime like that of the program.
 pub fn on_one_thread<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }

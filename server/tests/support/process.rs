@@ -1,4 +1,4 @@
-//! The binary with an independent client.
+//! The program itself, and a client that does not use the client libraries.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -31,7 +31,7 @@ impl Place {
         self.0.path().join("home")
     }
 
-    /// Writes a file beside the working directory; returns its path as a string.
+    /// Writes a file beside the working directory. Returns its path.
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.0.path().join(name);
         std::fs::write(&path, content).unwrap();
@@ -42,7 +42,8 @@ impl Place {
         self.file("script.json", script.to_string())
     }
 
-    /// Returns the binary with those arguments, without relevant variables of this process.
+    /// Returns the command that starts the program with these arguments. Variables of this process that would affect it
+    /// are removed.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(super::agentese());
         command
@@ -99,7 +100,7 @@ impl Agent {
         agent
     }
 
-    /// Starts the binary without a reader of stdout at first.
+    /// Starts the program. Its stdout is not read at first.
     pub fn start_without_stdout_reader(command: Command) -> Self {
         let mut agent = Self::spawn(command);
         let mut stderr = agent.child.stderr.take().unwrap();
@@ -111,7 +112,7 @@ impl Agent {
         agent
     }
 
-    /// Starts the binary without a reader of stderr.
+    /// Starts the program. Its stderr is not read.
     pub fn start_without_stderr_reader(command: Command) -> Self {
         let mut agent = Self::spawn(command);
         agent.read_stdout();
@@ -165,7 +166,7 @@ impl Agent {
         self.stdin = None;
     }
 
-    /// Returns the next line of stdout, which must be a frame; `None` after the last one.
+    /// Reads the next line of stdout, which must be a frame. Returns `None` after the last line.
     pub fn next(&mut self) -> Option<Value> {
         let line = match self.lines.recv_timeout(LONG) {
             Ok(line) => line,
@@ -180,7 +181,7 @@ impl Agent {
         Some(frame)
     }
 
-    /// Returns the next line of stdout; `None` after the last one.
+    /// Reads the next line of stdout. Returns `None` after the last line.
     pub fn next_line(&mut self) -> Option<String> {
         self.lines.recv_timeout(LONG).ok()
     }
@@ -224,7 +225,7 @@ impl Agent {
         self.stderr.take().unwrap().join().unwrap()
     }
 
-    /// Ends the input; returns the status, the text of stdout, and stderr.
+    /// Closes the input. Returns the exit status, the text of stdout and the text of stderr.
     pub fn finish(mut self) -> (ExitStatus, String, String) {
         self.close_stdin();
         let mut stdout = String::new();
@@ -247,7 +248,7 @@ impl Drop for Agent {
     }
 }
 
-/// Returns the process that wrote its id to a file, and waits for the file.
+/// Waits for a file in which a process writes its id. Returns the id.
 pub fn pid_in(file: &Path) -> Pid {
     let start = Instant::now();
     loop {

@@ -1,5 +1,5 @@
-//! A player of the shared table of all languages, conformance/vectors/served.json: every row of a dialect
-//! against the binary.
+//! Player of `conformance/vectors/served.json`, the table that the tests of all languages share. Plays every row of a
+//! dialect against the program.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use serde_json::{Map, Value};
 
 use super::{agentese, soon};
 
-/// The used rows and received frames of a dialect.
+/// The rows that were played, and the frames that were received.
 #[derive(Debug, Default)]
 struct RowCoverage {
     commands: BTreeSet<String>,
     events: BTreeSet<String>,
 }
 
-/// Names of the received dialogs.
+/// Names of the dialogs that the client has received.
 pub type ShownDialogs = Arc<Mutex<BTreeSet<String>>>;
 
 fn json(path: &str) -> Value {
@@ -26,8 +26,8 @@ fn json(path: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(root.join(path)).unwrap()).unwrap()
 }
 
-/// Plays all rows of a dialect. `make` returns a client whose handlers answer according to the table, and
-/// record their calls.
+/// Plays all rows of a dialect. `make` returns a client whose handlers answer as the table states, and record their
+/// calls.
 pub async fn every_row<D: Dialect>(make: impl Fn(&Value, ShownDialogs) -> Builder<D>) {
     let (mut seen, shown_dialogs) = (RowCoverage::default(), ShownDialogs::default());
     for play in json("conformance/vectors/served.json")[D::SPEC.name].as_array().unwrap() {
@@ -59,7 +59,7 @@ pub async fn every_row<D: Dialect>(make: impl Fn(&Value, ShownDialogs) -> Builde
     assert_eq!(*shown_dialogs.lock().unwrap(), names("dialogs"));
 }
 
-/// Returns the agent of a play, with its files in place.
+/// Writes the files for a play. Returns the command line of its agent.
 fn child(play: &Value, dialect: &str, place: &Path) -> ChildOptions {
     let (work, home) = (place.join("work"), place.join("home"));
     for (name, text) in play["files"].as_object().unwrap() {
@@ -93,7 +93,7 @@ struct RowPlayer<D: Dialect> {
     client: RpcClient<D>,
     events: Events<D>,
     work: PathBuf,
-    /// Values from responses, for `${NAME}`.
+    /// Values from responses. They replace `${NAME}` in later commands.
     variables: HashMap<String, String>,
 }
 

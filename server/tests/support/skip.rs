@@ -1,9 +1,9 @@
-//! Tests that cannot run on this machine.
+//! Notices about tests that cannot run on this machine.
 
 use std::io::Write as _;
 
-/// Reports a skipped test with its reason on stderr, because the harness hides the output of print macros for
-/// passed tests.
+/// Reports a skipped test with the reason. Writes to stderr directly, because the test harness hides the output of
+/// print macros if a test passes.
 pub fn skipped(test: &str, why: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {test} ({why})");
 }

@@ -1,4 +1,4 @@
-//! Validation of frames and runs of an agent.
+//! Checks of the frames and runs of an agent.
 
 use agentese::frame::ServerFrame;
 use agentese::framing::FrameText;
@@ -6,7 +6,7 @@ use agentese::pi::{Event, Pi};
 use agentese::spec::Dialect;
 use serde_json::{Value, json};
 
-/// Checks that a frame is declared in the dialect, without undeclared members.
+/// Checks that the dialect declares a frame and all its members.
 #[track_caller]
 pub fn check_frame(line: &str) {
     let frame: Value = serde_json::from_str(line).unwrap();
@@ -23,7 +23,7 @@ pub fn check_frame(line: &str) {
     assert_eq!(serde_json::from_str::<Value>(&typed.encode().unwrap()).unwrap(), frame);
 }
 
-/// Like [`check_frame`], for a dialect with separate tests of its frames.
+/// Does the same as [`check_frame`] for a dialect whose frames have separate tests.
 #[track_caller]
 pub fn check_frame_of<D: Dialect>(line: &str) {
     let frame: Value = serde_json::from_str(line).unwrap();
@@ -91,7 +91,7 @@ impl<'a> Cursor<'a> {
         event
     }
 
-    /// Returns a message that is complete from the start.
+    /// Checks that a message does not change between its start and its end. Returns the message.
     #[track_caller]
     fn message(&mut self) -> &'a Value {
         let start = &self.take("message_start")["message"];
@@ -121,7 +121,7 @@ fn check_turn(run: &mut Cursor<'_>, messages: &mut Vec<Value>) {
     assert_eq!(end["toolResults"], json!(results));
 }
 
-/// Checks that the updates of an answer add up to its end.
+/// Checks that the updates of an answer result in its final message.
 #[track_caller]
 fn check_answer(run: &mut Cursor<'_>) -> Value {
     let start = &run.take("message_start")["message"];
@@ -208,8 +208,8 @@ fn check_call(run: &mut Cursor<'_>, call: &Value) -> Value {
     message
 }
 
-/// Checks that every call in a conversation has exactly one result, directly after it. Answers that failed
-/// are excluded, because no model receives them.
+/// Checks that every call in a conversation has exactly one result, directly after the answer. Failed answers are
+/// excluded, because models do not receive them.
 #[track_caller]
 pub fn check_history(messages: &[Value]) {
     let mut open: Vec<&Value> = Vec::new();
@@ -232,7 +232,7 @@ pub fn check_history(messages: &[Value]) {
     assert!(open.is_empty(), "calls without a result: {open:?}");
 }
 
-/// Returns the types of events in short form, without updates.
+/// Returns the types of events in a short form. Updates are left out.
 pub fn outline(frames: &[Value]) -> Vec<String> {
     let line = |frame: &Value| {
         let kind = frame["type"].as_str().unwrap_or_default();
@@ -248,7 +248,7 @@ pub fn outline(frames: &[Value]) -> Vec<String> {
     frames.iter().filter(wanted).map(line).collect()
 }
 
-/// Returns the texts of the delivered user messages.
+/// Returns the texts of the user messages that entered the conversation.
 pub fn delivered(frames: &[Value]) -> Vec<String> {
     let users =
         frames.iter().filter(|frame| frame["type"] == "message_end" && frame["message"]["role"] == "user");

@@ -115,7 +115,7 @@ async fn an_abort_before_the_start_runs_nothing() {
     assert_eq!(place.names(), [""; 0]);
 }
 
-/// Aborts a command after its first output; returns the text of the result.
+/// Aborts a command after its first output. Returns the text of the result.
 async fn abort_at_first_output(place: &Place, command: &str) -> String {
     let mut context = place.context();
     let abort = context.abort.clone();

@@ -137,7 +137,7 @@ async fn fm_f86_the_match_is_done_on_the_current_content() {
     assert_eq!(place.content("f"), b"new words\n");
 }
 
-/// Calls the tool with a list of edits.
+/// Calls the tool `edit` with a list of edits.
 async fn list(context: &ToolContext, arguments: serde_json::Value) -> ToolOutput {
     let mut tools = ToolSet::builtin();
     tools.exchange(std::sync::Arc::new(EditTool::List));

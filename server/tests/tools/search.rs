@@ -286,7 +286,7 @@ async fn an_abort_ends_a_search() {
     }
 }
 
-/// Virtual files of the kernel have no size and may block.
+/// Virtual files of the kernel report no size, and reading them may block.
 #[tokio::test]
 async fn files_of_the_kernel_are_searched() {
     let place = Place::new();

@@ -28,7 +28,8 @@ impl Place {
         place
     }
 
-    /// Returns a context. Commands run without a guard, or under the binary in `AGENTESE_TEST_GUARD`.
+    /// Returns a context for calls. Commands run under the program that `AGENTESE_TEST_GUARD` names as their guard, or
+    /// without a guard.
     pub fn context(&self) -> ToolContext {
         self.context_of(LocalSpawner::new(std::env::var_os("AGENTESE_TEST_GUARD").map(PathBuf::from)))
     }
@@ -57,7 +58,7 @@ impl Place {
         std::fs::read(self.work().join(name)).unwrap()
     }
 
-    /// Returns the names in the working directory.
+    /// Returns the names of the files in the working directory.
     pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.work()).unwrap();
         let mut names: Vec<_> =
@@ -67,7 +68,7 @@ impl Place {
     }
 }
 
-/// Calls a built-in tool, without a check of its success; a call that hangs fails the test.
+/// Calls a built-in tool, and returns its output even if the call failed. Fails if the call hangs.
 pub async fn call(context: &ToolContext, tool: &str, arguments: Value) -> ToolOutput {
     let tools = ToolSet::available();
     let output =
@@ -90,7 +91,7 @@ pub async fn fails(context: &ToolContext, tool: &str, arguments: Value) -> Strin
     output.all_text()
 }
 
-/// Waits until a process has ended; an orphaned zombie is treated as ended.
+/// Waits until a process has ended. A zombie without a parent counts as ended.
 #[track_caller]
 pub fn assert_gone(pid: i32) {
     let started = Instant::now();

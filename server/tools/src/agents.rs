@@ -1,4 +1,5 @@
-//! Other agents that a tool can start. The engine implements the trait; tools only know the trait.
+//! Interfaces for agents that a tool can start. The engine implements them, so that tools do not depend on
+//! the engine.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use futures::future::BoxFuture;
 
 use super::output::ToolOutput;
 
-/// Callback for the steps of a child. Must not block.
+/// Callback that receives the steps of a child. It must not block.
 pub type StepCallback = Arc<dyn Fn(ChildStep<'_>) + Send + Sync>;
 
 /// A step of a child.
@@ -19,16 +20,16 @@ pub type StepCallback = Arc<dyn Fn(ChildStep<'_>) + Send + Sync>;
 pub enum ChildStep<'a> {
     /// The child called a tool.
     Called(&'a ToolCall),
-    /// The call ended.
+    /// The call ended with this output.
     Returned(&'a ToolCall, &'a ToolOutput),
     /// The model of the child completed a message.
     Answered(&'a AssistantMessage),
 }
 
-/// Events about a child for subscribers of the parent, except its start.
+/// Events about a child that the parent's subscribers receive. The event of its start is not included.
 #[derive(Debug, Clone, Copy)]
 pub enum SubagentEvent<'a> {
-    /// An attempt to verify its work started.
+    /// An attempt to verify the child's work started.
     VerificationStarted(&'a SubagentVerificationStart),
     /// A command of the verification is about to run.
     VerificationCommandStarted(&'a SubagentVerificationCommandStart),
@@ -45,12 +46,12 @@ pub enum SubagentEvent<'a> {
     },
 }
 
-/// Response of a child.
+/// The answer of a child to a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChildAnswer {
     /// Text of the child's last message.
     pub text: String,
-    /// Stop reason of that message.
+    /// Stop reason of the child's last message.
     pub stop: StopReason,
     /// Error of the child, if any.
     pub error: Option<String>,
@@ -58,21 +59,21 @@ pub struct ChildAnswer {
     pub messages: Vec<Arc<AgentMessage>>,
 }
 
-/// Reason for a failed start or a rejected prompt.
+/// Reason why a child could not be started, or rejected a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubagentError {
-    /// The parent is at the maximum depth.
+    /// The parent has the maximum depth, which is given here.
     #[error("a subagent at depth {0} cannot start subagents")]
     TooDeep(usize),
-    /// The maximum number of children is reached.
+    /// The maximum number of children is running, which is given here.
     #[error("{0} subagents are already running")]
     TooMany(usize),
     /// A limit of the budget is reached.
     // The text is from pisces.
     #[error("Budget exceeded ({0})")]
     Budget(BudgetViolationReason),
-    /// The components of the child are not available.
+    /// The model or another component of the child is not available.
     #[error("{0}")]
     Unusable(String),
     /// The child rejected the prompt.
@@ -82,7 +83,7 @@ pub enum SubagentError {
 
 /// A child: an agent with a conversation of its own. Dropping it aborts its work.
 pub trait Child: Send + Sync {
-    /// Sends a prompt and waits for the response. An abort of the call that started the child, or dropping
-    /// the future, stops the child.
+    /// Sends a prompt and waits for the answer. The child stops if the future is dropped, or if the call that
+    /// started it is aborted.
     fn prompt<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<ChildAnswer, SubagentError>>;
 }

@@ -1,15 +1,15 @@
 //! Validation of a call's arguments against the tool's schema.
 //!
-//! The subset of JSON Schema that tools use is checked by hand: an object with `properties`, `required`, and
-//! per property `type`, `minimum`, `enum`. Nothing is compiled, so the declaration of tools costs nothing at
-//! start. Other parts of a schema are for the model and are not enforced.
+//! Only a part of JSON Schema is checked: `properties` and `required` of the object, and `type`, `minimum` and `enum`
+//! of each property. Other parts of a schema inform the model and are not checked. Schemas are not compiled, so tools
+//! do not delay the start.
 
 use serde_json::{Map, Number, Value};
 
-/// Returns the arguments after light coercion, or the text of the error result for the model.
+/// Checks arguments against a schema and returns them in the types of the schema. Fails with a text for the model.
 ///
-/// Numbers and booleans are coerced to strings, and strings to numbers and booleans. An optional member with
-/// the value null is treated as absent. Properties outside the schema pass through.
+/// Numbers and booleans become strings, or strings become numbers and booleans, as the schema requires. An optional
+/// member with the value null counts as absent. Members that the schema does not define stay unchanged.
 pub fn validate(tool: &str, schema: &Value, arguments: &Value) -> Result<Value, String> {
     let mut problems = Vec::new();
     let coerced = match arguments {
@@ -97,7 +97,7 @@ fn integer(value: Value) -> Option<Value> {
     (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0).then(|| Value::from(number as i64))
 }
 
-/// The received arguments are repeated so that the model sees what it sent, but not megabytes of them.
+/// Maximum number of bytes of the arguments that the error for the model repeats.
 const LONGEST_ECHO: usize = 16 * 1024;
 
 fn report(tool: &str, problems: &[String], arguments: &Value) -> String {

@@ -13,7 +13,7 @@ use super::{Exit, NOT_STARTED, StructuredOutput, Tool, ToolContent, ToolContext,
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BashTool;
 
-/// Maximum size of a command's output as data, in bytes.
+/// Maximum size in bytes of the output in a structured result.
 const LARGEST_DATA: usize = 1 << 20;
 
 impl BashTool {
@@ -111,7 +111,7 @@ async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
     output
 }
 
-/// Returns the result of a command as data: output, exit code, and duration in seconds.
+/// Returns a structured result: output, exit code, and duration in seconds.
 async fn structured(output: &OutputCapture, code: i32, took: Duration) -> Value {
     let full = output.full_output(LARGEST_DATA).await;
     let seconds = took.as_millis() as f64 / 100.0;

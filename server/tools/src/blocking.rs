@@ -1,7 +1,7 @@
-//! Work that may block, on threads of its own.
+//! Blocking work on separate threads.
 //!
-//! The pool of the runtime is not suitable: it panics if the system refuses a thread, and a tool must return
-//! a result even then.
+//! The thread pool of the runtime is not used, because it panics if the system cannot start a thread. A tool
+//! must return a result even then.
 
 use std::thread;
 
@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 use super::locks::ABORTED;
 use crate::os_error;
 
-/// Runs `job` to its end and returns its result. Fails with a text for the model if no thread can be started
-/// or if the job panics. Dropping the future does not stop the job.
+/// Runs `job` on a new thread and returns its result. Fails with a text for the model if the thread cannot be
+/// started or the job panics. Dropping the future does not stop the job.
 pub(crate) async fn run<T: Send + 'static>(
     job: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
@@ -22,8 +22,8 @@ pub(crate) async fn run<T: Send + 'static>(
     receiver.await.unwrap_or_else(|_| Err("the tool failed with an internal error".to_owned()))
 }
 
-/// Works as [`run`], but fails as soon as the call is aborted: an unresponsive file system must not delay the
-/// abort. The token of the job is cancelled then, and also when the future is dropped.
+/// Runs `job` as [`run`] does. If the call is aborted, fails immediately, even if a file system does not
+/// answer. The token that the job receives is cancelled by an abort, and when the future is dropped.
 pub(crate) async fn run_unless_aborted<T: Send + 'static>(
     abort: &CancellationToken,
     job: impl FnOnce(&CancellationToken) -> Result<T, String> + Send + 'static,

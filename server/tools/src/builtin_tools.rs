@@ -8,7 +8,7 @@ use super::{BashTool, EditTool, FindTool, GrepTool, LsTool, ReadTool, TodoTool, 
 pub struct Selection {
     /// The existing tools, in the requested order.
     pub tools: ToolSet,
-    /// Names without a built-in tool.
+    /// Names that no built-in tool has.
     pub unknown: Vec<String>,
 }
 
@@ -20,8 +20,7 @@ impl ToolSet {
         }
     }
 
-    /// Returns all built-in tools: the default tools, and grep, find, ls, todo_write, which are selected by
-    /// name.
+    /// Returns all built-in tools: the default tools, and grep, find, ls and todo_write.
     pub fn available() -> Self {
         let mut all = Self::builtin();
         all.tools.extend([
@@ -33,12 +32,12 @@ impl ToolSet {
         all
     }
 
-    /// Returns true if a built-in tool has that name.
+    /// Returns true if a built-in tool has this name.
     pub fn is_available(name: &str) -> bool {
         Self::available().get(name).is_some()
     }
 
-    /// Selects built-in tools by name. Repeated names are ignored; unknown names are reported and cause no
+    /// Selects built-in tools by name. Ignores repeated names. Unknown names are in [`Selection::unknown`] and cause no
     /// error.
     pub fn select<I>(names: I) -> Selection
     where

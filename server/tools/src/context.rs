@@ -1,4 +1,4 @@
-//! Parts of the context of a call: the receiver of its updates, the conversation, the files of an editor.
+//! Members of the context of a call: the receiver of partial results, the conversation, the files of an editor.
 
 use std::fmt;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::output::ToolContent;
 
-/// A partial result of a running call. Each one replaces the previous one.
+/// A partial result of a running call. It replaces the previous partial result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolUpdate {
     /// Content so far.
@@ -28,13 +28,13 @@ impl Updates {
         Self(None)
     }
 
-    /// Returns a receiver that passes every update to `receiver`. It must not block, because the loop that reads the
-    /// output calls it.
+    /// Returns a receiver that passes each update to a callback. The callback must not block, because the loop that
+    /// reads the output calls it.
     pub fn to(receiver: impl Fn(ToolUpdate) + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(receiver)))
     }
 
-    /// Returns true if updates are received; otherwise they need not be built.
+    /// Returns true if a callback receives the updates. Otherwise callers need not create updates.
     pub fn wanted(&self) -> bool {
         self.0.is_some()
     }
@@ -53,16 +53,16 @@ impl fmt::Debug for Updates {
     }
 }
 
-/// The conversation of a call, as far as tools need it.
+/// The conversation to which a call belongs.
 pub trait Conversation: Send + Sync {
-    /// Returns the details of the newest result of a tool that is not an error, or `None` if there is no such result.
+    /// Returns the details of a tool's newest successful result, or `None` if no result is successful.
     fn last_details(&self, tool: &str) -> Option<Value>;
 
-    /// Returns true if the conversation is kept in a file.
+    /// Returns true if the conversation is stored in a file.
     fn has_file(&self) -> bool;
 }
 
-/// Access to the files of an editor. Failures are messages for the model.
+/// Access to files through an editor of the client. Errors are texts for the model.
 pub trait EditorFiles: Send + Sync {
     /// Returns true if the editor can read files.
     fn can_read(&self) -> bool;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use similar::{Algorithm, ChangeTag, TextDiff};
 
-/// Lines shown around a change.
+/// Number of unchanged lines shown before and after a change.
 const CONTEXT: usize = 4;
-/// Time limit of a comparison. A coarse diff suffices for texts that differ everywhere.
+/// Time limit for comparing two texts. After it, the diff is coarse.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// A range of a text and its replacement.
@@ -17,27 +17,26 @@ pub(crate) struct TextEdit {
     pub new: String,
 }
 
-/// The changes of a text, for display.
+/// The diff of a text, in two formats.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Diff {
-    /// Each line consists of four parts: `+`, `-` or a space; the number of the line; a space; the line. The
-    /// number refers to the new text for `+`, otherwise to the old text. Omitted lines appear as `...`.
+    /// The diff for clients. Each line has `+`, `-` or a space, then a line number, a space, and the line. The number
+    /// refers to the new text for `+`, otherwise to the old text. `...` stands for omitted lines.
     pub text: String,
-    /// The first line that differs, counted in the new text.
+    /// Number of the first changed line in the new text.
     pub first_changed_line: Option<u64>,
     hunks: String,
 }
 
 impl Diff {
-    /// Returns a unified diff for the file of that path, for display: all lines end in LF, and the path is
-    /// unchanged.
+    /// Returns a unified diff with `path` in its header. All lines end in LF.
     pub fn patch(&self, path: &str) -> String {
         format!("--- {path}\n+++ {path}\n{}", self.hunks)
     }
 }
 
-/// Returns the diff for replacements in the order of the text, without overlaps. Only the surrounding lines
-/// are compared, so the cost is independent of the size of the text.
+/// Returns the diff for `pieces`, which must be in text order and must not overlap. Compares only the lines around the
+/// pieces, so the cost does not depend on the size of the text.
 pub(crate) fn diff(old: &str, pieces: &[TextEdit]) -> Diff {
     let (mut removed, mut added) = (0, 0);
     for piece in pieces {
@@ -65,7 +64,7 @@ pub(crate) fn diff(old: &str, pieces: &[TextEdit]) -> Diff {
     Diff { text: out.text, first_changed_line: out.first, hunks: out.hunks }
 }
 
-/// Returns the ranges of whole lines around replacements, each with its replacements.
+/// Returns ranges of whole lines that contain the replacements and their context, each with its replacements.
 fn windows<'a>(old: &str, pieces: &'a [TextEdit]) -> Vec<(Range<usize>, &'a [TextEdit])> {
     let mut windows: Vec<(Range<usize>, Range<usize>)> = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
@@ -81,7 +80,7 @@ fn windows<'a>(old: &str, pieces: &'a [TextEdit]) -> Vec<(Range<usize>, &'a [Tex
     windows.into_iter().map(|(window, within)| (window, &pieces[within])).collect()
 }
 
-/// Returns a range of the text with its replacements applied.
+/// Returns the new text of a range, with its replacements applied.
 fn replaced(old: &str, window: Range<usize>, pieces: &[TextEdit]) -> String {
     let (mut text, mut at) = (String::new(), window.start);
     for piece in pieces {
@@ -92,7 +91,7 @@ fn replaced(old: &str, window: Range<usize>, pieces: &[TextEdit]) -> String {
     text + &old[at..window.end]
 }
 
-/// The numbers of a line in both texts, from one on.
+/// The numbers of a line in the old and the new text, counted from 1.
 #[derive(Debug, Clone, Copy)]
 struct LineNumbers {
     old: u64,
@@ -107,8 +106,8 @@ struct Printer {
 }
 
 impl Printer {
-    /// Prints the differences between two parts that begin at the given lines. `left_out` is true if the
-    /// preceding lines were omitted; the result is true if the following lines were omitted.
+    /// Adds the differences between two parts of the texts, which begin at `start`. `left_out` is true if lines before
+    /// the part were omitted. Returns true if lines at its end were omitted.
     fn part(&mut self, old: &str, new: &str, start: LineNumbers, mut left_out: bool) -> bool {
         let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
         let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
@@ -189,8 +188,7 @@ fn without_ending(line: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// Returns the position of one side of a hunk as in patches: the first line and the number of lines. Without
-/// lines, the first number is the preceding line.
+/// Returns the position of a hunk in one text, as `LINE,COUNT`. If the count is 0, the line is the one before the hunk.
 fn side(first: u64, range: Range<usize>) -> String {
     let count = range.len() as u64;
     let start = first + range.start as u64;
@@ -201,13 +199,13 @@ fn lines(text: &str) -> u64 {
     memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64
 }
 
-/// Returns the start of the line `count` lines before the line of this position.
+/// Returns the start of the line that is `count` lines before the position `at`.
 fn context_start(text: &str, at: usize, count: usize) -> usize {
     let mut newlines = memchr::memrchr_iter(b'\n', &text.as_bytes()[..at]);
     newlines.nth(count).map_or(0, |newline| newline + 1)
 }
 
-/// Returns the end of the line `count` lines after the line of this position.
+/// Returns the end of the line that is `count` lines after the position `at`.
 fn context_end(text: &str, at: usize, count: usize) -> usize {
     // A range that ends with a newline ends at the start of the next line, which is then the first line of
     // the context.

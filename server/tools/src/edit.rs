@@ -15,11 +15,11 @@ use job::{EditJob, Replacement};
 /// Replaces parts of a text file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EditTool {
-    /// One replacement: `{path, oldText, newText}`.
+    /// One replacement for each call: `{path, oldText, newText}`.
     #[default]
     One,
-    /// Any number of replacements: `{path, edits: [{oldText, newText}]}`. All of them refer to the file
-    /// before the call, and if one fails, no replacement is applied.
+    /// Several replacements for each call: `{path, edits: [{oldText, newText}]}`. Each `oldText` refers to the file
+    /// before the call. If one replacement fails, the file stays unchanged.
     List,
 }
 
@@ -140,8 +140,8 @@ impl EditTool {
     }
 }
 
-/// Returns the list of replacements in its declared form. Some models write it as text, omit the list around
-/// a single replacement, or place its two texts beside the path.
+/// Returns arguments with the replacements as a list. Some models write the list as a string, pass one replacement
+/// without a list, or put `oldText` and `newText` beside the path.
 fn normalize_edits(mut arguments: Map<String, Value>) -> Map<String, Value> {
     let is_one = |value: &Value| value["oldText"].is_string() && value["newText"].is_string();
     let mut edits = arguments.get("edits").cloned();
@@ -172,8 +172,7 @@ fn normalize_edits(mut arguments: Map<String, Value>) -> Map<String, Value> {
     arguments
 }
 
-/// Replaces the text in the editor of a client. If the editor cannot read the file, the file of this machine
-/// is changed.
+/// Replaces the text in an editor of the client. If the editor cannot read the file, changes the file on this machine.
 async fn edit_in_editor(context: &ToolContext, job: EditJob) -> Result<Diff, String> {
     let Some(text) = context.read_in_editor(&job.target).await? else {
         return blocking::run(move || job.run()).await;

@@ -1,4 +1,4 @@
-//! Text files in an editor of the client, including unsaved changes.
+//! Access to text files through an editor of the client, which includes unsaved changes.
 
 use std::path::{Path, PathBuf};
 
@@ -9,12 +9,12 @@ use super::image::{Kind, MAGIC_LENGTH};
 use super::locks::ABORTED;
 use super::tool::ToolContext;
 
-/// Maximum size of a file that is read, in bytes: counting the lines of a larger one would take seconds.
+/// Maximum size of a file in bytes. Counting the lines of a larger file would take seconds.
 pub(crate) const LARGEST_FILE: u64 = 256 * 1024 * 1024;
 
 impl ToolContext {
-    /// Returns the text of a file from the editor. Returns `None` without an editor, for a file that is not
-    /// text, and if the editor cannot read it. In these cases the file of this machine applies.
+    /// Returns the text of a file from the editor. Returns `None` if there is no editor, if the editor cannot
+    /// read the file, or if the file is not text. Then the file is read from this machine.
     pub(super) async fn read_in_editor(&self, path: &Path) -> Result<Option<String>, String> {
         let Some(files) = self.editor_files.as_ref().filter(|files| files.can_read()) else {
             return Ok(None);
@@ -32,7 +32,7 @@ impl ToolContext {
         }
     }
 
-    /// Sets the text of a file in the editor. Returns false without an editor.
+    /// Changes the text of a file in the editor. Returns false if no editor can write files.
     pub(super) async fn write_in_editor(&self, path: &Path, text: String) -> Result<bool, String> {
         let Some(files) = self.editor_files.as_ref().filter(|files| files.can_write()) else {
             return Ok(false);
@@ -44,7 +44,7 @@ impl ToolContext {
         files.write(path, text).await.map(|()| true)
     }
 
-    /// Returns true if files are changed in the editor, which then can both read and write.
+    /// Returns true if an editor can both read and write files, so that edits happen there.
     pub(super) fn edits_in_editor(&self) -> bool {
         self.editor_files.as_ref().is_some_and(|files| files.can_read() && files.can_write())
     }
@@ -58,8 +58,8 @@ async fn unless_aborted<T>(abort: &CancellationToken, work: impl Future<Output =
     }
 }
 
-/// Returns true if the file may be text: neither an image nor too large. A missing file may be unsaved, so it
-/// returns true too. Blocks.
+/// Returns true if a file is possibly text: it is no image and not too large. Returns true for a missing
+/// file, because the editor has possibly not saved it yet. Blocks.
 fn may_be_text(path: &PathBuf) -> bool {
     use std::io::Read;
     let Ok(metadata) = std::fs::metadata(path) else { return true };

@@ -18,7 +18,7 @@ use crate::os_error;
 
 /// Default number of paths in a result.
 const DEFAULT_LIMIT: u64 = 1000;
-/// Maximum length of a glob in bytes. A glob becomes a program that grows with it.
+/// Maximum length of a glob in bytes. A longer glob would take much memory when it is compiled.
 const LONGEST_GLOB: usize = 4096;
 
 /// Finds files and directories whose name or path matches a glob.
@@ -107,7 +107,7 @@ impl FindJob {
     }
 }
 
-/// Fails with a text for the model if the path is missing or not a directory.
+/// Checks that a path is a directory. Fails with a text for the model.
 pub(crate) fn check_is_directory(path: &Path, given: &str) -> Result<(), String> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => Ok(()),
@@ -117,7 +117,7 @@ pub(crate) fn check_is_directory(path: &Path, given: &str) -> Result<(), String>
     }
 }
 
-/// Fails with a text for the model if a glob exceeds the maximum length.
+/// Checks the length of a glob. Fails with a text for the model if the glob is too long.
 pub(crate) fn check_glob_length(glob: &str) -> Result<(), String> {
     if glob.len() <= LONGEST_GLOB {
         return Ok(());

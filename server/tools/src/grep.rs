@@ -126,7 +126,7 @@ impl GrepJob {
         Ok(listing.finish("No matches found"))
     }
 
-    /// Searches a directory; returns the notice about unreadable files.
+    /// Searches all files of a directory. Returns a notice if files could not be read.
     fn directory(&self, search: &mut Search, stop: &CancellationToken) -> Result<Option<String>, String> {
         let chosen = self.glob_override()?;
         let entered = chosen.clone();
@@ -161,7 +161,7 @@ impl GrepJob {
         })
     }
 
-    /// Returns the files that match the glob. The glob only narrows the search: ignored files stay excluded.
+    /// Returns a filter for the glob. Files that `.gitignore` excludes stay excluded even if they match.
     fn glob_override(&self) -> Result<Override, String> {
         let Some(glob) = &self.glob else { return Ok(Override::empty()) };
         let problem = |error: ignore::Error| format!("The glob cannot be used: {error}");

@@ -3,7 +3,7 @@
 //! | file | |
 //! |---|---|
 //! | `kind` | PNG, JPEG, GIF, WebP by their first bytes |
-//! | `decode` | from bytes to pixels, within limits that are checked before decoding |
+//! | `decode` | from bytes to pixels; limits are checked first |
 //! | `shrink` | from too many pixels or bytes to fewer |
 
 mod decode;
@@ -24,13 +24,13 @@ pub(crate) use kind::{Kind, MAGIC_LENGTH};
 pub struct PreparedImage {
     /// The bytes in standard base64.
     pub data: String,
-    /// The MIME type, which a resize may have changed.
+    /// The MIME type. Reducing an image can change it.
     pub mime_type: &'static str,
-    /// Set if the number of pixels was reduced.
+    /// Original and reduced size, if the number of pixels was reduced.
     pub resized: Option<ResizeInfo>,
 }
 
-/// The numbers of pixels before and after a reduction, as width and height.
+/// The size of an image before and after it was reduced, as width and height in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResizeInfo {
     /// Before.
@@ -40,13 +40,13 @@ pub struct ResizeInfo {
 }
 
 impl ResizeInfo {
-    /// Returns the factor from coordinates in the shown image to coordinates in the original.
+    /// Returns the factor that converts coordinates in the reduced image to coordinates in the original.
     pub fn factor(&self) -> f64 {
         let (original, shown) = (self.original.0.max(self.original.1), self.shown.0.max(self.shown.1));
         f64::from(original) / f64::from(shown.max(1))
     }
 
-    /// Returns the note about the factor for the model.
+    /// Returns a note for the model with both sizes and the factor.
     pub fn note(&self) -> String {
         let ((width, height), (shown_width, shown_height)) = (self.original, self.shown);
         let factor = self.factor();
@@ -57,12 +57,12 @@ impl ResizeInfo {
     }
 }
 
-/// Maximum size of an image for a model.
+/// Limits for an image that a model receives.
 #[derive(Clone, Copy, Debug)]
 struct ImageLimits {
-    /// Maximum number of pixels on a side; `None` without resizing.
+    /// Maximum width and height in pixels; `None` if images are not reduced.
     side: Option<u32>,
-    /// Maximum length of the base64 text. Model services reject more.
+    /// Maximum length of the base64 text. Providers reject longer texts.
     size: u64,
 }
 
@@ -77,11 +77,10 @@ impl ImageLimits {
     }
 }
 
-/// Checks an image that a client sent as base64, and with `auto_resize` reduces it for a model.
+/// Checks an image that a client sent as base64. With `auto_resize`, reduces an image that is too large for models.
 ///
-/// Fails if the data is not valid base64 of a PNG, JPEG, GIF or WebP image, or if its type differs from the
-/// declared type. Also fails if its header declares too many pixels, if it is damaged, or if it has too many
-/// bytes. Takes up to seconds for a large image, so the caller must be allowed to block; images are decoded
+/// Fails if the data is not a PNG, JPEG, GIF or WebP image in base64, is damaged, or has another type than declared.
+/// Also fails if the image has too many pixels or bytes. Blocks, up to seconds for a large image. Images are processed
 /// one at a time.
 pub fn prepare_image(data: &str, mime_type: &str, auto_resize: bool) -> Result<PreparedImage, ImageError> {
     if data.len() as u64 > LARGEST_FILE / 3 * 4 {
@@ -96,12 +95,12 @@ pub fn prepare_image(data: &str, mime_type: &str, auto_resize: bool) -> Result<P
     prepare(&bytes, kind, ImageLimits::new(auto_resize))
 }
 
-/// Works as [`prepare_image`], for the bytes of a file.
+/// Checks and reduces an image as [`prepare_image`] does, but from the bytes of a file.
 pub(crate) fn prepare_file(bytes: &[u8], kind: Kind, auto_resize: bool) -> Result<PreparedImage, ImageError> {
     prepare(bytes, kind, ImageLimits::new(auto_resize))
 }
 
-/// Lock for one image at a time in the whole process: concurrent tools and sessions would multiply the memory.
+/// Lock that permits one image at a time in the process. Several images at once would need too much memory.
 static DECODE_LOCK: Mutex<()> = Mutex::new(());
 
 fn prepare(bytes: &[u8], kind: Kind, bounds: ImageLimits) -> Result<PreparedImage, ImageError> {
@@ -127,7 +126,7 @@ fn prepare(bytes: &[u8], kind: Kind, bounds: ImageLimits) -> Result<PreparedImag
     })
 }
 
-/// Returns the length of the base64 text: four characters for three bytes.
+/// Returns the length of the base64 text for a number of bytes.
 fn base64_size(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(3) * 4
 }

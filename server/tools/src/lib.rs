@@ -1,22 +1,21 @@
 //! Tools for models, and their machinery.
 //!
 //! A [`Tool`] takes validated arguments and a [`ToolContext`] and always returns a [`ToolOutput`]. A failure is an
-//! output with `is_error`, never a panic or a Rust error, because the model must read it. This crate knows no wire
+//! output with `is_error`, so that the model can read it, and never a panic or a Rust error. This crate knows no wire
 //! format and no dialect; the engine converts outputs into events.
 //!
 //! ```
 //! use agentese_server_tools::ToolSet;
 //!
-//! let selection = ToolSet::select(["read", "teleport"]);
-//! assert_eq!(selection.tools.names().collect::<Vec<_>>(), ["read"]);
-//! assert_eq!(selection.unknown, ["teleport"]);
+//! let selection = ToolSet::select(["read", "teleport"]); assert_eq!(selection.tools.names().collect::<Vec<_>>(),
+//! ["read"]); assert_eq!(selection.unknown, ["teleport"]);
 //! ```
 //!
-//! Layers, each of which knows only the following ones:
+//! Each of these layers depends only on the layers below it:
 //!
 //! | layer | files |
 //! |---|---|
-//! | tools | `bash`, `read`, `edit`, `write`, `grep`, `find`, `ls`, `todo`; `tool_kind` has the kind of work of each |
+//! | tools | `bash`, `read`, `edit`, `write`, `grep`, `find`, `ls`, `todo`; `tool_kind` classifies tools by name |
 //! | commands of the user | `rpc_bash`, `shell_session`, with the machinery of `bash` |
 //! | running a command | `process` (the loop), `shell`, `signals` |
 //! | its output | `output_capture`, `output_writer`, `output_file`, `output_full`, `terminal` |

@@ -1,14 +1,14 @@
-//! A result of many lines, of which only the visible part is stored.
+//! A result with many lines. Only lines that the model receives are stored.
 
 use serde_json::{Map, Value};
 
 use super::ToolOutput;
 use super::truncate::{Limits, TextSize, TruncatedBy, format_size, truncate_head_of};
 
-/// Collects lines one by one in constant memory. Lines beyond the common limits are only counted.
+/// Collects the lines of a result in constant memory. Lines beyond the limits are counted but not stored.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
-    /// The beginning: all lines, or more than the byte limit.
+    /// The first lines: all of them, or a little more than the byte limit.
     window: String,
     total: TextSize,
     details: Map<String, Value>,
@@ -31,7 +31,7 @@ impl Listing {
         self.total.lines == 0
     }
 
-    /// Adds a sentence below the lines, for the model.
+    /// Adds a sentence for the model, which is shown below the lines.
     pub(crate) fn notice(&mut self, sentence: impl Into<String>) {
         self.notices.push(sentence.into());
     }
@@ -41,7 +41,7 @@ impl Listing {
         self.details.insert(name.to_owned(), value.into());
     }
 
-    /// Returns the output: the lines, or `nothing` without lines, and the notices in brackets.
+    /// Returns the output: the lines, and the notices in brackets. Without lines, the text is `nothing`.
     pub(crate) fn finish(mut self, nothing: &str) -> ToolOutput {
         let cut = truncate_head_of(&self.window, self.total, Limits::default());
         let mut text = if self.is_empty() { nothing.to_owned() } else { cut.content.clone() };

@@ -1,4 +1,4 @@
-//! Locks for one change of a file at a time.
+//! Locks that permit one change of a file at a time.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,11 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
-/// For the whole process, because all sessions and subagents in it work on the same files.
+/// The locks of all files in this process, because all of its sessions and subagents change the same files.
 static LOCKS: LazyLock<Mutex<HashMap<PathBuf, Weak<AsyncMutex<()>>>>> = LazyLock::new(Mutex::default);
 
-/// Waits until this process makes no other change of the file. Never fails. The wait is bounded by the
-/// earlier changes, so a caller that can be aborted selects on the abort too. Other processes are not locked
-/// out.
+/// Waits until no other call in this process changes the file, and locks it. Does not affect other processes.
+/// Never fails. Earlier changes can take long, so a caller that can be aborted uses [`lock_unless_aborted`].
 pub(crate) async fn lock(path: &Path) -> OwnedMutexGuard<()> {
     let lock = {
         let mut locks = LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -29,7 +28,7 @@ pub(crate) async fn lock(path: &Path) -> OwnedMutexGuard<()> {
     lock.lock_owned().await
 }
 
-/// Works as [`lock`], but fails with a text for the model as soon as the call is aborted.
+/// Locks a file as [`lock`] does. Fails with a text for the model as soon as the call is aborted.
 pub(crate) async fn lock_unless_aborted(
     path: &Path,
     abort: &CancellationToken,
@@ -41,12 +40,12 @@ pub(crate) async fn lock_unless_aborted(
     }
 }
 
-/// Fails with a text for the model if the call is aborted.
+/// Checks the abort of a call. Fails with a text for the model if the call is aborted.
 pub(crate) fn check_not_aborted(abort: &CancellationToken) -> Result<(), String> {
     if abort.is_cancelled() { Err(ABORTED.to_owned()) } else { Ok(()) }
 }
 
-/// Error of a call that changed nothing because of an abort.
+/// The error of a call that was aborted before it changed anything.
 pub(crate) const ABORTED: &str = "Operation aborted";
 
 #[cfg(test)]

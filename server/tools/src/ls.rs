@@ -92,7 +92,7 @@ impl LsJob {
     }
 }
 
-/// The first names in order, in bounded memory.
+/// The first names in alphabetical order. Further names are only counted.
 #[derive(Default)]
 struct FirstNames {
     limit: usize,

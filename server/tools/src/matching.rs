@@ -1,5 +1,5 @@
-//! Search for the text to replace: unchanged, or after normalisation, always with a range of the original as
-//! the result.
+//! Search for the text that an edit replaces. If there is no exact match, typographic differences are
+//! ignored. The result is a range of the original text.
 
 use std::ops::Range;
 
@@ -7,16 +7,16 @@ use memchr::memmem;
 
 use super::normalize::{NormalizedLine, normalize};
 
-/// Reason for a failed search.
+/// Reason why a search found no single match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MatchError {
     Missing,
-    /// The number of matches.
+    /// There are several matches; their number is given here.
     Ambiguous(usize),
 }
 
-/// Returns the only match of `old` in `text`. Line endings are ignored. Other differences in typography and
-/// in white space at line ends are ignored only if there is no match otherwise.
+/// Returns the range of the only match of `old` in `text`. Line endings are ignored. If this finds no match,
+/// typography and white space at line ends are ignored too. Fails if there is no match, or more than one.
 pub(crate) fn find(text: &str, old: &str) -> Result<Range<usize>, MatchError> {
     let old = old.replace("\r\n", "\n");
     // A carriage return in the file is part of a line ending, or both searches would find it.
@@ -43,14 +43,15 @@ fn find_normalised(text: &str, old: &str) -> Result<Range<usize>, MatchError> {
     })
 }
 
-/// Approximate number of bytes in one view, because a view takes several times as much memory.
+/// Approximate number of bytes that are searched at once. Searching needs several times this memory.
 #[cfg(not(test))]
 const PART: usize = 4 << 20;
 #[cfg(test)]
 const PART: usize = 8;
 
-/// Returns the parts of a text. Each part begins at a line and has about [`PART`] bytes in which matches may
-/// begin; the second member is their exact number. As many further lines follow as a match may extend over.
+/// Splits a text into parts for searching. Each result is the range of a part, and the number of its bytes at
+/// which matches can begin (about [`PART`]). A part also contains `reach` further lines, into which a match
+/// can extend.
 fn parts(text: &str, reach: usize) -> impl Iterator<Item = (Range<usize>, usize)> + '_ {
     let line_end = |from: usize| memchr::memchr(b'\n', &text.as_bytes()[from..]).map(|at| from + at + 1);
     let mut next = Some(0);
@@ -64,8 +65,8 @@ fn parts(text: &str, reach: usize) -> impl Iterator<Item = (Range<usize>, usize)
     })
 }
 
-/// A text with other line endings, and optionally normalised lines, with the positions of its lines in the
-/// original.
+/// A copy of a text with LF as line ending, and with normalised lines on request. It maps positions back to
+/// the original.
 struct View<'a> {
     original: &'a str,
     text: String,
@@ -101,7 +102,7 @@ impl<'a> View<'a> {
         view
     }
 
-    /// Returns the only match of `old` in the views of `text`, created part by part.
+    /// Searches `text` part by part and returns the only match of `old`.
     fn find(
         text: &'a str,
         normalised: bool,
@@ -124,8 +125,8 @@ impl<'a> View<'a> {
         }))
     }
 
-    /// Returns the range in the original; with `with_space` it includes the white space at the end of the
-    /// last line.
+    /// Converts a range of the copy to a range of the original. With `with_space`, it includes the white
+    /// space at the end of the last line.
     fn range(&self, range: Range<usize>, with_space: bool) -> Option<Range<usize>> {
         let (line, start) = self.original_position(range.start)?;
         // A match that begins with a line end excludes the white space before it.
@@ -136,7 +137,7 @@ impl<'a> View<'a> {
         (start <= end).then_some(start..end)
     }
 
-    /// Returns the line of a position in the view, and the position in the original.
+    /// Converts a position in the copy to the number of its line and the position in the original.
     fn original_position(&self, at: usize) -> Option<(usize, usize)> {
         let line = self.lines.partition_point(|start| start.view <= at) - 1;
         let start = &self.lines[line];
@@ -149,7 +150,7 @@ impl<'a> View<'a> {
         Some((line, start.original + offset))
     }
 
-    /// Returns the end of a line in the original, without its line ending.
+    /// Returns the end of a line in the original, before its line ending.
     fn line_end(&self, line: usize) -> usize {
         let Some(next) = self.lines.get(line + 1) else { return self.original.len() };
         let end = next.original - 1;
@@ -157,7 +158,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Returns every match of `old`, including overlapping ones.
+/// Returns the start of every match of `old`, including overlapping ones.
 fn occurrences<'a>(text: &'a str, old: &'a str) -> impl Iterator<Item = usize> + 'a {
     let finder = memmem::Finder::new(old.as_bytes());
     let step = old.chars().next().map_or(1, char::len_utf8);
@@ -170,7 +171,7 @@ fn occurrences<'a>(text: &'a str, old: &'a str) -> impl Iterator<Item = usize> +
     .filter(move |_| !old.is_empty())
 }
 
-/// Maximum number of counted matches: the exact number of empty lines in a large file is of no interest.
+/// Maximum number of matches that are counted. For more matches, the exact number does not matter.
 const MOST_COUNTED: usize = 1000;
 
 fn only_match(mut ranges: impl Iterator<Item = Range<usize>>) -> Result<Range<usize>, MatchError> {

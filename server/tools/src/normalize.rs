@@ -1,15 +1,15 @@
-//! Normalisation of text that a model may have retyped: typographic marks become plain ones, compatibility
-//! forms their usual ones.
+//! Normalisation of text for comparison: typographic quotes, hyphens and spaces become ASCII, and compatible characters
+//! become equal. Models often write such characters differently.
 
 use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// One normalised line without its line ending, with the mapping to the original.
+/// A normalised line without its line ending. It maps positions back to the original line.
 pub(crate) struct NormalizedLine {
-    /// NFKC, with plain quotes, hyphens and spaces, and without the white space at the end.
+    /// The line in the form NFKC, with ASCII quotes, hyphens and spaces, and without white space at its end.
     pub text: String,
-    /// Starts of pieces in the original and in the normalised text. The last pair is the end of both, without
-    /// white space. The two texts correspond only at these positions.
+    /// Pairs of positions, in the original line and in `text`, at which both correspond. The last pair is the end of
+    /// both. Empty for an ASCII line, in which all positions are equal.
     pieces: Vec<(usize, usize)>,
 }
 
@@ -33,8 +33,8 @@ impl NormalizedLine {
         Self { text, pieces }
     }
 
-    /// Returns the original position of a normalised position, or `None` inside the expansion of one
-    /// character.
+    /// Converts a position in `text` to the position in the original line. Returns `None` if no position corresponds to
+    /// it.
     pub(crate) fn original(&self, at: usize) -> Option<usize> {
         if self.pieces.is_empty() {
             return Some(at);
@@ -44,7 +44,7 @@ impl NormalizedLine {
     }
 }
 
-/// Normalises several lines; `keep_last_space` keeps the white space at the end of the last line.
+/// Normalises several lines. `keep_last_space` keeps the white space at the end of the last line.
 pub(crate) fn normalize(text: &str, keep_last_space: bool) -> String {
     let mut lines = text.split('\n').map(|line| NormalizedLine::new(line).text).collect::<Vec<_>>();
     if keep_last_space && let Some(last) = lines.last_mut() {
@@ -62,8 +62,7 @@ fn push(piece: &str, text: &mut String) {
     }
 }
 
-/// Returns true if a character never combines with the preceding text, so that both sides can be normalised
-/// separately.
+/// Returns true if a character never combines with the character before it, so that a line can be split before it.
 fn begins_a_piece(character: char) -> bool {
     if character.is_ascii() {
         return true;

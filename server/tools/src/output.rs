@@ -19,7 +19,7 @@ pub enum ToolContent {
 }
 
 impl ToolContent {
-    /// Returns the block in the form of the pi family: `{"type":"text",…}` or `{"type":"image",…}`.
+    /// Returns the block as JSON in the form of the pi family: `{"type":"text",…}` or `{"type":"image",…}`.
     pub fn to_json(&self) -> Value {
         match self {
             Self::Text(text) => json!({"type": "text", "text": text}),
@@ -28,28 +28,29 @@ impl ToolContent {
     }
 }
 
-/// The result of one call. Failures are outputs too: `is_error` is set and the text contains the reason.
+/// The result of one call. A failure is a result too: `is_error` is set, and the content has the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutput {
     /// Content for the model, in order.
     pub content: Vec<ToolContent>,
-    /// Details for clients only. `None` for tools without details, and an empty object for every failure,
-    /// exactly as in the recordings of pi 0.55.
+    /// Details for clients, which models do not receive. `None` for tools without details. For failures, an
+    /// empty object as in pi 0.55.
     pub details: Option<Value>,
     /// `true` if the call failed.
     pub is_error: bool,
     /// Running time of the tool; `None` if it did not run.
     pub took: Option<Duration>,
-    /// The result as data, for clients that read more than text; `None` if the text is the whole result.
+    /// The result as JSON, for clients that do not want to parse text. `None` if the tool provides no such
+    /// result.
     pub structured: Option<StructuredOutput>,
 }
 
-/// The result of a call as data.
+/// The source of a result as JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StructuredOutput {
-    /// The content for the model: a text as that text, an image as the image with its note.
+    /// The content: a text as a string, and an image as an image with its note.
     FromContent,
-    /// Other data.
+    /// This value.
     Data(Value),
 }
 
@@ -76,19 +77,19 @@ impl ToolOutput {
         }
     }
 
-    /// Returns the output with other details.
+    /// Sets the details of the output.
     pub fn with_details(mut self, details: Value) -> Self {
         self.details = Some(details);
         self
     }
 
-    /// Returns the output with its content as its data.
+    /// Makes the content the result as JSON.
     pub fn with_content_as_data(mut self) -> Self {
         self.structured = Some(StructuredOutput::FromContent);
         self
     }
 
-    /// Returns the result as data.
+    /// Returns the result as JSON, if there is one.
     pub fn data(&self) -> Option<Value> {
         match self.structured.as_ref()? {
             StructuredOutput::Data(data) => Some(data.clone()),

@@ -1,4 +1,5 @@
-//! Capture of a command's output in constant memory: the end in memory, everything in a file.
+//! Capture of a command's output in constant memory. The end of the output is in memory. If the output is long, all of
+//! it is also in a file.
 
 use std::path::{Path, PathBuf};
 
@@ -9,20 +10,21 @@ use super::truncate::{Limits, TextSize, Truncation, char_boundary_from, format_s
 use super::utf8_decoder::Utf8Decoder;
 use crate::os_error;
 
-/// Number of bytes kept beyond the limit, so that the cut can see that a line began before the limit.
+/// Number of bytes kept beyond the limit. They show if the first line within the limit is complete.
 const MARGIN: usize = 8;
 
-/// A capture of chunks of output, with the tail of the text so far and a file with everything. Never fails:
+/// Captures the output of a command, and creates a file if the output exceeds the limits. Never fails:
 /// [`OutputCapture::location_note`] reports problems with the file.
 #[derive(Debug)]
 pub struct OutputCapture {
     limits: Limits,
     decoder: Utf8Decoder,
     cleaner: Option<Cleaner>,
-    /// End of the text: all of it up to twice the limit, then at least the limit and the margin.
+    /// The end of the text. If the text is shorter than twice the limit, contains all of it; otherwise at least the
+    /// limit and the margin.
     window: String,
     size: SizeTracker,
-    /// Output as a terminal shows it.
+    /// The output as a terminal would show it.
     screen: Screen,
     file: FileState,
     temp_dir: PathBuf,
@@ -31,15 +33,14 @@ pub struct OutputCapture {
 
 #[derive(Debug)]
 enum FileState {
-    /// The output fits the limits, so there is no file. These bytes would begin the file; they are not longer than the
-    /// text, because decoding shortens nothing.
+    /// There is no file, because the output does not exceed the limits. These bytes would be the beginning of the file.
     NotNeeded(Vec<u8>),
     Open(OutputFile),
     Failed(String),
 }
 
 impl OutputCapture {
-    /// Creates an empty capture. With `clean`, escape sequences and control characters are removed, also from the file.
+    /// Creates an empty capture. With `clean`, escape sequences and control characters are removed, in the file too.
     pub fn new(temp_dir: &Path, file_limit: u64, limits: Limits, clean: bool) -> Self {
         Self {
             limits,
@@ -54,7 +55,7 @@ impl OutputCapture {
         }
     }
 
-    /// Returns true if a push of this many bytes may write to the disk, and therefore block.
+    /// Returns true if adding this number of bytes can block, because it can write to the file.
     pub fn may_block(&self, bytes: usize) -> bool {
         match self.file {
             FileState::NotNeeded(_) => {
@@ -76,7 +77,7 @@ impl OutputCapture {
         self.append(bytes, text);
     }
 
-    /// Ends the output.
+    /// Adds the text of an incomplete character at the end of the output.
     pub fn finish(&mut self) {
         let mut text = String::new();
         self.decoder.finish(&mut text);
@@ -128,15 +129,15 @@ impl OutputCapture {
         self.size.total.bytes
     }
 
-    /// Returns the text after the first `seen` bytes, as far as it is in memory.
+    /// Returns the text after its first `seen` bytes. If a part of it is no longer in memory, returns the rest.
     pub fn since(&self, seen: u64) -> &str {
         let new = usize::try_from(self.size.total.bytes.saturating_sub(seen)).unwrap_or(usize::MAX);
         let from = self.window.len().saturating_sub(new);
         &self.window[char_boundary_from(&self.window, from)..]
     }
 
-    /// Returns the tail of the text so far. It is as a terminal shows it if the text is cleaned, or if it is long and
-    /// parts were redrawn; otherwise it is as written. An incomplete character is not included.
+    /// Returns the end of the text so far, without an incomplete character. The result is the text that a terminal
+    /// shows if `clean` is set, or if a long text was overwritten in parts.
     pub fn tail(&self) -> Truncation {
         if self.is_drawn() {
             return truncate_tail_of(&self.screen.text(), self.screen.total(), self.limits);
@@ -148,12 +149,13 @@ impl OutputCapture {
         self.cleaner.is_some() || (!self.size.total.fit(self.limits) && self.screen.is_redrawn())
     }
 
-    /// Returns the size in bytes of the line whose end a partial tail shows.
+    /// Returns the size in bytes of the last line, of which a tail may show only the end.
     pub fn cut_line_size(&self) -> u64 {
         if self.is_drawn() { self.screen.last_line() } else { self.size.last_line() }
     }
 
-    /// Returns the file with the full output, if the output exceeds the limits and the file could be created.
+    /// Returns the path of the file with the full output. Returns `None` if the output does not exceed the limits, or
+    /// if the file could not be created.
     pub fn path(&self) -> Option<&Path> {
         match &self.file {
             FileState::Open(file) => Some(file.path()),
@@ -161,7 +163,7 @@ impl OutputCapture {
         }
     }
 
-    /// Returns a description of the part that the file with the full output lacks, if any.
+    /// Describes the part of the output that is missing in the file, if a part is missing.
     pub(super) fn missing_part(&self) -> Option<&str> {
         match &self.file {
             FileState::Open(file) => file.note(),
@@ -169,7 +171,7 @@ impl OutputCapture {
         }
     }
 
-    /// Returns a sentence with the location of the full output and its missing part, or `None` if nothing is omitted.
+    /// Returns a sentence with the path of the full output and its missing part. Returns `None` if no file is needed.
     pub fn location_note(&self) -> Option<String> {
         match &self.file {
             FileState::NotNeeded(_) => None,
@@ -181,8 +183,8 @@ impl OutputCapture {
         }
     }
 
-    /// Returns the notice for the model below a truncated tail: the visible lines, the number of all lines, and the
-    /// location of the rest.
+    /// Returns a notice for the model about a truncated output: the visible lines, the number of all lines, and the
+    /// path of the full output. Returns `None` if the output is complete.
     pub fn notice(&self, tail: &Truncation) -> Option<String> {
         use super::truncate::TruncatedBy::{Bytes, Lines};
         let location = self.location_note().unwrap_or_default();

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use super::truncate::format_size;
 use crate::os_error;
 
-/// Default limit for the output in a file, in bytes.
+/// Default maximum size in bytes of the file with the output of a command.
 pub const DEFAULT_OUTPUT_FILE_LIMIT: u64 = 256 * 1024 * 1024;
 
-/// A file that only its owner can read, created under an unpredictable name. A failed write ends the file,
-/// but never the command: the written part stays, and [`OutputFile::note`] describes the missing part.
+/// A file that only its owner can read, with an unpredictable name. After a failed write, the file stays as
+/// it is, and the command continues. [`OutputFile::note`] then describes the missing part.
 #[derive(Debug)]
 pub struct OutputFile {
     path: PathBuf,
@@ -23,12 +23,12 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Creates `pi-bash-<16 hex digits>.log`. Fails if the directory does not accept new files.
+    /// Creates a file `pi-bash-<16 hex digits>.log`. Fails if this is not possible in the directory.
     pub fn create(directory: &Path, limit: u64) -> io::Result<Self> {
         Self::create_named("pi-bash", directory, limit)
     }
 
-    /// Works as [`OutputFile::create`], for the output of something else: `NAME-<16 hex digits>.log`.
+    /// Creates a file as [`OutputFile::create`] does, with another name: `NAME-<16 hex digits>.log`.
     pub fn create_named(name: &str, directory: &Path, limit: u64) -> io::Result<Self> {
         let mut attempts = 0;
         loop {
@@ -47,7 +47,7 @@ impl OutputFile {
         &self.path
     }
 
-    /// Returns a description of the missing part, if any.
+    /// Describes the part of the output that is missing in the file, if a part is missing.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }

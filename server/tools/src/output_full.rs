@@ -6,18 +6,17 @@ use std::path::Path;
 
 use super::output_capture::OutputCapture;
 
-/// An output, or its two ends.
+/// The output of a command, or its beginning and end.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FullOutput {
     pub text: String,
-    /// `true` if text was omitted.
+    /// `true` if a part of the output is missing.
     pub truncated: bool,
 }
 
 impl OutputCapture {
-    /// Returns the complete output. For more than `limit` bytes, returns the beginning and the end with a
-    /// note between them. If the file with the output cannot be read, returns only the tail. Text missing
-    /// from that file is omitted too.
+    /// Returns the complete output of a command. If it has more than `limit` bytes, returns its beginning and
+    /// its end with a note between them. If the file with the output cannot be read, returns only the end.
     pub(super) async fn full_output(&self, limit: usize) -> FullOutput {
         let text = self.since(0);
         if text.len() as u64 == self.bytes() {

@@ -1,4 +1,4 @@
-//! A thread for the work of one command that may block on the disk.
+//! A thread that writes the output of one command, because writing can block.
 
 use std::sync::mpsc;
 use std::thread;
@@ -7,15 +7,15 @@ use tokio::sync::oneshot;
 
 use super::output_capture::OutputCapture;
 
-/// A capture with its read buffer, owned by either the reader or the thread.
+/// A capture and its read buffer. Either the reader of the output or the thread owns both.
 #[derive(Debug)]
 pub(crate) struct CaptureBuffer {
     pub capture: OutputCapture,
     pub chunk: Vec<u8>,
 }
 
-/// Passes buffers to a thread of its own, which ends when this value is dropped. The pool of the runtime is
-/// not suitable, because it panics if the system refuses a thread.
+/// Passes output to a thread that adds it to the capture. Dropping this value ends the thread. The thread
+/// pool of the runtime is not used, because it panics if the system cannot start a thread.
 #[derive(Debug, Default)]
 pub(crate) struct DiskWriter {
     thread: Option<mpsc::Sender<WriteJob>>,
@@ -37,9 +37,9 @@ impl WriteJob {
 }
 
 impl DiskWriter {
-    /// Adds the first `count` bytes of the chunk to the capture. The receiver gets the buffer back. If no
-    /// thread is available, the current thread does the work: waiting for a disk is better than losing
-    /// output.
+    /// Adds the first `count` bytes of the chunk to the capture on the thread. The returned receiver gets the
+    /// buffer back. If no thread can be started, does this on the current thread and blocks, so that no
+    /// output is lost.
     pub(crate) fn push(
         &mut self,
         buffer: Box<CaptureBuffer>,

@@ -1,15 +1,15 @@
-//! Conversion of the path from a model into the path to open.
+//! Conversion of a path from a model to the path of a file.
 
 use std::path::{Path, PathBuf};
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Returns the path meant by `given`, relative to `cwd`. No path is rejected: a missing file causes an error
-/// when it is opened.
+/// Returns the path of a file that a model calls `given`, relative to `cwd`. Accepts any text; opening a
+/// missing file fails later.
 ///
-/// `~` is the home directory. Two habits of models are handled unless a file with the literal name exists.
-/// Typographic spaces are treated as plain spaces. A leading `@`, which some models use to mark files, is
-/// dropped if only the file without it exists. Every other character is data, including a leading `-`.
+/// `~` is the home directory. If no file has exactly this name, typographic spaces become plain spaces. A
+/// leading `@`, with which some models mark files, is removed if a file exists only without it. All other
+/// characters are kept, including a leading `-`.
 pub fn resolve(cwd: &Path, given: &str) -> PathBuf {
     let literal = absolute(cwd, given);
     if exists(&literal) {
@@ -20,9 +20,9 @@ pub fn resolve(cwd: &Path, given: &str) -> PathBuf {
     unmarked.filter(|path| exists(path)).unwrap_or_else(|| absolute(cwd, &plain))
 }
 
-/// Works as [`resolve`], for a file that should exist. If it is missing, the function tries names that look
-/// the same. File systems and programs use characters that models do not repeat exactly: decomposed
-/// characters, a narrow space before AM and PM, typographic apostrophes.
+/// Returns the path of an existing file, as [`resolve`] does. If the file is missing, tries other characters
+/// that look the same. They are decomposed characters, a narrow space before AM and PM, and typographic
+/// apostrophes.
 pub fn resolve_existing(cwd: &Path, given: &str) -> PathBuf {
     let path = resolve(cwd, given);
     if exists(&path) {
@@ -63,20 +63,20 @@ fn with_plain_spaces(text: &str) -> String {
     )
 }
 
-/// Returns the name in the form of a well-known desktop's screenshots.
+/// Replaces the space before AM and PM by a narrow one, as in names of screenshots on macOS.
 fn with_narrow_space(text: &str) -> String {
     ["AM", "PM", "am", "pm"]
         .iter()
         .fold(text.to_owned(), |text, half| text.replace(&format!(" {half}."), &format!("\u{202f}{half}.")))
 }
 
-/// Returns the path as one word of a POSIX shell, for commands suggested to the model.
+/// Quotes the path for a POSIX shell, for commands that are suggested to the model.
 pub fn shell_word(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
 }
 
-/// Returns the path as part of a line, with `/` as the separator. Control characters in a name are escaped,
-/// so that no name adds lines of its own.
+/// Returns the path as text on one line. Control characters are escaped, so that a name cannot begin a new
+/// line.
 pub fn to_single_line(path: &Path) -> String {
     let text = path.to_string_lossy();
     if !text.contains(char::is_control) {

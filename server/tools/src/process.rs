@@ -1,4 +1,4 @@
-//! Running one shell command to its end: output, timeout, abort, in bounded time and constant memory.
+//! Running of one shell command: output, timeout and abort, in bounded time and constant memory.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,24 +19,23 @@ use crate::os_error;
 
 pub use super::output_capture::OutputCapture;
 
-/// Waiting time for the output of background processes after the end of the shell. A daemon that keeps the
-/// pipe open would otherwise keep the call open.
+/// Maximum time for which output is read after the end of the shell. A background process that keeps the pipe
+/// open must not keep the call open.
 pub const AFTER_EXIT: Duration = Duration::from_millis(250);
 /// Minimum interval between updates of growing output.
 pub const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
-/// Timeouts of this length or longer are ignored: a year is no useful limit, and such numbers overflow
-/// clocks.
+/// Timeouts of at least this length are ignored. They have no use, and can exceed the range of clocks.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// Maximum waiting time at the end for a write to the file with the full output.
+/// Maximum time for which the end of a command waits for the last write to the output file.
 const DISK_TIMEOUT: Duration = Duration::from_secs(5);
-/// Capacity of a pipe in bytes.
+/// Size of the read buffer in bytes: the capacity of a pipe.
 const CHUNK: usize = 64 * 1024;
 
-/// Reason for a failed start of a command.
+/// Reason why a command was not started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// The working directory is missing, not a directory, or not accessible.
+    /// The working directory does not exist, cannot be accessed, or is another kind of file.
     #[error("cannot run in the working directory {}: {}", path.display(), os_error::reason(source))]
     WorkingDirectory {
         /// The directory.
@@ -52,7 +51,7 @@ pub enum StartError {
         /// The error of the system.
         source: io::Error,
     },
-    /// The abort preceded the start.
+    /// The call was aborted before the start.
     #[error("the command was aborted before it started")]
     Aborted,
 }
@@ -60,18 +59,18 @@ pub enum StartError {
 /// The end of a started command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommandOutcome {
-    /// The command ended by itself.
+    /// The command exited, or a signal ended it.
     Exited(Exit),
-    /// The command exceeded its time limit and its process group was ended.
+    /// The command exceeded its time limit, and its process group was ended.
     TimedOut,
     /// The call was aborted and the process group was ended.
     Aborted,
-    /// The end is unknown, for this reason; the process group was ended.
+    /// The result of the command is unknown, for this reason. Its process group was ended.
     Lost(String),
 }
 
 impl CommandOutcome {
-    /// Returns the line about a failure for the model; `None` for success.
+    /// Returns a line about the failure for the model. Returns `None` if the command succeeded.
     pub fn failure_message(&self, timeout: Option<f64>) -> Option<String> {
         match self {
             Self::Exited(Exit::Code(0)) => None,
@@ -88,10 +87,10 @@ impl CommandOutcome {
     }
 }
 
-/// A command to run. Its environment comes from the [`ToolContext`].
+/// A command to run. Directory, shell and environment are in the [`ToolContext`].
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// The text for the shell.
+    /// The command text that the shell executes.
     pub command: &'a str,
     /// Time limit in seconds; `None`, zero, negative and huge numbers mean no limit.
     pub timeout: Option<f64>,
@@ -108,9 +107,10 @@ pub struct CommandResult {
     pub output: OutputCapture,
 }
 
-/// Runs a command. `observe` receives the growing output at intervals. Fails if the command did not start;
-/// every other problem is a [`CommandOutcome`]. Returns at most [`AFTER_EXIT`] after the end of the shell, and
-/// within seconds after a timeout or an abort. Dropping the future ends the process group.
+/// Runs a command and waits for its end. `observe` is called at intervals while the output grows. Fails if
+/// the command did not start; all other failures are a [`CommandOutcome`]. Returns at most [`AFTER_EXIT`]
+/// after the end of the shell, and within seconds after a timeout or an abort. Dropping the future ends the
+/// process group.
 pub async fn run(
     context: &ToolContext,
     request: Request<'_>,
@@ -190,10 +190,10 @@ async fn wait_for_end(
     }
 }
 
-/// The stream of a command and its captured output.
+/// Reads the output of a command into a capture.
 ///
-/// A step may be dropped at any await without loss of bytes. Between steps the capture is either here or
-/// owned by a job that writes a chunk that may block on the disk.
+/// A future of [`OutputReader::step`] can be dropped at any time without losing output. Between steps, the
+/// capture is in `buffer`, or a thread owns it while it writes to the disk.
 struct OutputReader {
     stream: Box<dyn AsyncRead + Send + Unpin>,
     buffer: Option<Box<CaptureBuffer>>,
@@ -211,7 +211,7 @@ impl OutputReader {
         Self { stream, buffer, job: None, writer: DiskWriter::default(), closed: false, new_capture }
     }
 
-    /// Performs one step: the end of a job, a chunk of output, or the end of the output.
+    /// Performs one step: waits for the thread, or reads the next chunk or the end of the output.
     async fn step(&mut self) {
         if let Some(job) = &mut self.job {
             self.buffer = job.await.ok();
@@ -233,7 +233,7 @@ impl OutputReader {
         }
     }
 
-    /// Returns the current capture, if it is not owned by a job.
+    /// Returns the capture. Returns `None` while a thread owns it.
     fn capture(&self) -> Option<&OutputCapture> {
         self.buffer.as_ref().map(|buffer| &buffer.capture)
     }
@@ -248,7 +248,8 @@ impl OutputReader {
     }
 }
 
-/// Fails if the directory cannot be entered: the error of a start would name the shell instead.
+/// Checks that the directory can be entered. Without this check, the error of the start would mention only
+/// the shell.
 fn check_directory(path: &Path) -> Result<(), StartError> {
     let problem = match std::fs::metadata(path) {
         Ok(metadata) if !metadata.is_dir() => Some(io::ErrorKind::NotADirectory.into()),
@@ -261,7 +262,7 @@ fn check_directory(path: &Path) -> Result<(), StartError> {
     }
 }
 
-/// Converts a number of seconds into a time limit.
+/// Converts seconds to a time limit. Returns `None` if the number means no limit.
 fn time_limit(seconds: Option<f64>) -> Option<Duration> {
     let limit = Duration::try_from_secs_f64(seconds?).ok()?;
     (!limit.is_zero() && limit < LONGEST_TIMEOUT).then_some(limit)

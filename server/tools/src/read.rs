@@ -75,12 +75,12 @@ async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
 
 struct ReadJob {
     path: PathBuf,
-    /// Number of lines before the first requested line.
+    /// Number of lines that are skipped before the first requested line.
     first: u64,
     count: Option<u64>,
     auto_resize: bool,
     block_images: bool,
-    /// Details of a result with an image.
+    /// Details of a result with an image, if the model accepts no images.
     no_vision_details: Option<Value>,
 }
 
@@ -104,14 +104,15 @@ impl ReadJob {
         }
     }
 
-    /// Returns the result for a text in memory.
+    /// Returns the result for the text of a file that an editor has read.
     fn run_on_text(self, text: &str) -> Result<ToolOutput, String> {
         let mut lines = LineRange::new(self.first, self.count);
         lines.push(text.as_bytes());
         self.text_output(lines)
     }
 
-    /// Returns the result for an image. An image that cannot be shown is not a failure: the model receives the reason.
+    /// Returns the result for an image. If the image cannot be shown, the result contains the reason and is not a
+    /// failure.
     fn image(&self, file: File, start: &[u8], kind: Kind) -> io::Result<ToolOutput> {
         let label = |mime_type: &str| format!("Read image file [{mime_type}]");
         let left_out = |reason: &str| {
@@ -239,8 +240,8 @@ impl ReadJob {
     }
 }
 
-/// Returns the number of lines at the beginning of a result of `read` that are lines of the file. The lines after them
-/// are notes. A note in place of an image has no such lines.
+/// Returns the number of lines at the beginning of a result that are lines of the file. The lines after them are notes.
+/// Returns 0 for a note in place of an image, and `u64::MAX` for a complete text.
 pub fn lines_of_file(output: &ToolOutput) -> u64 {
     let cut = output.details.as_ref().map(|details| &details["truncation"]["outputLines"]);
     match (&output.structured, cut.and_then(Value::as_u64)) {
@@ -273,7 +274,7 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)
 }
 
-/// Reads until the buffer is full or the file ends.
+/// Reads until the buffer is full or the file ends. Returns the number of bytes.
 fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut length = 0;
     while length < buffer.len() {
@@ -287,17 +288,17 @@ fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(length)
 }
 
-/// Finds a range of lines in a stream, and keeps only the visible part of the range.
+/// Selects a range of lines from a stream, and stores only the part that the model receives.
 struct LineRange {
     first: u64,
     end: u64,
     /// Number of the line of the next byte, counted from 0.
     line: u64,
-    /// Beginning of the range: all of it, or more than the byte limit.
+    /// The beginning of the range: all of it, or a little more than the byte limit.
     window: Vec<u8>,
-    /// Size of the range in bytes, with the newlines inside and after it.
+    /// Size of the range in bytes, with all of its newlines.
     bytes: u64,
-    /// Size of its first line in bytes.
+    /// Size of the first line in bytes, without its newline.
     first_line: u64,
 }
 
@@ -324,7 +325,7 @@ impl LineRange {
         }
     }
 
-    /// Returns the size of the range as text, without the newline after its last line.
+    /// Returns the number of lines and bytes of the range, without the newline after its last line.
     fn selected(&self) -> TextSize {
         let ended = self.line >= self.end;
         let lines = (self.line + 1).min(self.end) - self.first;

@@ -1,4 +1,4 @@
-//! Replacement of a file's content, with errors in the form of the tools.
+//! Replacement of a file's content, with errors as texts for the model.
 
 use std::fs;
 use std::io;
@@ -7,10 +7,10 @@ use std::path::Path;
 use crate::os_error;
 use agentese_server_base::atomic_write::{self, Options, WriteError};
 
-/// Replaces the content of `target`, which is not a symlink, by the given pieces. Missing directories are
-/// created. `scratch` may contain a copy of the old content meanwhile. `still_wanted` is called directly
-/// before the target changes. Fails with a text for the model; then the old content is unchanged, or the text
-/// names its location.
+/// Replaces the content of `target`, which must not be a symlink. Creates missing directories. May store a
+/// copy of the old content in the directory `scratch` meanwhile. Calls `still_wanted` directly before the
+/// target changes. Fails with a text for the model. After a failure the content is unchanged, or the text
+/// contains the path of a copy.
 pub(crate) fn replace(
     target: &Path,
     content: &[&[u8]],

@@ -1,4 +1,4 @@
-//! The `bash` command of the protocol: a command of the user, outside of any turn of the model.
+//! Commands that the user runs through the protocol's `bash` command, independent of the model.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::signals::signal_name;
 /// The result of a command of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RpcBashOutput {
-    /// End of the output, without escape sequences, control characters and notices.
+    /// End of the output, without escape sequences and control characters, and without notices for the model.
     pub output: String,
     /// Exit code; `None` if the command was cancelled or killed.
     pub exit_code: Option<i32>,
@@ -19,28 +19,28 @@ pub struct RpcBashOutput {
     pub cancelled: bool,
     /// `true` if `output` is not complete.
     pub truncated: bool,
-    /// File with the complete output if `truncated`, unless it could not be written.
+    /// File with the complete output; `None` if `output` is complete, or if the file could not be written.
     pub full_output_path: Option<PathBuf>,
 }
 
-/// The reason why a command has no result. The message is suitable for `error` of a response.
+/// The reason why a command has no result. Its text can be sent to the client as `error` of the response.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RpcBashError {
     /// The command did not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// A signal that no abort sent ended the command.
+    /// A signal ended the command without an abort.
     #[error("command was killed by signal {signal}")]
     Killed {
         /// Name of the signal.
         signal: String,
         /// Number of the signal.
         number: i32,
-        /// Output before the end.
+        /// Output before the signal.
         partial: Box<RpcBashOutput>,
     },
-    /// The end of the command is unknown.
+    /// The result of the command is unknown.
     #[error("command was lost: {reason}")]
     Lost {
         /// Reason.
@@ -54,7 +54,7 @@ pub enum RpcBashError {
 }
 
 impl RpcBashError {
-    /// Returns the output of the command, if the command ran.
+    /// Returns the output of the command so far. Returns `None` if the command did not run.
     pub fn partial(&self) -> Option<&RpcBashOutput> {
         match self {
             Self::Start(_) | Self::Remote(_) => None,
@@ -63,8 +63,8 @@ impl RpcBashError {
     }
 }
 
-/// Runs one command with the shell, directory and abort of the context. Any exit code is a result. Fails if the command
-/// does not start, or if a signal ends it that no abort sent. Commands may run concurrently.
+/// Runs one command of the user, with the shell, directory and abort of the context. Several commands can run at once.
+/// Any exit code is a result. Fails if the command did not start, or if a signal ended it without an abort.
 pub async fn run_rpc_bash(
     context: &ToolContext,
     command: &str,

@@ -15,26 +15,25 @@ use tokio_util::sync::CancellationToken;
 use super::listing::Listing;
 use super::truncate::format_size;
 
-/// Maximum displayed length of a line, in characters.
+/// Maximum length of a line in a result, in characters.
 pub(crate) const LONGEST_LINE: usize = 500;
 /// Maximum length of a pattern, in bytes; longer patterns are rejected.
 const LONGEST_PATTERN: usize = 64 * 1024;
-/// Maximum size of a compiled pattern in bytes. Matching is linear in the text for any pattern; this limit bounds the
-/// factor.
+/// Maximum size of a compiled pattern in bytes. It bounds the time that matching needs for each byte of text.
 const LARGEST_PROGRAM: usize = 10 * 1024 * 1024;
-/// Maximum nesting of a pattern, because nesting costs stack.
+/// Maximum nesting depth of a pattern. Deeper nesting could overflow the stack.
 const DEEPEST_PATTERN: u32 = 250;
-/// Maximum size of the buffer in bytes; it must contain a line and the context before it. Files with longer lines are
-/// not text.
+/// Maximum size of the search buffer in bytes. It must hold a line and the context before it. A file with a longer line
+/// does not count as text.
 const LARGEST_BUFFER: usize = 32 * 1024 * 1024;
 
-/// The pattern for matching lines.
+/// A compiled pattern for lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern(RegexMatcher);
 
 impl Pattern {
-    /// Compiles a regular expression, or a literal text. Fails with a text for the model if the expression is
-    /// invalid or would cost too much.
+    /// Compiles a regular expression, or a literal text. Fails with a text for the model if the expression is invalid
+    /// or too large.
     pub(crate) fn new(text: &str, literal: bool, ignore_case: bool) -> Result<Self, String> {
         if text.len() > LONGEST_PATTERN {
             let (size, limit) = (format_size(text.len() as u64), format_size(LONGEST_PATTERN as u64));
@@ -54,7 +53,7 @@ impl Pattern {
     }
 }
 
-/// A search over several files until enough lines are found.
+/// A search through several files, up to a maximum number of lines.
 pub(crate) struct Search {
     pattern: Pattern,
     searcher: Searcher,
@@ -62,7 +61,7 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Creates a search for at most `limit` lines, with `context` lines around each.
+    /// Creates a search for at most `limit` matching lines, with `context` lines before and after each.
     pub(crate) fn new(pattern: Pattern, context: usize, limit: u64) -> Self {
         let searcher = SearcherBuilder::new()
             .line_terminator(LineTerminator::crlf())
@@ -75,8 +74,8 @@ impl Search {
         Self { pattern, searcher, collector }
     }
 
-    /// Searches one regular file, whose lines are shown under `name`. Binary files have no lines. Fails if
-    /// the file cannot be read, and soon after `stop`.
+    /// Searches one regular file. Results show `name` as its name. A binary file has no matches. Fails if the file
+    /// cannot be read, and soon after `stop` is cancelled.
     pub(crate) fn file(&mut self, path: &Path, name: &str, stop: &CancellationToken) -> io::Result<()> {
         self.reader(StoppableFile { file: open(path)?, stop }, name)
     }
@@ -87,7 +86,7 @@ impl Search {
         self.searcher.search_reader(&self.pattern.0, reader, &mut self.collector)
     }
 
-    /// Returns true if there are more lines than requested, so that further search is useless.
+    /// Returns true if there are more matches than the limit, so that the search can end.
     pub(crate) fn is_full(&self) -> bool {
         self.collector.full
     }
@@ -110,7 +109,7 @@ fn open(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
-/// A file whose reads fail after cancellation.
+/// A file that returns errors after `stop` is cancelled.
 struct StoppableFile<'a> {
     file: File,
     stop: &'a CancellationToken,
@@ -122,7 +121,7 @@ impl Read for StoppableFile<'_> {
     }
 }
 
-/// Converts matches into lines of the result.
+/// Collects the lines of the result.
 #[derive(Default)]
 struct MatchCollector {
     listing: Listing,
@@ -132,12 +131,12 @@ struct MatchCollector {
     found: u64,
     full: bool,
     cut: bool,
-    /// Context before a line that may be beyond the limit.
+    /// Lines before the next match. They are added with it, unless it exceeds the limit.
     pending: Vec<String>,
 }
 
 impl MatchCollector {
-    /// Separates groups of lines if there is context, as every grep does.
+    /// Begins a new group of lines. If context is shown, a separator precedes the group, as in grep.
     fn begin_group(&mut self) {
         self.pending.clear();
         if self.with_context && !self.listing.is_empty() {
@@ -252,7 +251,7 @@ mod tests {
         assert!(Pattern::new("(a+)+$ [", true, true).is_ok());
     }
 
-    /// Checks a pattern for which a backtracking engine would take two to the power of a million steps.
+    /// Checks a pattern that would take a backtracking engine 2^1000000 steps.
     #[test]
     fn fm_f88_no_pattern_backtracks() {
         let text = format!("{}!", "a".repeat(1 << 20));

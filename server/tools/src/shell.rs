@@ -5,26 +5,26 @@ use std::path::{Path, PathBuf};
 
 use super::CommandLine;
 
-/// Settings for commands. The default is bash without additions.
+/// Settings of the shell that runs commands. The default is bash without further settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellSettings {
-    /// The shell; `None` for `/bin/bash`, otherwise bash or finally sh from `PATH`.
+    /// Path of the shell. With `None`, the first of these applies: `/bin/bash`, bash in `PATH`, sh in `PATH`.
     pub program: Option<PathBuf>,
     /// `true` for a login shell.
     pub login: bool,
-    /// Lines before every command.
+    /// Lines that run before every command.
     pub prefix: Option<String>,
     /// A directory added at the front of `PATH`.
     pub path_prefix: Option<PathBuf>,
     /// Variables added to the inherited environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// Variables removed from it, such as variables with keys.
+    /// Names of variables that are removed from the inherited environment, such as variables with keys.
     pub hidden: Vec<OsString>,
 }
 
 impl ShellSettings {
-    /// Returns the command line that runs `command` in `cwd`. Never fails: a missing shell causes an error at
-    /// the start.
+    /// Returns the program and arguments that run `command` in `cwd`. Never fails; if the shell is missing,
+    /// the start fails later.
     pub fn command_line(&self, command: &str, cwd: &Path) -> CommandLine {
         let mut text = match &self.prefix {
             Some(prefix) => format!("{prefix}\n{command}"),

@@ -1,6 +1,5 @@
-//! Commands of the user that start in the state of the previous command: its directory and variables, and in
-//! bash its functions too. Each command runs in a shell of its own, so that a hanging or aborted command does
-//! not affect later ones.
+//! Commands of the user that keep the state of the previous command: directory, variables, and in bash also functions.
+//! Each command has its own shell. So a command that hangs or is aborted does not affect later ones.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -13,15 +12,15 @@ use super::{RpcBashError, RpcBashOutput, ToolContext, run_rpc_bash};
 /// Maximum size of the stored state, in bytes.
 const LIMIT: u64 = 1 << 20;
 
-/// The state after a command. The variables may contain keys, so the state is in a file only while a command
-/// runs, and only its owner can read the file.
+/// The state after the last command. It can contain keys. Therefore it is written to a file only while a command runs,
+/// and only its owner can read this file.
 #[derive(Debug, Default)]
 pub struct ShellSession(Mutex<ShellState>);
 
 #[derive(Debug, Clone, Default)]
 struct ShellState {
     directory: Option<PathBuf>,
-    /// A script that restores the variables.
+    /// A shell script that restores the variables and functions.
     variables: Option<Vec<u8>>,
 }
 
@@ -30,9 +29,9 @@ impl ShellSession {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a command as [`run_rpc_bash`] does, in the state of the previous command. A command that ends by
-    /// itself updates the state; of concurrent commands the last one applies. If the state cannot be stored,
-    /// the command runs nevertheless.
+    /// Runs a command as [`run_rpc_bash`] does, in the state of the previous command. If the command exits by itself,
+    /// its state is stored for the next one. If commands run at the same time, the last one to exit determines the
+    /// state. A state that cannot be stored does not prevent the command.
     pub async fn run(&self, context: &ToolContext, command: &str) -> Result<RpcBashOutput, RpcBashError> {
         let previous = self.state().clone();
         let mut context = context.clone();
@@ -63,7 +62,7 @@ impl ShellSession {
     }
 }
 
-/// A temporary directory for one command.
+/// A temporary directory with the files for the state of one command.
 struct StateFiles {
     directory: tempfile::TempDir,
     has_variables: bool,
@@ -83,7 +82,8 @@ impl StateFiles {
         Ok(Self { directory, has_variables: variables.is_some() })
     }
 
-    /// Returns the command with the additions on its first line, so that line numbers stay unchanged.
+    /// Returns the command with code that restores and stores the state. This code is on the first line, so that line
+    /// numbers do not change.
     fn script(&self, command: &str) -> String {
         let file = |name: &str| quoted(&self.directory.path().join(name).to_string_lossy());
         // Read-only variables of the shell cause errors, which are ignored.
@@ -106,7 +106,7 @@ impl StateFiles {
     }
 }
 
-/// Returns a text as one word of a shell.
+/// Quotes a text for a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -1,5 +1,5 @@
-//! Messages of a process for the user: its stderr, and invalid frames. They are forwarded to the agent's
-//! stderr, within limits.
+//! Forwarding of a process's stderr, and of warnings about its output, to the log of this program. The number
+//! of lines is limited.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,22 +7,22 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 
-/// Maximum number of forwarded lines of each kind.
+/// Maximum number of lines, and of warnings, that are forwarded.
 const LINES: usize = 1_000;
-/// Maximum length of a forwarded line of stderr in bytes; longer lines are split.
+/// Maximum length in bytes of a forwarded line. A longer line is split.
 const LINE: u64 = 4 << 10;
 
-/// Output of a program for people: its stderr, which is logged.
+/// Forwards the stderr of a process, and warnings about it, to the log.
 #[derive(Default)]
 pub struct StderrForwarder {
-    /// Number of warnings about its output.
+    /// Number of warnings so far.
     warnings: AtomicUsize,
-    /// The last line of its stderr, which often contains the reason for its end.
+    /// The last line of the process's stderr. It often contains the reason why the process ended.
     last_line: Mutex<String>,
 }
 
 impl StderrForwarder {
-    /// Logs a warning about invalid output. Further warnings beyond the limit are dropped.
+    /// Logs a warning about invalid output of the process, unless the limit is reached.
     pub fn warn(&self, name: &str, what: &str) {
         match self.warnings.fetch_add(1, Ordering::Relaxed) {
             before if before < LINES => tracing::warn!("{name}: {what}"),
@@ -31,12 +31,12 @@ impl StderrForwarder {
         }
     }
 
-    /// Returns the last line of its stderr.
+    /// Returns the last line of the process's stderr.
     pub fn last_line(&self) -> String {
         self.last_line.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Forwards its stderr until the end.
+    /// Forwards the stderr of the process until its end.
     pub async fn forward(
         &self,
         errors: impl AsyncRead + Unpin,
@@ -59,16 +59,16 @@ impl StderrForwarder {
     }
 }
 
-/// Filter for the messages of a process.
+/// Removes secrets from the stderr of a process.
 pub trait StderrFilter {
     /// Returns the text without its secrets.
     fn redact<'a>(&self, text: &'a str) -> Cow<'a, str>;
 
-    /// Returns the position at which an incomplete text may be cut without splitting a secret.
+    /// Returns the position at which an incomplete text can be split without splitting a secret.
     fn split_point(&self, text: &str) -> usize;
 }
 
-/// Filter that hides nothing.
+/// A filter that removes nothing.
 pub struct NoFilter;
 
 impl StderrFilter for NoFilter {
@@ -81,17 +81,17 @@ impl StderrFilter for NoFilter {
     }
 }
 
-/// The lines of a channel; very long lines in pieces.
+/// Reads lines from stderr. A very long line is returned in several parts.
 struct StderrLines<R> {
     errors: BufReader<R>,
-    /// The bytes of an incomplete character.
+    /// Bytes of a character that is not complete yet.
     bytes: Vec<u8>,
-    /// The retained end of the previous piece.
+    /// Text of the line that was not returned yet.
     text: String,
 }
 
 impl<R: AsyncRead + Unpin> StderrLines<R> {
-    /// Returns the next line or a piece of it, or `None` at the end.
+    /// Returns the next line or part of a line. Returns `None` at the end.
     async fn next(&mut self, filter: &impl StderrFilter) -> Option<String> {
         loop {
             let piece = (&mut self.errors).take(LINE).read_until(b'\n', &mut self.bytes).await;
@@ -120,7 +120,7 @@ impl<R: AsyncRead + Unpin> StderrLines<R> {
 mod tests {
     use super::*;
 
-    /// Hides `canary`.
+    /// A filter that removes the text `canary`.
     struct Canary;
 
     impl StderrFilter for Canary {

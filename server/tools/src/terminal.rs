@@ -1,20 +1,19 @@
-//! Final text of a command's output on a terminal.
+//! The text that a terminal shows after a command has written its output.
 
 use std::borrow::Cow;
 
 use super::truncate::{TextSize, char_boundary_from};
 use crate::escape_sequences::{EscapeHandler, EscapeParser};
 
-/// Number of lines that a cursor reaches: as many as a tall terminal shows. Lines above them have scrolled away and
-/// stay.
+/// Maximum number of lines that the cursor can reach, as on a tall terminal. Lines above them do not change any more.
 const ROWS: usize = 50;
-/// Maximum length in bytes of the part of a line that a cursor reaches, and the last column that it moves to.
+/// Maximum length in bytes of a line in which the cursor can move, and its maximum column.
 const LONGEST_ROW: usize = 4096;
-/// Number of bytes kept beyond the limit, so that a cut can see that a line began before the limit.
+/// Number of bytes kept beyond the limit. They show if the first line within the limit is complete.
 const MARGIN: usize = 8;
 
-/// Returns the final text on a terminal without a width: without sequences and control characters, each line in its
-/// last state.
+/// Returns the text that a terminal of unlimited width shows at the end: without escape sequences and control
+/// characters, and with overwritten text replaced.
 pub fn render(text: &str) -> Cow<'_, str> {
     if !needs_rendering(text) {
         return Cow::Borrowed(text);
@@ -29,8 +28,9 @@ fn needs_rendering(text: &str) -> bool {
     text.contains(|character| control(character) || ('\u{fff9}'..='\u{fffb}').contains(&character))
 }
 
-/// Draws output as it arrives, in constant memory: only the end of a long output is kept. Interprets carriage return,
-/// backspace, and the sequences that move the cursor or erase; all others are dropped.
+/// A terminal that processes output as it arrives. It keeps only the end of a long output, in constant memory. It
+/// interprets carriage return, backspace, and escape sequences that move the cursor or erase text. It ignores all
+/// others.
 #[derive(Debug)]
 pub(super) struct Screen {
     parser: EscapeParser,
@@ -38,8 +38,8 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Creates an empty screen. It keeps at least the last `keep` bytes of the text, at most twice as many, and the
-    /// lines that a cursor reaches.
+    /// Creates an empty screen. It keeps the lines that the cursor can reach, and between `keep` and twice as many
+    /// bytes of the text.
     pub fn new(keep: usize) -> Self {
         Self { parser: EscapeParser::default(), page: Page::new(keep) }
     }
@@ -49,14 +49,14 @@ impl Screen {
         self.parser.push(text, &mut self.page);
     }
 
-    /// Returns the end of the text so far.
+    /// Returns the end of the text, as far as it is kept.
     pub fn text(&self) -> String {
         let mut text = self.page.above.clone();
         self.page.rows_in(&mut text);
         text
     }
 
-    /// Returns the size of the whole text.
+    /// Returns the number of lines and bytes of the whole text.
     pub fn total(&self) -> TextSize {
         let mut rows = String::new();
         self.page.rows_in(&mut rows);
@@ -67,7 +67,8 @@ impl Screen {
         }
     }
 
-    /// Returns the size of the last line in bytes. An empty line after the last newline is ignored.
+    /// Returns the size of the last line in bytes. If the text ends with a newline, this is the line before the
+    /// newline.
     pub fn last_line(&self) -> u64 {
         let mut rows = String::new();
         self.page.rows_in(&mut rows);
@@ -83,11 +84,12 @@ impl Screen {
     }
 }
 
-/// The size of a growing text and of its last lines.
+/// The size of a text that grows, and of its last two lines.
 #[derive(Debug)]
 pub(super) struct SizeTracker {
     pub total: TextSize,
-    /// Number of bytes after the last newline, and of the line before it.
+    /// `line`: number of bytes after the last newline. `line_before`: number of bytes of the line that this newline
+    /// ended.
     line: u64,
     line_before: u64,
 }
@@ -109,18 +111,19 @@ impl SizeTracker {
         self.line += (text.len() - from) as u64;
     }
 
-    /// Returns the size of the last line in bytes. An empty line after the last newline is ignored.
+    /// Returns the size of the last line in bytes. If the text ends with a newline, this is the line before the
+    /// newline.
     pub fn last_line(&self) -> u64 {
         if self.line == 0 { self.line_before } else { self.line }
     }
 }
 
-/// The lines of a terminal.
+/// The lines of a terminal, and its cursor.
 #[derive(Debug)]
 struct Page {
-    /// The retained end of the lines above `rows`.
+    /// The end of the text above `rows`, as far as it is kept.
     above: String,
-    /// The size of all lines above.
+    /// The size of all text above `rows`.
     size: SizeTracker,
     /// `true` if a sequence moved the cursor, or text was overwritten or erased.
     redrawn: bool,
@@ -128,7 +131,7 @@ struct Page {
     rows: Vec<Row>,
     /// The index of the cursor's line in `rows`.
     at: usize,
-    /// The column of the cursor in characters; `None` at the end of the line.
+    /// The column of the cursor, counted in characters from 0; `None` at the end of the line.
     column: Option<usize>,
     keep: usize,
 }
@@ -136,7 +139,7 @@ struct Page {
 #[derive(Debug, Default)]
 struct Row {
     text: String,
-    /// `true` if text was drawn over other text; spaces at the end are not shown then.
+    /// `true` if text of the line was overwritten or erased. Spaces at its end are then not shown.
     edited: bool,
 }
 
@@ -158,7 +161,7 @@ impl Row {
         self.text.chars().count()
     }
 
-    /// Draws text over the text from that column on.
+    /// Writes text over the existing text from a column on.
     fn draw(&mut self, column: usize, text: &str) {
         self.edited = true;
         let start = match self.place(column) {
@@ -203,7 +206,7 @@ impl Page {
         }
     }
 
-    /// Draws text without newlines.
+    /// Writes text without newlines at the cursor.
     fn draw(&mut self, text: &str) {
         if text.is_empty() {
             return;
@@ -237,7 +240,7 @@ impl Page {
         self.column = None;
     }
 
-    /// Moves that many lines to the lines above.
+    /// Moves the first `rows` lines to the text above.
     fn scroll(&mut self, rows: usize) {
         for row in self.rows.drain(..rows).collect::<Vec<_>>() {
             self.add(row.shown());
@@ -246,7 +249,7 @@ impl Page {
         self.at = self.at.saturating_sub(rows);
     }
 
-    /// Adds text to the lines above.
+    /// Adds text to the text above.
     fn add(&mut self, text: &str) {
         self.size.push(text);
         self.above.push_str(text);
@@ -258,7 +261,7 @@ impl Page {
         }
     }
 
-    /// Returns the start of the lines above that a cursor can still reach.
+    /// Returns the start of the lines above `rows` to which the cursor can still move.
     fn reach(&self) -> usize {
         // The last line may still lack its newline.
         let mut start = memchr::memrchr(b'\n', self.above.as_bytes()).map_or(0, |newline| newline + 1);
@@ -276,7 +279,8 @@ impl Page {
         start
     }
 
-    /// Moves the last line above back into the reach of the cursor. Returns false if a cursor cannot reach it.
+    /// Moves the last line of the text above to `rows`, so that the cursor can reach it. Returns false if this is not
+    /// possible.
     fn take_back(&mut self) -> bool {
         let Some(lines) = self.above.strip_suffix('\n') else { return false };
         let start = match memchr::memrchr(b'\n', lines.as_bytes()) {
@@ -320,7 +324,7 @@ impl Page {
         self.column = (column != self.rows[self.at].columns()).then_some(column);
     }
 
-    /// Erases the visible lines.
+    /// Erases all lines that the cursor can reach.
     fn clear(&mut self) {
         self.up(ROWS);
         self.rows = vec![Row::default()];

@@ -1,5 +1,5 @@
-//! The tool for a model's list of tasks. The list is stored in the results of its calls, so that a reopened
-//! conversation or a branch of it contains the list.
+//! The tool with which a model maintains a list of tasks. Each result of the tool contains the whole list. So a
+//! reopened conversation, and each branch of it, has its list.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::{Conversation, LocalSpawner, ToolSet};
 
-    /// Remembers the last result.
+    /// A conversation for tests that stores only the last result.
     #[derive(Default)]
     struct LastDetails(Mutex<Option<Value>>);
 

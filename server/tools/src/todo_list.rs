@@ -1,4 +1,4 @@
-//! A list of tasks in phases, its changes, and its form for a model.
+//! A list of tasks in phases, with its changes and its text for a model.
 
 use std::fmt::Write as _;
 
@@ -48,7 +48,7 @@ impl Status {
 /// A task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Identifies the task in the list.
+    /// Identifier of the task, unique in the list.
     pub id: String,
     /// Description of the task.
     pub content: String,
@@ -57,7 +57,7 @@ pub struct Task {
     /// Further notes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
-    /// Details of the work, shown while the task is in progress.
+    /// Details of the work. The model receives them only while the task is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<String>,
 }
@@ -65,7 +65,7 @@ pub struct Task {
 /// A group of related tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
-    /// Identifies the phase in the list.
+    /// Identifier of the phase, unique in the list.
     pub id: String,
     /// Name of the phase.
     pub name: String,
@@ -122,12 +122,12 @@ pub(super) enum Change {
 }
 
 impl TodoList {
-    /// Returns the list in the details of a result; an empty list without details.
+    /// Returns the list that the details of a result contain. Without details, returns an empty list.
     pub fn of(details: Option<&Value>) -> Self {
         details.and_then(|details| serde_json::from_value(details.clone()).ok()).unwrap_or_default()
     }
 
-    /// Returns the open tasks in the form for clients.
+    /// Returns the open tasks for clients.
     pub fn open(&self) -> Vec<TodoItem> {
         let open = self.phases.iter().flat_map(|phase| &phase.tasks).filter(|task| task.status.is_open());
         let shown = open.map(|task| {
@@ -138,7 +138,7 @@ impl TodoList {
         shown.collect()
     }
 
-    /// Returns the open tasks, one line for each phase and each task.
+    /// Returns the open tasks as text, with one line for each phase and each task.
     pub fn outline(&self) -> String {
         let mut text = String::new();
         for phase in &self.phases {
@@ -207,7 +207,8 @@ impl TodoList {
         self.phases.iter().map(|phase| phase.tasks.len()).sum()
     }
 
-    /// Makes exactly one open task the task in progress, if there is any.
+    /// Makes sure that one task is in progress. If several tasks are, all but the first become pending. If no
+    /// task is, the first pending task becomes the one in progress.
     pub(super) fn activate_next(&mut self) {
         let mut tasks: Vec<_> = self.phases.iter_mut().flat_map(|phase| &mut phase.tasks).collect();
         let mut active = tasks.iter_mut().filter(|task| task.status == Status::InProgress);
@@ -218,7 +219,7 @@ impl TodoList {
         }
     }
 
-    /// Returns the list in the form for the model.
+    /// Returns the list as text for the model, after the errors.
     pub(super) fn summary(&self, errors: &[String]) -> String {
         let mut text = String::new();
         if !errors.is_empty() {
@@ -265,7 +266,7 @@ impl TodoList {
     }
 }
 
-/// Returns the highest number after a prefix.
+/// Returns the highest number that follows `prefix` in the ids; 0 without such an id.
 fn highest<'a>(ids: impl Iterator<Item = &'a str>, prefix: &str) -> u64 {
     ids.filter_map(|id| id.strip_prefix(prefix)?.parse().ok()).max().unwrap_or(0)
 }

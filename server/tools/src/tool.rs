@@ -1,5 +1,4 @@
-//! A tool, the set of tools of a session, the context of a call, and the agents that a call can start: types that refer
-//! to each other.
+//! Tools, sets of tools, the context of a call, and the agents that a call can start. These types refer to each other.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,7 +21,8 @@ use super::shell::ShellSettings;
 /// The result of a call that did not start because the run was aborted.
 pub const NOT_STARTED: &str = "Not started: the run was aborted.";
 
-/// A tool that a model can call by name. Implementations never panic and return soon after the context's abort.
+/// A tool that a model can call by name. An implementation never panics. It returns soon after the `abort` of the
+/// context is cancelled.
 pub trait Tool: Send + Sync {
     /// Returns the name for calls, unique in a [`ToolSet`].
     fn name(&self) -> &str;
@@ -33,52 +33,55 @@ pub trait Tool: Send + Sync {
     /// Returns the JSON Schema object for the arguments; see [`arguments::validate`] for the subset that is checked.
     fn parameters(&self) -> Value;
 
-    /// Returns arguments in the declared shape, if a model wrote them in another known shape. Returns others unchanged.
+    /// Returns the arguments in the declared shape, if a model wrote them in another shape that the tool knows.
+    /// Otherwise returns them unchanged.
     fn normalize_arguments(&self, arguments: Value) -> Value {
         arguments
     }
 
-    /// Returns true if the tool changes nothing, so that several calls may run concurrently.
+    /// Returns true if the tool changes nothing. Several such calls can then run at the same time.
     fn read_only(&self) -> bool;
 
-    /// Returns true if several calls may run concurrently, in a dialect that permits it. Other calls run alone.
+    /// Returns true if several calls can run at the same time in dialects with this feature. Otherwise each call runs
+    /// alone.
     fn shared(&self) -> bool {
         self.read_only()
     }
 
-    /// Returns true if a successful call ends the run: the model receives no further request.
+    /// Returns true if the run ends after a successful call. The model then receives no further request.
     fn ends_run(&self) -> bool {
         false
     }
 
-    /// Returns true if the text of the tool is for a terminal; models then read the final text of the terminal.
+    /// Returns true if the output contains control sequences for a terminal. Models then receive the text that a
+    /// terminal shows at the end.
     fn is_terminal(&self) -> bool {
         false
     }
 
-    /// Returns true if the tool reports its progress while it runs.
+    /// Returns true if the tool sends partial results while it runs.
     fn shows_progress(&self) -> bool {
         false
     }
 
-    /// Returns the line for the list of tools in a system prompt. If it is `None`, the first sentence of the
-    /// description is used.
+    /// Returns the description of the tool in the system prompt's list of tools. With `None`, the list has the first
+    /// sentence of [`Tool::description`].
     fn snippet(&self) -> Option<&str> {
         None
     }
 
-    /// Returns advice for the system prompt of agents with the tool.
+    /// Returns sentences for the system prompt that advise the model how to use the tool.
     fn guidelines(&self) -> &[String] {
         &[]
     }
 
-    /// Runs one call with arguments that passed [`arguments::validate`]. A failure is an output with `is_error`.
+    /// Runs one call. The arguments have passed [`arguments::validate`]. A failure is an output with `is_error`.
     ///
     /// Dropping the future stops the call and ends its processes.
     fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput>;
 }
 
-/// Tools by name, in the order of their presentation to the model.
+/// A set of tools with unique names. Models receive the tools in this order.
 #[derive(Clone)]
 pub struct ToolSet {
     pub(super) tools: Vec<Arc<dyn Tool>>,
@@ -90,7 +93,7 @@ impl ToolSet {
         Self { tools: Vec::new() }
     }
 
-    /// Returns the tool of that name, if present.
+    /// Returns the tool with this name, if the set has one.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.iter().find(|tool| tool.name() == name)
     }
@@ -103,7 +106,7 @@ impl ToolSet {
         }
     }
 
-    /// Replaces the tool of the same name, if present.
+    /// Replaces the tool of the same name. Has no effect if the set has no tool of this name.
     pub fn exchange(&mut self, tool: Arc<dyn Tool>) {
         if self.get(tool.name()).is_some() {
             self.add(tool);
@@ -135,8 +138,8 @@ impl ToolSet {
         self.tools.is_empty()
     }
 
-    /// Finds the tool, validates the arguments, and executes the tool. An unknown name and invalid arguments
-    /// cause error outputs without `took`.
+    /// Finds the tool, validates the arguments, and runs the call. For an unknown name or invalid arguments, returns an
+    /// error output without `took`.
     pub async fn call(&self, context: &ToolContext, name: &str, arguments: Value) -> ToolOutput {
         let Some(tool) = self.get(name) else {
             return ToolOutput::error(format!("Tool {name} not found"));
@@ -152,7 +155,7 @@ impl ToolSet {
     }
 }
 
-/// The context of one call. It is cheap to clone, and a call gets a clone with its own `abort` or `updates`.
+/// The context of one call. Clones are cheap, so that a call can have its own `abort` or `updates`.
 #[derive(Clone)]
 pub struct ToolContext {
     /// Working directory of the session; relative paths start here.
@@ -161,7 +164,7 @@ pub struct ToolContext {
     pub abort: CancellationToken,
     /// Receiver of partial results.
     pub updates: Updates,
-    /// Starter of other agents; `None` if no agents can be started.
+    /// The host that starts child agents; `None` if the call cannot start agents.
     pub subagents: Option<Arc<dyn SubagentHost>>,
     /// Conversation of the call, if known.
     pub conversation: Option<Arc<dyn Conversation>>,
@@ -171,19 +174,19 @@ pub struct ToolContext {
     pub temp_dir: PathBuf,
     /// Text files in an editor of the client; `None` without an editor.
     pub editor_files: Option<Arc<dyn EditorFiles>>,
-    /// Starter of commands.
+    /// Starts the commands of the call.
     pub spawner: Arc<dyn Spawner>,
-    /// Background work after the end of calls, such as clean-up. The end of the process waits for it, up to a limit.
+    /// Work that continues after calls, such as clean-up. The process waits for it at its end, for a limited time.
     pub background_tasks: TaskTracker,
     /// Settings of the shell for commands.
     pub shell: ShellSettings,
     /// Maximum size of the file with a command's output, in bytes.
     pub output_file_limit: u64,
-    /// `true` if images that are too large for a model are reduced; otherwise they are left out.
+    /// `true` if images that are too large for a model are reduced; `false` if they are left out.
     pub auto_resize_images: bool,
-    /// `true` if a note replaces images for the model.
+    /// `true` if models receive a note in place of each image.
     pub block_images: bool,
-    /// `true` if results are also returned as data when that takes work.
+    /// `true` if results are also returned as JSON even if this takes extra work.
     pub wants_structured: bool,
     /// Details of a result with an image, for clients of a model that accepts no images.
     pub no_vision_details: Option<Value>,
@@ -217,26 +220,26 @@ impl ToolContext {
 /// Specification of a child agent.
 #[derive(Clone)]
 pub struct SpawnRequest {
-    /// Identifies the child in events.
+    /// Id of the child in events.
     pub id: String,
-    /// Name of the agent, in events.
+    /// Name of the child's agent definition in events.
     pub agent: String,
-    /// Base of the child's system prompt, in place of the parent's.
+    /// First part of the child's system prompt, in place of the parent's.
     pub instructions: String,
-    /// Tools of the child; `None` for the parent's tools. Guards of the parent check its calls too.
+    /// Tools of the child; `None` for the parent's tools. The parent's guards also check the child's calls.
     pub tools: Option<ToolSet>,
-    /// Model of the child, in the form of `--model`; `None` for the parent's model.
+    /// Model of the child, in the syntax of `--model`; `None` for the parent's model.
     pub model: Option<String>,
     /// Thinking level of the child; `None` for the parent's level.
     pub thinking: Option<ThinkingLevel>,
     /// Working directory of the child; `None` for the parent's directory.
     pub cwd: Option<PathBuf>,
-    /// File for the child's conversation; `None` for no file.
+    /// File that receives the child's conversation; `None` if it is not stored.
     pub history: Option<PathBuf>,
-    /// `true` if the child works in a copy of the directory, for the event of its start.
+    /// `true` if the child works in a copy of the directory. Only the event of its start uses this.
     pub isolated: bool,
-    /// `true` if the child continues the work of an earlier child: no event reports its start, and it does not add to
-    /// the number of children.
+    /// `true` if the child continues the work of an earlier child. Then no event reports its start, and it is not
+    /// counted as another child.
     pub resumes: bool,
     /// Receiver of the child's steps.
     pub on_step: Option<StepCallback>,
@@ -251,29 +254,28 @@ pub struct Parent {
     pub model: Option<String>,
     /// File of the parent's session; `None` for a session in memory.
     pub session_file: Option<PathBuf>,
-    /// Number of further generations of children.
+    /// Number of generations of children that are permitted below the parent.
     pub generations: usize,
 }
 
-/// Starts other agents.
+/// The agent that can start child agents.
 pub trait SubagentHost: Send + Sync {
-    /// Returns the data of the parent, or `None` after its end.
+    /// Returns the data of the parent. Returns `None` if the parent has ended.
     fn parent(&self) -> Option<Parent>;
 
     /// Emits an event about a child to subscribers of the parent.
     fn emit(&self, id: &str, agent: &str, event: SubagentEvent<'_>);
 
-    /// Returns milliseconds since the Unix epoch.
+    /// Returns the current time in milliseconds since the Unix epoch.
     fn now_ms(&self) -> i64;
 
-    /// Waits for that duration by the parent's clock. Dropping the future ends the wait.
+    /// Waits for `duration`, measured by the parent's clock. Dropping the future ends the wait.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 
-    /// Requests permission for a call from the guards of the parent. Fails with a message for the model. An
-    /// abort of the call that started the child denies the permission.
+    /// Asks the parent's guards to permit a call. Fails with a text for the model if they deny it. Also fails if the
+    /// call that started the child is aborted.
     fn authorize<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>>;
 
-    /// Creates a child, which is idle at first. The child is included in the number of children until it is
-    /// dropped.
+    /// Creates a child that waits for its first prompt. It counts as a child until it is dropped.
     fn start(&self, request: SpawnRequest) -> BoxFuture<'_, Result<Box<dyn Child>, SubagentError>>;
 }

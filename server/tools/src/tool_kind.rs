@@ -1,4 +1,5 @@
-//! The kind of work of a tool, by its name: for the tools here, and for the tools of agents behind a dialect server.
+//! The kind of work that a tool does, derived from its name. Names of built-in tools and of tools in other agents are
+//! known.
 
 /// Kind of work of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub enum ToolKind {
     Plan,
 }
 
-/// Returns the kind of work of the tool with that name; `None` for an unknown name.
+/// Returns the kind of work of a tool. Returns `None` if its name is unknown.
 pub fn tool_kind(tool: &str) -> Option<ToolKind> {
     Some(match tool {
         "read" | "ls" | "read_file" => ToolKind::Read,

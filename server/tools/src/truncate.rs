@@ -1,6 +1,6 @@
-//! Truncation of text to the limits of a model: the head of a file, the tail of a command's output.
+//! Truncation of texts for a model: of a file, the beginning is kept; of a command's output, the end.
 //!
-//! Lines are the pieces between newlines, as in pi: a final newline adds a last, empty line.
+//! Newlines separate lines, as in pi. So after a final newline there is a last, empty line.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ pub const MAX_LINES: usize = 2_000;
 /// Maximum number of bytes in a result.
 pub const MAX_BYTES: usize = 51_200;
 
-/// Limits for a displayed text. The default is [`MAX_LINES`] and [`MAX_BYTES`], whichever is reached first.
+/// Limits for a text. Truncation keeps both limits. The default is [`MAX_LINES`] and [`MAX_BYTES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum number of lines.
@@ -24,7 +24,7 @@ impl Default for Limits {
     }
 }
 
-/// The limit that cut a text.
+/// The limit because of which a text was truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TruncatedBy {
     /// The number of lines.
@@ -38,19 +38,19 @@ pub enum TruncatedBy {
 pub struct Truncation {
     /// The retained text.
     pub content: String,
-    /// The limit that cut the text, or `None` if the text is complete.
+    /// The limit because of which the text was truncated; `None` if it is complete.
     pub truncated_by: Option<TruncatedBy>,
-    /// Number of lines before the cut.
+    /// Number of lines of the whole text.
     pub total_lines: u64,
-    /// Number of bytes before the cut.
+    /// Number of bytes of the whole text.
     pub total_bytes: u64,
     /// Number of retained lines.
     pub output_lines: u64,
     /// Number of retained bytes.
     pub output_bytes: u64,
-    /// `true` if the last line of a tail did not fit, and only its end was retained.
+    /// `true` if even the last line was too long, so that `content` has only its end.
     pub last_line_partial: bool,
-    /// `true` if the first line of a head did not fit, and nothing was retained.
+    /// `true` if even the first line was too long, so that `content` is empty.
     pub first_line_exceeds_limit: bool,
     /// The limits that applied.
     pub limits: Limits,
@@ -62,7 +62,7 @@ impl Truncation {
         self.truncated_by.is_some()
     }
 
-    /// Returns the record for `details.truncation` of a tool result.
+    /// Returns the JSON object for `details.truncation` of a tool result.
     pub fn to_json(&self) -> Value {
         json!({
             "content": self.content,
@@ -97,7 +97,7 @@ impl Truncation {
     }
 }
 
-/// The size of a text of which only one end is available.
+/// The size of a whole text, of which only a part may be in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TextSize {
     pub lines: u64,
@@ -114,14 +114,13 @@ impl TextSize {
     }
 }
 
-/// Returns the first whole lines of a text. If the first line alone is too long, the result is empty and
-/// marked accordingly.
+/// Returns as many whole lines from the beginning of a text as the limits allow. If even the first line is too long,
+/// the content is empty and `first_line_exceeds_limit` is set.
 pub fn truncate_head(text: &str, limits: Limits) -> Truncation {
     truncate_head_of(text, TextSize::of(text), limits)
 }
 
-/// Works as [`truncate_head`], for a text of which only the beginning is available: all of it, or more than
-/// the byte limit.
+/// Truncates as [`truncate_head`] does. `window` is the beginning of the text: all of it, or more than the byte limit.
 pub(crate) fn truncate_head_of(window: &str, total: TextSize, limits: Limits) -> Truncation {
     if total.fit(limits) {
         return Truncation::new(window, total, limits);
@@ -147,14 +146,13 @@ pub(crate) fn truncate_head_of(window: &str, total: TextSize, limits: Limits) ->
     truncation
 }
 
-/// Returns the last whole lines of a text. If the last line does not fit, its end is retained, cut between
-/// characters.
+/// Returns as many whole lines from the end of a text as the limits allow. If even the last line is too long, returns
+/// its end.
 pub fn truncate_tail(text: &str, limits: Limits) -> Truncation {
     truncate_tail_of(text, TextSize::of(text), limits)
 }
 
-/// Works as [`truncate_tail`], for a text of which only the end is available: all of it, or more than the
-/// byte limit.
+/// Truncates as [`truncate_tail`] does. `window` is the end of the text: all of it, or more than the byte limit.
 pub(crate) fn truncate_tail_of(window: &str, total: TextSize, limits: Limits) -> Truncation {
     if total.fit(limits) {
         return Truncation::new(window, total, limits);
@@ -189,7 +187,7 @@ pub(crate) fn truncate_tail_of(window: &str, total: TextSize, limits: Limits) ->
     truncation
 }
 
-/// Returns a size such as `12B`, `50.0KB` or `4.5MB`.
+/// Returns a number of bytes as text, such as `12B`, `50.0KB` or `4.5MB`.
 pub fn format_size(bytes: u64) -> String {
     const KB: f64 = 1024.0;
     match bytes {
@@ -208,7 +206,7 @@ fn lines_of(text: &str) -> u64 {
     memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64 + 1
 }
 
-/// Returns the end of each line, without its newline.
+/// Returns the position of the end of each line, before its newline.
 fn line_ends(text: &str) -> impl Iterator<Item = usize> {
     memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()])
 }

@@ -1,10 +1,10 @@
-//! UTF-8 from a stream of chunks.
+//! Decoding of UTF-8 that arrives in chunks.
 
-/// Decodes bytes into text as they arrive. A character split over chunks is reassembled, and each maximal
-/// invalid sequence becomes one U+FFFD. Never fails.
+/// Decodes bytes to text as they arrive. A character can be split between chunks. Each invalid sequence
+/// becomes one U+FFFD. Never fails.
 #[derive(Debug, Default)]
 pub struct Utf8Decoder {
-    /// The start of an incomplete character: at most three bytes.
+    /// Bytes of an incomplete character: at most three.
     pending: Vec<u8>,
 }
 
@@ -20,7 +20,7 @@ impl Utf8Decoder {
         }
     }
 
-    /// Appends the rest at the end of the stream: an unfinished character is an invalid sequence.
+    /// Ends the stream. An incomplete character becomes U+FFFD.
     pub fn finish(&mut self, text: &mut String) {
         if !std::mem::take(&mut self.pending).is_empty() {
             text.push(char::REPLACEMENT_CHARACTER);
@@ -28,7 +28,7 @@ impl Utf8Decoder {
     }
 }
 
-/// Appends the text of `bytes` and returns the unfinished character at their end.
+/// Appends the text of `bytes`. Returns the bytes of an incomplete character at their end.
 fn decode(bytes: &[u8], text: &mut String) -> Vec<u8> {
     let mut chunks = bytes.utf8_chunks().peekable();
     while let Some(chunk) = chunks.next() {

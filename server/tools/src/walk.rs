@@ -9,21 +9,20 @@ use ignore::{DirEntry, WalkBuilder};
 use super::paths;
 use crate::os_error;
 
-/// Internal directories of version control, which searches exclude. As a starting point such a directory is
-/// traversed like any other.
+/// Directories of version control systems, which a traversal skips. It does not skip its starting point.
 const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 
-/// One item of the traversal.
+/// A file or directory that a traversal has found.
 pub(crate) struct WalkEntry {
     pub path: PathBuf,
-    /// The path below the starting point; empty for the starting point itself.
+    /// The path relative to the starting point; empty for the starting point itself.
     pub relative: PathBuf,
     pub kind: FileType,
 }
 
-/// Traverses in the order of paths. Hidden files are included. `.gitignore` and `.ignore` files apply,
-/// including files in parent directories and outside of repositories. Symbolic links are returned and not
-/// followed. An unreadable directory is skipped, and [`Walk::finish`] reports it.
+/// Traverses a directory in the order of paths, including hidden files. Applies `.gitignore` and `.ignore`
+/// files, also in parent directories and outside of repositories. Returns symbolic links and does not follow
+/// them. Skips directories that cannot be read; [`Walk::finish`] reports them.
 pub(crate) struct Walk {
     entries: ignore::Walk,
     root: PathBuf,
@@ -31,8 +30,8 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// Creates a traversal that skips the directories for which `enter` returns false; `enter` receives the
-    /// relative path.
+    /// Creates a traversal. `enter` receives the relative path of each directory. If it returns false, the
+    /// directory is skipped.
     pub(crate) fn new(root: &Path, enter: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
         let mut builder = WalkBuilder::new(root);
         builder.hidden(false).require_git(false).follow_links(false).sort_by_file_name(OsStr::cmp);
@@ -47,13 +46,13 @@ impl Walk {
         Self { entries: builder.build(), root: root.to_owned(), skipped: SkippedFiles::default() }
     }
 
-    /// Records a file that could not be used.
+    /// Records that a file was found but could not be read.
     pub(crate) fn record_skipped(&mut self, found: &WalkEntry, reason: String) {
         self.skipped.add(&found.relative, reason);
     }
 
-    /// Returns the notice about skipped files for the model; `None` if nothing was skipped. Fails with a text
-    /// for the model if the starting point itself could not be read.
+    /// Returns a notice for the model about skipped files; `None` if no file was skipped. Fails with a text
+    /// for the model if the starting point could not be read.
     pub(crate) fn finish(self) -> Result<Option<String>, String> {
         match &self.skipped.first {
             Some((path, reason)) if path.as_os_str().is_empty() => {
@@ -104,7 +103,7 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
     }
 }
 
-/// The files skipped because of errors: their number, and the first one as an example.
+/// The files that were skipped because of errors: their number, and the first one.
 #[derive(Debug, Default)]
 struct SkippedFiles {
     count: u64,

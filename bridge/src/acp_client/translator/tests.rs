@@ -1,4 +1,4 @@
-//! Turns, update by update.
+//! Tests of the conversion of a turn's updates.
 
 use super::*;
 

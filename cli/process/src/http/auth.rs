@@ -10,7 +10,7 @@ const TOKEN_BYTES: usize = 24;
 /// Names of this machine.
 const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
-/// Secret part of the address. Only the address reveals it.
+/// Secret part of the address. Its `Debug` output does not reveal it.
 #[derive(Clone)]
 pub struct Token(String);
 
@@ -22,12 +22,13 @@ impl Token {
         Ok(Self(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes)))
     }
 
-    /// Compares a text with the token, in constant time for texts of its length.
+    /// Returns `true` if `text` is the token. For texts of the token's length, the comparison takes constant
+    /// time.
     pub fn matches(&self, text: &str) -> bool {
         self.0.as_bytes().ct_eq(text.as_bytes()).into()
     }
 
-    /// Returns the text for the address.
+    /// Returns the token as text, for the address.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -39,10 +40,10 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// Returns the reason for the rejection of a request; `None` if it is permitted.
+/// Returns the reason to reject a request, or `None` if the request is permitted.
 ///
-/// The name in `Host` must be one of this machine, because foreign names can resolve to it. The origin of a
-/// page must be our own, or one of the `others`.
+/// The header `Host` must be a name of this machine with this port, because foreign names can also resolve to
+/// this machine. If a page sends the request, its origin must be our own or one of `others`.
 pub fn rejection_reason(headers: &HeaderMap, port: u16, others: &[String]) -> Option<&'static str> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let own = |host: &str| LOOPBACK.iter().any(|name| host == format!("{name}:{port}"));

@@ -19,15 +19,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-/// Time limit of the head of a request, and of a connection without one.
+/// Time limit for the head of a request. A connection that sends no request within it is closed.
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
 /// Time limit of the body of a request.
 const BODY: Duration = Duration::from_secs(30);
-/// Limit of open connections without the token. A further one replaces the oldest.
+/// Limit of open connections without the token. Beyond it, a new connection replaces the oldest.
 const MAX_ANONYMOUS: usize = 64;
 /// Limit of open connections with the token.
 const MAX_AUTHENTICATED: usize = 128;
-/// Pause of accepting if the system has no descriptor left.
+/// Pause before the next attempt to accept a connection if the system has no file descriptor left.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Connections of a server.
@@ -64,7 +64,7 @@ fn close(connection: Option<(u64, CancellationToken)>) {
     }
 }
 
-/// Connection, including the protocol to which it is upgraded.
+/// Registration of an open connection, which remains valid after an upgrade to another protocol.
 #[derive(Debug)]
 pub struct ConnectionGuard {
     number: u64,
@@ -74,7 +74,7 @@ pub struct ConnectionGuard {
 }
 
 impl ConnectionGuard {
-    /// Admits a connection that has shown the token. Returns `false` if the limit is reached.
+    /// Marks the connection as authenticated. Returns `false` if too many authenticated connections are open.
     fn admit(&self) -> bool {
         if self.permit.get().is_none() {
             let Ok(permit) = self.connections.authenticated.clone().try_acquire_owned() else { return false };
@@ -95,8 +95,8 @@ impl Drop for ConnectionGuard {
     }
 }
 
-/// Admits the connection of a request with the token. Returns the connection, for storage in its upgraded
-/// form. Fails with the reason if too many connections are open.
+/// Marks the connection of a request with the token as authenticated. Returns its guard, which a connection
+/// keeps after an upgrade to another protocol. Fails with the reason if too many connections are open.
 pub fn admit(request: &Request) -> Result<Arc<ConnectionGuard>, String> {
     let guard = request.extensions().get::<Arc<ConnectionGuard>>().filter(|visit| visit.admit());
     guard
@@ -122,7 +122,7 @@ pub async fn read_body(request: Request, longest: usize) -> Result<Bytes, BodyEr
     read.map_err(|_| BodyError::TooLong(longest))
 }
 
-/// Answers requests while it is polled.
+/// Accepts connections and answers their requests. All work is done while the returned future is polled.
 pub async fn serve<A, R>(listener: TcpListener, answer: A) -> Infallible
 where
     A: Fn(Request) -> R + Clone + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! Lines of tabs in the form of the agent's revision, and rejections of lines.
+//! Lines of tabs: renamed for the agent's revision, or rejected.
 
 use agentese::renames;
 use agentese::spec::Framing;
@@ -10,7 +10,7 @@ use super::super::questions::LONGEST_ID;
 use super::{Hub, LineOutcome};
 
 impl Hub {
-    /// Returns the line of a command, with the parameter names of the agent's revision.
+    /// Renames the parameters of a command's line to the names in the agent's revision.
     ///
     /// # Errors
     /// Returns the reason for a rejection.
@@ -20,7 +20,7 @@ impl Hub {
         Ok(line)
     }
 
-    /// Checks the length of a line, because a longer one may end the agent.
+    /// Checks the length of a line. The agent may end if a line is too long.
     pub(super) fn check_length(&self, line: &str) -> Result<(), String> {
         let revision = self.known.revision().unwrap_or(self.spec);
         match revision.edges.longest_command {
@@ -38,8 +38,8 @@ impl Hub {
         LineOutcome::Done
     }
 
-    /// Rejects a line that readers could interpret differently. With an id of its own, it is answered as a
-    /// command.
+    /// Rejects a line that JSON readers could interpret differently. If the line has an unambiguous id, the
+    /// rejection is a response to a command.
     pub(super) fn reject_ambiguous(&mut self, tab_id: TabId, text: &str, error: StrictError) -> LineOutcome {
         let id = strict::rejected_id(self.spec, text).filter(|id| id.len() <= LONGEST_ID);
         let Some(id) = id else { return self.reject(tab_id, &error.to_string()) };

@@ -59,7 +59,7 @@ impl Hub {
         }
     }
 
-    /// Processes a piece of a long frame. Tabs receive whole frames.
+    /// Processes one part of a frame that the agent splits across lines. Tabs receive only whole frames.
     fn handle_chunk(&mut self, chunks: &Chunks, body: &str, now: Instant) {
         let AssemblyResult { completed: whole, error: fault } = self.chunks.take(chunks, body);
         if let Some(fault) = fault {

@@ -16,7 +16,7 @@ fn line(text: &str) -> FrameText {
     FrameText::from(text)
 }
 
-/// Reader of all messages that a tab has not read.
+/// Reader of the messages that a tab has not read yet.
 struct Reader {
     tab_id: TabId,
     next: u64,
@@ -292,8 +292,8 @@ fn line_ends_hide_no_second_command() {
     assert!(!line.contains(['\r', '\n']), "{line:?}");
 }
 
-/// Questions with frames of their own: progress keeps them open, an answer closes them, and both keep their
-/// ids.
+/// Questions of dialects that have a frame for each kind of question. Progress keeps a question open, an answer
+/// closes it, and both keep its id.
 #[test]
 fn answer_frames_reach_the_agent_unchanged() {
     let mut hub = hub("omp", AccessPolicy::default());
@@ -367,7 +367,7 @@ fn commands_have_the_names_and_length_limit_of_the_revision() {
     let refused = tab.read(&hub);
     assert_eq!((&refused[0]["id"], &refused[0]["success"]), (&json!("4"), &json!(false)));
     let reason = refused[0]["error"].as_str().unwrap();
-    assert!(reason.contains("operator@live reads 65536 at most"), "{reason}");
+    assert!(reason.contains("the limit of operator@live is 65536 bytes"), "{reason}");
     hub.handle_agent_line(
         &line(r#"{"type":"extension_ui_request","id":"q","method":"input","title":"?"}"#),
         Instant::now(),
@@ -380,7 +380,7 @@ fn commands_have_the_names_and_length_limit_of_the_revision() {
     sent(&mut hub, &tab, &answer("short"));
 }
 
-/// Frames that readers interpret differently: by the last member, by the first one, or case-insensitively.
+/// Frames with ambiguous members: readers may use the first member, the last one, or ignore case.
 #[test]
 fn a_frame_with_two_commands_reaches_no_agent() {
     for (dialect, deny, texts) in [

@@ -52,7 +52,7 @@ export interface ActionArguments {
 
 export type Action = keyof ActionArguments;
 
-/** Command for an action, and its parameters, which may depend on the current conversation. */
+/** Command for an action. The parameters can depend on the current conversation. */
 export interface ActionCommand<K extends Action = Action> {
   readonly command: string;
   params(...args: [...ActionArguments[K], at: Conversation]): object;
@@ -60,31 +60,33 @@ export interface ActionCommand<K extends Action = Action> {
 
 export type Actions = { readonly [K in Action]: ActionCommand<K> };
 
-/** Dialect-specific behaviour of the page. */
+/** Properties of the page that depend on the dialect. */
 export interface Dialect {
   readonly actions: Partial<Actions>;
   /** `true` if prompts can carry pictures. */
   readonly pictures: boolean;
-  /** Possible deliveries of a prompt to a working agent. */
+  /** Ways to deliver a prompt while the agent works. */
   readonly deliveries: readonly Delivery[];
   /** Thinking levels, if no command lists them. */
   readonly levels: readonly string[];
-  /** `true` if a fork starts only at user messages, and returns their text for editing. */
+  /** `true` if only user messages can be forked. The agent then returns the text of the message for editing. */
   readonly forkReturnsText: boolean;
-  /** Identification of a session to open: its file, or its id. */
+  /** Identifier with which a session is opened: its file, or its id. */
   readonly opensBy: "file" | "id";
   /**
-   * Returns the sessions in the response to `sessions`. Without that command, the server lists the files in
-   * the dialect's home.
+   * Returns the sessions in the response to the command for `sessions`. Without this function, the server lists
+   * the session files in the dialect's home.
    */
   parseSessions?(data: unknown): readonly SessionInfo[];
-  /** Members of repeated events that a delta-only stream omits. */
+  /**
+   * Members that a stream of changes only would omit, by event type: they repeat the content of earlier events.
+   */
   readonly repeated?: Readonly<Record<string, readonly string[]>>;
-  /** Opens the session of a new tab, for agents with several sessions. Called first, if no session is known. */
+  /** Opens the first session of a new tab, in dialects with several sessions per connection. */
   openFirstSession?(sendCommand: (call: Call) => Promise<unknown>): Promise<void>;
 }
 
-/** Names of the controls for the list of missing actions. */
+/** Titles of the actions, for the list of unavailable actions. */
 export const TITLES: Readonly<Partial<Record<Action, string>>> = {
   abort: "Stopping the agent",
   compact: "Compaction",

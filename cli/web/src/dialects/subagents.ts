@@ -8,7 +8,9 @@ import type { Subagent, SubagentState } from "../text/subagents.js";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Tool that starts subagents. Details of an extension's tool may look similar. */
+/**
+ * Tool that starts subagents. Only its calls are read, because a tool of an extension may have similar details.
+ */
 const TOOL = "task";
 
 const STATES: Readonly<Record<string, SubagentState>> = {
@@ -25,8 +27,8 @@ const text = (value: unknown): string | undefined => (typeof value === "string" 
 const count = (value: unknown): number | undefined => (typeof value === "number" && value > 0 ? value : undefined);
 
 /**
- * Returns the subagents that a call of `task` has started, in order. Returns an empty list if its details
- * name no subagents.
+ * Returns the subagents that a call of `task` has started, in order. The list is empty if the call has no
+ * details of subagents.
  */
 export function subagentsOf(tool: ToolBlock): readonly Subagent[] {
   if (tool.name !== TOOL || !isMembers(tool.details)) return [];

@@ -15,7 +15,9 @@ export interface Effect {
   readonly events: readonly Entry[];
 }
 
-/** Returns `true` if two entries are a command and its response, or a dialog and its reply. */
+/**
+ * Returns `true` if `answer` is the response to the command `question`, or the reply to the dialog `question`.
+ */
 function isResponseTo(question: Entry, answer: Entry): boolean {
   const kinds = question.kind === "command" ? "answer" : question.kind === "dialog" ? "reply" : undefined;
   return answer.kind === kinds && answer.id !== undefined && answer.id === question.id;
@@ -74,11 +76,11 @@ export interface Cost {
   readonly direction: "sent" | "received";
   readonly frames: number;
   readonly bytes: number;
-  /** Bytes that a delta-only stream would save. */
+  /** Bytes of the members that repeat content of earlier events. */
   readonly saved: number;
 }
 
-/** Returns the costs of all kinds of frames, in descending order. */
+/** Returns the cost of each kind of frame, largest first. */
 export function costs(entries: readonly Entry[], dialect: string): Cost[] {
   const paths = (Object.hasOwn(DIALECTS, dialect) && DIALECTS[dialect]?.dialect.repeated) || {};
   const found = new Map<string, { name: string; direction: "sent" | "received"; frames: number; bytes: number; saved: number }>();
@@ -106,7 +108,7 @@ function flat(value: unknown): string {
   }
 }
 
-/** Returns the number of bytes in repeated members. */
+/** Returns the number of bytes in the members of an event that repeat content of earlier events. */
 function repeated(entry: Entry, paths: readonly string[]): number {
   if (paths.length === 0) return 0;
   const frame: unknown = JSON.parse(entry.line);

@@ -14,7 +14,7 @@ interface Props {
   readonly spec: Spec | undefined;
   readonly dialect: string;
   readonly dropped?: number;
-  /** Number of the current entry during a step through a transcript. */
+  /** Number of the current entry when a user steps through a transcript. */
   readonly step?: number;
   readonly onChoose?: (entry: Entry) => void;
 }

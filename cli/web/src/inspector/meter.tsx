@@ -4,7 +4,7 @@ import { bytes } from "../text/format.js";
 import { costs } from "./analysis.js";
 import type { Entry } from "./frames.js";
 
-/** Cost of the wire: bytes by kind of frame, and possible savings of a delta-only stream. */
+/** Table of the bytes by kind of frame, and of the bytes in repeated content. */
 export function Meter({ entries, dialect }: { entries: readonly Entry[]; dialect: string }) {
   const all = useMemo(() => costs(entries, dialect), [entries, dialect]);
   const total = all.reduce((sum, cost) => sum + cost.bytes, 0);

@@ -52,7 +52,7 @@ export function Forks() {
   );
 }
 
-/** Sequence of entries, and the branches that leave it. */
+/** Entries up to the next point with several branches, followed by these branches. */
 function Branch({ node, leaf }: { node: TreeNode; leaf: string | undefined }) {
   const line = [node];
   for (let last = node; last.children.length === 1; ) {

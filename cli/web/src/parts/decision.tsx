@@ -11,7 +11,10 @@ interface Props {
   readonly language?: string;
 }
 
-/** Text of a decision. It hides no content, and a line below shows the number of lines out of sight. */
+/**
+ * Text on which the user has to decide. All content is visible, and a line below it counts the lines that are
+ * out of view.
+ */
 export function Decision({ text, name, language }: Props) {
   const box = useRef<HTMLPreElement>(null);
   const [isOpen, open] = useState(false);

@@ -1,14 +1,14 @@
 import { Component, type ComponentChild, type ComponentChildren } from "preact";
 
 interface Props {
-  /** Subject of the drawing; a new value triggers another attempt. */
+  /** Value that the children show. After a failure, a new value causes another attempt to draw them. */
   readonly of: unknown;
   readonly children: ComponentChildren;
-  /** Draws a replacement after a failure. */
+  /** Returns the replacement for children that could not be drawn. */
   fallback(reason: string): ComponentChild;
 }
 
-/** Boundary that confines a drawing failure to one part of the page. */
+/** Component that replaces its children if they cannot be drawn. The rest of the page remains. */
 export class ErrorBoundary extends Component<Props, { readonly failed?: { readonly of: unknown; readonly reason: string } }> {
   override componentDidCatch(error: unknown): void {
     console.warn("a part of the page could not be rendered:", error);

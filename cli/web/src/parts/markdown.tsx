@@ -12,7 +12,7 @@ const PREVIEW_LENGTH = 5000;
 export const Markdown = memo((props: { text: string; growing: boolean }) => <MarkdownBody {...props} />);
 
 function MarkdownBody({ text, growing }: { text: string; growing: boolean }) {
-  /** Reason of a failed rendering, with the text at that time. */
+  /** Reason why the text could not be rendered, and the text at that time. */
   const failed = useRef<{ readonly text: string; readonly reason: string } | undefined>(undefined);
   const drawn = useRef("");
   const [turn, again] = useState(0);

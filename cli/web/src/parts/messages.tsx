@@ -76,7 +76,7 @@ export function Messages({
   );
 }
 
-/** Chunks of the last conversation; unchanged chunks remain the same objects. */
+/** Chunks at the last call of `split`. A chunk without changes remains the same object. */
 let known: (readonly ConversationMessage[])[] = [];
 
 function split(messages: readonly ConversationMessage[]): (readonly ConversationMessage[])[] {

@@ -1,6 +1,6 @@
 import { parts } from "../text/hidden.js";
 
-/** Text of a decision in one piece, with invisible characters shown by their numbers. */
+/** Text in which a code such as U+202E replaces each invisible character. */
 export function RevealedText({ text }: { text: string }) {
   const all = parts(text);
   if (!all.some(({ isHidden }) => isHidden)) return <>{text}</>;

@@ -1,6 +1,6 @@
 /**
- * Markdown parser with limits. A text that exceeds the limits of size, depth or work fails, and is displayed
- * as plain text.
+ * Markdown parser with limits on size, depth and work. A text that exceeds a limit is rejected, and the page
+ * displays it as plain text.
  */
 
 import { Lexer, type MarkedOptions, type Token, Tokenizer, type TokensList } from "marked";
@@ -12,16 +12,16 @@ const LONGEST = 200_000;
 /** Maximum nesting of blocks, or of marks within a line. */
 const DEEPEST = 40;
 /**
- * Maximum work for a text. A step at one position costs the number of remaining characters in its block. The
- * reason is the search for the end of a mark, which may scan all of them.
+ * Maximum work for a text. Each parser step costs the number of remaining characters in its block, because the
+ * search for the end of a mark can scan all of them.
  */
 const MOST_WORK = 5_000_000;
-/** Maximum work for a block, without its content. */
+/** Maximum cost of the step that starts a block, because the first lines identify most blocks. */
 const BLOCK_WORK = 500;
-/** Maximum number of blocks and parts of lines in a text. */
+/** Maximum number of parser steps for a text, that is, of blocks and inline elements. */
 const MOST_STEPS = 40_000;
 
-/** Amount of work before the browser may run. */
+/** Amount of work after which the parser lets the browser run. */
 const WORK_PER_TURN = MOST_WORK;
 /** Work since the browser last ran. */
 let recentWork = 0;
@@ -31,7 +31,7 @@ export function shouldYield(): boolean {
   return recentWork > WORK_PER_TURN;
 }
 
-/** Text that exceeds a limit; the message names the limit. */
+/** Error of a text that exceeds a limit. The message describes the limit. */
 export class MarkdownBoundError extends Error {
   override readonly name = "MarkdownBoundError";
 }
@@ -40,7 +40,7 @@ class CountingTokenizer extends Tokenizer<string, string> {
   work = 0;
   steps = 0;
 
-  /** Adds work. */
+  /** Adds work. Fails if the text exceeds its limit. */
   count(work: number): void {
     if (recentWork === 0) setTimeout(() => (recentWork = 0));
     recentWork += work;

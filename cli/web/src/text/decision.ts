@@ -1,4 +1,6 @@
-/** Texts of questions: parts that a user could overlook, and pieces that make them visible. */
+/**
+ * Texts of questions: detection of parts that a user could overlook, and a form that makes long gaps visible.
+ */
 
 import { hiddenIn } from "./hidden.js";
 
@@ -13,7 +15,7 @@ export interface Piece {
 /** Pattern of consecutive blank lines and spaces that are too long to display. */
 const GAPS = /\n(?:[^\S\n]*\n){4,}|(?<=\S)[^\S\n]{24,}|[^\S\n]{80,}/g;
 
-/** Splits a text, with descriptions of long gaps. */
+/** Splits a text. A description such as "20 spaces" replaces each long gap. */
 export function pieces(text: string): Piece[] {
   const found: Piece[] = [];
   let from = 0;

@@ -23,10 +23,10 @@ export interface Change {
 
 /** Number of displayed lines around a change. */
 const AROUND = 3;
-/** Maximum number of differing lines for the search of the shortest difference. */
+/** Maximum number of changed lines for which the shortest difference is computed. */
 const MOST_EDITS = 500;
 
-/** Changes by call; an updated call is a new object. */
+/** Cached changes by tool call. An updated call is a new object. */
 const known = new WeakMap<ToolBlock, { readonly change: Change | undefined }>();
 
 const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
@@ -84,7 +84,7 @@ function fromNumbered(diff: string): Line[] {
   });
 }
 
-/** Returns the lines of a change between two texts, without distant lines. */
+/** Returns the changed lines between two texts, with a few unchanged lines around them. */
 function lineDiff(old: string, now: string): Line[] {
   const lines = old === "" ? all("added", now) : (shortest(old, now) ?? replaced(old, now));
   const isNear = near(lines);
@@ -97,12 +97,15 @@ function lineDiff(old: string, now: string): Line[] {
 const all = (kind: Line["kind"], text: string): Line[] =>
   text === "" ? [] : text.replace(/\n$/, "").split("\n").map((line) => ({ kind, text: line }));
 
-/** Returns the shortest difference of two texts; `undefined` if they differ too much for the search. */
+/** Returns the shortest difference between two texts; `undefined` if more than `MOST_EDITS` lines differ. */
 function shortest(old: string, now: string): Line[] | undefined {
   return diffLines(old, now, { maxEditLength: MOST_EDITS })?.flatMap((part) => all(part.added ? "added" : part.removed ? "removed" : "same", part.value));
 }
 
-/** Returns the replacement of one text by the other, without equal lines at both ends. */
+/**
+ * Returns the difference as one block of removed lines and one block of added lines. Equal lines at both ends
+ * are kept as unchanged.
+ */
 function replaced(old: string, now: string): Line[] {
   const [before, after] = [all("removed", old), all("added", now)];
   const most = Math.min(before.length, after.length);

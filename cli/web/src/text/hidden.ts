@@ -1,9 +1,12 @@
 /**
- * Characters that are invisible or change the appearance of others: controls, direction marks, characters
- * without a width. The text of a decision shows their numbers.
+ * Hidden characters: invisible ones, and those that change the appearance of others, such as direction marks.
+ * Texts on which the user decides show their code points.
  */
 
-/** Emoji may contain such characters; all others are hidden. */
+/**
+ * Pattern whose group is one hidden character. Such characters within emoji match without the group, so they
+ * are not hidden.
+ */
 const HIDDEN =
   /\p{Extended_Pictographic}(?:\p{Emoji_Modifier}|\ufe0f|\u200d\p{Extended_Pictographic})+|[0-9#*]\ufe0f\u20e3|((?![\t\n]|\r(?:\n|$))[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb\u2800])/gu;
 
@@ -13,12 +16,12 @@ export interface TextPart {
   readonly isHidden: boolean;
 }
 
-/** Returns the number of a character, for example U+202E. */
+/** Returns the code point of a character, for example U+202E. */
 function codePointName(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** Splits a text into parts. */
+/** Splits a text into visible parts and hidden characters. */
 export function parts(text: string): TextPart[] {
   const found: TextPart[] = [];
   let from = 0;
@@ -32,19 +35,22 @@ export function parts(text: string): TextPart[] {
   return found;
 }
 
-/** Returns the text for places without elements, such as titles and labels. */
+/**
+ * Returns the text with hidden characters as code points in brackets, for places that cannot contain HTML, such
+ * as titles.
+ */
 export function revealed(text: string): string {
   return text.replace(HIDDEN, (whole, hidden?: string) => (hidden === undefined ? whole : `⟨${codePointName(hidden)}⟩`));
 }
 
-/** Returns HTML in which an element replaces each hidden character by its number. */
+/** Returns HTML in which an element with the code point replaces each hidden character. */
 export function revealedHtml(html: string): string {
   return html.replace(HIDDEN, (whole, hidden?: string) =>
     hidden === undefined ? whole : `<span class="hidden-character">${codePointName(hidden)}</span>`,
   );
 }
 
-/** Returns the distinct numbers of the hidden characters. */
+/** Returns the distinct code points of the hidden characters in a text. */
 export function hiddenIn(text: string): string[] {
   return [...new Set(parts(text).flatMap(({ text, isHidden }) => (isHidden ? [text] : [])))];
 }

@@ -29,7 +29,10 @@ for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(
 
 /** Limit of coloured code in characters. */
 const LONGEST = 20_000;
-/** Pattern of text that is too slow to colour: the search for the end restarts at each of its characters. */
+/**
+ * Pattern of text that takes too long to colour: the colouring searches to the end of such a run from each of
+ * its characters.
+ */
 const TOO_LONG = /\S{200}|\s{200}/;
 
 const ENDINGS: Readonly<Record<string, string>> = {
@@ -50,10 +53,7 @@ export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/**
- * Returns code as HTML: escaped, coloured by spans with classes, with hidden characters shown by their
- * numbers.
- */
+/** Returns code as escaped HTML, with spans for the colours. Code points replace hidden characters. */
 export function highlighted(code: string, language: string | undefined): string {
   return revealedHtml(language !== undefined && isColoured(code, language) ? hljs.highlight(code, { language, ignoreIllegals: true }).value : escaped(code));
 }

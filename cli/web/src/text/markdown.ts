@@ -57,24 +57,24 @@ function sanitize(html: string): string {
   });
 }
 
-/** Piece of a text that is drawn by itself: while a text grows, only its last piece changes. */
+/** Part of a text that is drawn separately. While a text grows, only its last part changes. */
 export interface Piece {
   readonly key: string;
   readonly html: string;
 }
 
-/** Rendered pieces by source: a growing text renders its last piece only. */
+/** HTML of the rendered parts by their Markdown. For a growing text, only the last part is rendered again. */
 const cache = new Map<string, string>();
 const CACHED = 500;
-/** Texts with a failed rendering, which is not repeated. */
+/** Texts that could not be rendered, with the error. They are not rendered again. */
 const failed = new Map<string, MarkdownBoundError>();
 
-/** Limit in characters for the completion of open marks in a growing text. */
+/** Length in characters up to which unclosed marks at the end of a growing text are closed. */
 const MAX_COMPLETED = 50_000;
 
 /**
- * Renders Markdown in pieces. `isGrowing` completes open marks at the end. Fails with a `MarkdownBoundError`
- * if the text exceeds a limit or is unreadable.
+ * Renders Markdown in separate parts. With `isGrowing`, unclosed marks at the end are closed. Fails with a
+ * `MarkdownBoundError` if the text exceeds a limit or cannot be parsed.
  */
 export function render(source: string, isGrowing: boolean): Piece[] {
   const known = failed.get(source);

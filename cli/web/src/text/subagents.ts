@@ -18,9 +18,9 @@ export interface Subagent {
   readonly tokens: number | undefined;
   readonly cost: number | undefined;
   readonly durationMs: number | undefined;
-  /** Verification of its work. */
+  /** Verification of the subagent's work. */
   readonly verification: string | undefined;
-  /** Latest output during its work; afterwards its result. */
+  /** Latest output while the subagent works; afterwards its result. */
   readonly output: string | undefined;
   readonly error: string | undefined;
 }

@@ -24,7 +24,7 @@ const { outputFiles } = await build({
 const code = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
 export const { ServerConnection, Store, DIALECTS, subagentsOf } = await import(code);
 
-/** A socket whose server is the test. */
+/** Stand-in for `WebSocket`; the test plays its server. */
 export class Socket {
   static OPEN = 1;
   static made = [];
@@ -54,7 +54,7 @@ export class Socket {
   }
 }
 
-/** Replaces the socket of the platform, and puts time under the test's control. */
+/** Replaces the global `WebSocket`, and lets the test control the timers. */
 export function installBrowser(t) {
   Object.assign(globalThis, { WebSocket: Socket, location: { href: "http://127.0.0.1:1/token/" }, requestAnimationFrame: () => 0 });
   Socket.made = [];

@@ -17,7 +17,10 @@ export const AGENTESE = process.env.AGENTESE ?? join(target, "debug", "agentese"
 /** Time limit of every wait, in milliseconds. */
 export const PATIENCE = 60_000;
 
-/** Returns the browser that `CHROMIUM` names, or one that is found; `undefined` if there is no browser. */
+/**
+ * Returns the path of the browser: the one in `CHROMIUM`, or the first on the search path. `undefined` if there
+ * is no browser.
+ */
 function findChromium() {
   if (process.env.CHROMIUM) return process.env.CHROMIUM;
   const folders = (process.env.PATH ?? "").split(":");
@@ -26,7 +29,7 @@ function findChromium() {
 }
 
 const path = findChromium();
-/** Reason why the tests in a browser are skipped; `false` if they run. */
+/** Reason for skipping the tests in a browser; `false` if they run. */
 export const skip =
   path === undefined && process.env.REQUIRE_BROWSER !== "1" && "no browser: set CHROMIUM to one, or install chromium";
 if (skip) console.log(`skipped: the page in a browser (${skip})`);
@@ -37,9 +40,11 @@ export async function openBrowser() {
   return chromium.launch({ executablePath: path, args: ["--no-sandbox"], timeout: PATIENCE });
 }
 
-/** An agent in a folder of its own, and the page in front of it. */
+/** Server of `agentese web` with its agent, in a folder of its own. */
 export class Site {
-  /** Starts a site. `responses` are the answers of the model; `files` are written into its folder. */
+  /**
+   * Starts a site. `responses` are the answers of the model. `files` are written into the folder of the site.
+   */
   static async start({ responses = [], dialect = "pi", files = {}, arguments: own = [], web = [], home = {}, session, command } = {}) {
     const folder = mkdtempSync(join(tmpdir(), "agentese-web-"));
     const site = new Site();

@@ -5,7 +5,10 @@ import { test } from "node:test";
 
 import { Site, openPage } from "./page.mjs";
 
-/** Returns a function that declares such tests; `browser` returns the browser when a test runs. */
+/**
+ * Returns a function that declares tests with a site and a page of their own. `browser` is called when a test
+ * runs.
+ */
 export function withSite(browser) {
   return (name, options, part) =>
     test(name, async () => {

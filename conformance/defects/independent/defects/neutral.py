@@ -45,7 +45,7 @@ def pieces(text):
 
 
 def split(frame, state):
-    """Splits a piece of text in two, without the message so far."""
+    """Splits each streamed piece of text in two, and removes the message so far from the frame."""
     event = body(frame)
     if event.get("type") == "message_delta" and len(event["delta"]) > 1:
         return with_pieces(frame, lambda it, piece: body(it).update(delta=piece), event["delta"])
@@ -78,7 +78,7 @@ def text_delta(frame):
 
 
 def join(frame, state):
-    """Joins consecutive pieces of text, without the message so far."""
+    """Joins consecutive streamed pieces of text, and removes the message so far from the frames."""
     if text_delta(frame):
         frame.pop("message", None)
         frame["assistantMessageEvent"].pop("partial", None)
@@ -98,7 +98,7 @@ def join(frame, state):
 
 
 def bare(frame, state):
-    """Removes the message so far from updates."""
+    """Removes the message so far from update events."""
     if is_event(frame, "message_update") and "assistantMessageEvent" in frame:
         frame.pop("message", None)
         frame["assistantMessageEvent"].pop("partial", None)
@@ -123,7 +123,7 @@ def reworded(frame, state):
 
 
 def longer(frame, state):
-    """Adds a member to updates of tools."""
+    """Adds an undeclared member to update events of tools."""
     return {**frame, "elapsed": 3} if is_event(frame, "tool_execution_update") else frame
 
 

@@ -1,4 +1,4 @@
-"""Opal: JSON-RPC 2.0, with events as notifications and questions as requests of the server."""
+"""Opal: JSON-RPC 2.0, in which events are notifications and questions are requests from the agent."""
 
 import copy
 import json
@@ -90,7 +90,7 @@ opal("no-tool-end", "`tool_execution_end` never comes", TOOL, "tool_execution_en
 opal("call-renamed", "the calls of tools have `tool_call_id`", TOOL, "call_id", renamed("tool_execution_start", "call_id", "tool_call_id"))
 opal("tool-failed", "every tool says that it failed", TOOL, "ok|result", put("tool_execution_end", "result.ok", False))
 opal("tool-name-missing", "a tool's end does not name the tool", TOOL, "tool", without("tool_execution_end", "tool"))
-opal("history-one-without_members", "the last message is not in the history", TOOL, "messages", put(history, "result.messages", lambda it: it[:-1]))
+opal("history-one-less", "the last message is not in the history", TOOL, "messages", put(history, "result.messages", lambda it: it[:-1]))
 opal("history-with-models", "answers have the role `model` in the history", TOOL, "role", edit(history, lambda it: [one.update(role="model") for one in it["result"]["messages"] if one["role"] == "assistant"]))
 opal("not-queued", "`message_queued` never comes", QUEUE, "message_queued", drop("message_queued"))
 opal("not-applied", "`message_applied` never comes", QUEUE, "message_applied", drop("message_applied"))

@@ -1,4 +1,4 @@
-"""Operator: the agent answers commands at their end, and events are in an envelope."""
+"""Operator: the agent answers a command when the command has ended, and events are in an envelope."""
 
 from changes import DefectCollection, answers, body, withhold_command, drop, edit, is_answer, late, without_members, change_command, put, renamed, twice, without
 

@@ -1,4 +1,4 @@
-"""pi: answers to commands, and the form of lines."""
+"""pi: answers to commands, and line ends."""
 
 import copy
 import json
@@ -10,7 +10,7 @@ pi = BOOK.defect
 
 
 def last_id(frame, state):
-    """Gives an answer the id of the answer before."""
+    """Replaces the id of an answer with the id of the previous answer."""
     if frame.get("type") != "response":
         return frame
     before, state["id"] = state.get("id"), frame.get("id")

@@ -79,7 +79,7 @@ fn data(stream: &Stream) -> Place {
     Place::default().member(envelope(stream.spec).data)
 }
 
-/// Returns the value at a place of an answer.
+/// Returns the value at a place of the frame, if the line is an answer.
 fn answered<'a>(stream: &'a Stream, at: usize, place: &Place) -> Option<&'a Value> {
     let line = &stream.lines[at];
     if !line.is_answer() {
@@ -88,7 +88,7 @@ fn answered<'a>(stream: &'a Stream, at: usize, place: &Place) -> Option<&'a Valu
     place.of(&line.frame)
 }
 
-/// Returns the command of an answer.
+/// Returns the name of the answered command, if the line is an answer.
 fn command(stream: &Stream, at: usize) -> Option<&str> {
     match &stream.lines[at].role {
         Role::Answer { command, .. } => command.as_deref(),
@@ -96,7 +96,8 @@ fn command(stream: &Stream, at: usize) -> Option<&str> {
     }
 }
 
-/// Returns the member with the command's name in an answer, if answers have one.
+/// Returns the place and value of the member that names the answered command, if the answer has such a
+/// member.
 fn named_command(stream: &Stream, at: usize) -> Option<(Place, &str)> {
     // An answer to a line that is not a command may have any name.
     let name = command(stream, at).filter(|_| is_of_a_command(stream, at))?;

@@ -1,4 +1,4 @@
-//! Frames with bytes that no reader, or only some readers, can decode.
+//! Frames whose bytes some or all readers cannot decode.
 
 use super::{Effects, is_frame, put, whole, whole_if};
 use crate::change::with_end;
@@ -143,7 +143,7 @@ fn in_text(stream: &Stream, at: usize, change: fn(&[u8], &[u8]) -> Vec<u8>) -> E
     vec![(site.place.clone(), Effect::Bytes(change(&bytes[..quote], &bytes[quote..])))]
 }
 
-/// Repeats the member of a compared text, with another value.
+/// Repeats a member with another value; the member has a text that the matcher compares.
 fn twice(stream: &Stream, at: usize) -> Effects {
     let said = &stream.lines[at];
     let counts = |kind: &Kind| matches!(kind, Kind::Text | Kind::Constant | Kind::Choice { .. });

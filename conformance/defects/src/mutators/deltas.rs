@@ -84,7 +84,7 @@ pub(super) const ALL: &[Mutator] = &[
     }),
 ];
 
-/// Cuts the growing block's text before the newest piece, in all snapshots of the event.
+/// Removes the newest piece, and all that follows it, from the growing text in all snapshots of the event.
 fn snapshot_behind(stream: &Stream, at: usize) -> Effects {
     let (Some(row), Some(piece)) = (stream.grows(at), stream.piece(at)) else { return Vec::new() };
     let Some((text, member)) = stream.text_so_far(at) else { return Vec::new() };

@@ -90,7 +90,7 @@ fn is_id_name(name: &str) -> bool {
     name == "id" || name.ends_with("Id") || name.ends_with("_id")
 }
 
-/// Changes texts that refer to ids from the client or the model.
+/// Replaces ids in a line that the client or the model chose with the result of `other`.
 fn references(stream: &Stream, at: usize, other: fn(&Stream, &str, &str) -> Option<String>) -> Effects {
     let line = &stream.lines[at];
     let sites = line.sites.iter().filter(|site| site.kind == Kind::Text);
@@ -103,7 +103,7 @@ fn references(stream: &Stream, at: usize, other: fn(&Stream, &str, &str) -> Opti
         .collect()
 }
 
-/// Returns another text of an earlier member with the same name.
+/// Returns the last different text of an earlier member with the same name.
 fn other_reference(stream: &Stream, name: &str, text: &str) -> Option<String> {
     let texts = stream.lines.iter().rev().flat_map(|said| {
         let named =

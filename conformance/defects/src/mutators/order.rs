@@ -72,13 +72,13 @@ fn behind_next(stream: &Stream, at: usize, applies: fn(&Stream, usize, usize) ->
     whole_if(differ && applies(stream, at, next), || Effect::Behind(next))
 }
 
-/// Returns `true` for two events of one stream whose order is compared.
+/// Returns `true` if the matcher compares the order of two events.
 fn neighbours(stream: &Stream, at: usize, next: usize) -> bool {
     stream.in_order(at, next)
 }
 
-/// Returns `true` for a successful answer to a command that starts a run, if the command is answered in one
-/// of `ways`.
+/// Returns `true` for a successful answer to a command that starts a run. `ways` lists the accepted times of
+/// the answer.
 fn starts_run(stream: &Stream, at: usize, ways: &[AnswerTiming]) -> bool {
     let Role::Answer { command: Some(command), success: true } = &stream.lines[at].role else { return false };
     let spec = stream.spec.command(command);

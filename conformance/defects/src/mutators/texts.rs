@@ -75,7 +75,7 @@ pub(super) const ALL: &[Mutator] = &[
     }),
 ];
 
-/// Changes each text for which `other` gives a different one.
+/// Replaces each text with the result of `other`; skips texts that `other` leaves unchanged.
 fn each(stream: &Stream, at: usize, other: fn(&str) -> Option<String>) -> Effects {
     let line = &stream.lines[at];
     let sites = line.sites.iter().filter(|site| site.kind == Kind::Text);

@@ -128,7 +128,7 @@ pub(super) const ALL: &[Mutator] = &[
     .sparing_growth(),
 ];
 
-/// Changes each declared site for which `other` gives another value.
+/// Replaces the value at each declared site with the result of `other`; skips sites without a result.
 fn each(stream: &Stream, at: usize, other: fn(&Site, &Value) -> Option<Value>) -> Effects {
     let line = &stream.lines[at];
     let sites = line.sites.iter();
@@ -140,7 +140,7 @@ fn each(stream: &Stream, at: usize, other: fn(&Site, &Value) -> Option<Value>) -
         .collect()
 }
 
-/// Change of an array's item, given the array's place, its items, and the index of the item.
+/// Changes one item of an array. The arguments are the array's place, its items, and the index of the item.
 type ItemChange = fn(&Place, &[Value], usize) -> Option<(Place, crate::Effect)>;
 
 /// Applies a change to each item of each array.
@@ -155,7 +155,7 @@ fn items(stream: &Stream, at: usize, change: ItemChange) -> Effects {
         .collect()
 }
 
-/// Replaces a tag with the tag of another frame at the same place, or of another declared row.
+/// Replaces a tag with the tag of an earlier frame at the same place.
 fn other_tag(stream: &Stream, at: usize) -> Effects {
     each_tag(stream, at, |stream, at, place, tag| {
         // The proxy does not know later frames.

@@ -1,4 +1,4 @@
-//! The same text in another number of pieces.
+//! Neutral changes that send the same text in more or fewer pieces.
 
 use serde_json::{Value, json};
 
@@ -42,8 +42,8 @@ pub(super) fn split(stream: &Stream, rng: &mut fastrand::Rng) -> Option<Vec<Vec<
     lines.collect()
 }
 
-/// Returns `true` if two neighbouring lines are pieces of one text. They differ in nothing but the piece and
-/// the message so far.
+/// Returns `true` if two neighbouring lines carry pieces of the same text. Such lines are equal except for
+/// the piece and the message so far.
 fn are_of_one_text(stream: &Stream, at: usize, next: usize) -> bool {
     let rest = |at: usize| -> Option<Value> {
         let mut frame = stream.lines[at].frame.clone();
@@ -61,8 +61,8 @@ fn are_of_one_text(stream: &Stream, at: usize, next: usize) -> bool {
     stream.lines[at].after == stream.lines[next].after && rest(at).is_some() && rest(at) == rest(next)
 }
 
-/// Returns the line with snapshots that end at the second part of the piece. Returns `None` if the snapshots
-/// do not end exactly with the piece.
+/// Returns the line with shorter snapshots: their text ends before `second`, the second half of the piece.
+/// Returns `None` if a snapshot does not end exactly with the piece.
 fn without_end(stream: &Stream, at: usize, second: &str) -> Option<String> {
     let row = stream.grows(at)?;
     let (text, member) = stream.text_so_far(at)?;

@@ -24,7 +24,7 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Replaces ids with others of the same form, consistently.
+/// Replaces each id with another id of the same form, everywhere the same.
 pub(super) fn ids(texts: &[&str], case: &str, rng: &mut fastrand::Rng) -> Option<Vec<String>> {
     let mut others: HashMap<String, String> = HashMap::new();
     let mut other = |id: &str| {

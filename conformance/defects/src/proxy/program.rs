@@ -1,4 +1,4 @@
-//! The program between a client and an agent.
+//! The proxy as a program that runs between a client and an agent.
 
 use std::ffi::OsString;
 use std::io;
@@ -17,9 +17,9 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 use super::{AgentEnd, Filter};
 
-/// Longest wait of a line for the next one.
+/// Longest time to withhold a line until the next line arrives.
 const HOLD: Duration = Duration::from_millis(100);
-/// Longest hang of a proxy that is not killed.
+/// Time after which a hanging proxy ends, if it is not killed.
 const HANG: Duration = Duration::from_secs(600);
 /// Longest time for the agent to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(3);
@@ -61,8 +61,8 @@ pub struct Report {
     pub signal: Option<i32>,
 }
 
-/// Runs between the client, on stdin and stdout, and an agent, until the agent has ended. Passes signals on
-/// to the agent. The agent's stderr is the proxy's.
+/// Runs the agent behind the proxy's stdin and stdout until the agent has ended. Passes signals on to the
+/// agent. The agent's stderr is the proxy's stderr.
 ///
 /// # Errors
 /// If the agent does not start, or if the log cannot be written.

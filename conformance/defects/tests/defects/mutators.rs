@@ -115,7 +115,7 @@ fn bound_values_are_never_changed() {
     assert!(seen > 1000, "{seen}");
 }
 
-/// A growing message may lag behind its final version, but not behind the pieces.
+/// A growing message may be older than its final version, but must contain all pieces so far.
 #[test]
 fn an_earlier_version_of_a_message_that_grows_is_no_defect() {
     let stream = stream("pi", "tool-bash-anthropic");
@@ -132,7 +132,7 @@ fn an_earlier_version_of_a_message_that_grows_is_no_defect() {
     assert!(!mutator("snapshot-behind").unwrap().applications(&stream).is_empty());
 }
 
-/// A change that an allowance of the dialect permits is no defect; without the allowance it is one.
+/// An allowance of the dialect makes a change acceptable. Without the allowance, the same change is a defect.
 #[test]
 fn permitted_changes_are_not_seeded() {
     let lines = |stream: &Stream, name: &str| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! An agent without work that records everything it receives.
+//! An agent that does no work and records everything that it receives.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, Write as _};
@@ -7,7 +7,7 @@ use std::path::Path;
 use agentese::spec::{Framing, Spec};
 use serde_json::{Value, json};
 
-/// The id of its only question, sent at the first command.
+/// Id of the only question of this agent, which sends it at the first command.
 pub(in crate::attack) const QUESTION: &str = "stand-in-question";
 
 pub(super) fn run(dialect: &str, log: &Path) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! An agent with invalid lines between its own lines, which are all preserved.
+//! Passes on all lines of an agent, and inserts invalid lines between them.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
@@ -22,7 +22,7 @@ pub(super) fn run(seed: u64, command: &[String]) -> io::Result<()> {
     std::process::exit(status.code().unwrap_or(1))
 }
 
-/// Returns a line that no reader may accept as a response, an event or a question.
+/// Returns a line that a reader must not accept as a response, an event or a question.
 fn garbage(rng: &mut Rng) -> Vec<u8> {
     let mut line = match rng.usize(..9) {
         0 => (0..rng.usize(1..3000)).map(|_| rng.u8(..)).collect(),

@@ -1,4 +1,4 @@
-//! Frames that try to bypass a page's rights, and a check of the lines that reached the agent.
+//! Frames that try to get past the restrictions of a page, and a check of the lines that reached the agent.
 
 use std::fmt;
 
@@ -47,7 +47,8 @@ pub(super) fn hostile(codec: &DialectCodec, rng: &mut Rng, denied: &str, id: &st
     Message::text(text)
 }
 
-/// Returns `true` if a JSON reader may find that command in a line, with either of two members of one name.
+/// Returns `true` if a JSON reader may find the command in a line. If a member is repeated, either of its
+/// values counts.
 pub(super) fn may_name(line: &[u8], command: &str) -> bool {
     let read = |line: &[u8]| -> Vec<(String, Value)> {
         let mut reader = serde_json::Deserializer::from_slice(line);

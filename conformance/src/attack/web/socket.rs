@@ -1,4 +1,4 @@
-//! Connections to a page's server, as from a browser and in forms that no browser sends.
+//! Connections to a page's server: as a browser makes them, and as no browser does.
 
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ impl Address {
         Ok(stream)
     }
 
-    /// Connects as the user's tab does. Retries for as long as a user may wait.
+    /// Connects as the user's browser tab does. Retries for a limited time.
     pub(super) async fn tab(&self, name: &str) -> Result<Tab, AttackError> {
         let end = tokio::time::Instant::now() + LONG;
         loop {

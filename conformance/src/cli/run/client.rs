@@ -1,4 +1,4 @@
-//! `run --client`: the same cases with the sides swapped.
+//! `run --client`: the suite plays the agent and judges a client library.
 
 use std::process::ExitCode;
 use std::time::Instant;

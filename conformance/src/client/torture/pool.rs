@@ -1,4 +1,4 @@
-//! Parts of a dialect's recorded sessions, as material for other sessions.
+//! Material from a dialect's recorded sessions, for the sessions of the seeds.
 
 use agentese::framing::FrameText;
 use agentese::route::{RoutedFrame, route};
@@ -18,23 +18,23 @@ pub(super) struct BaseTranscript {
     pub(super) actions: Vec<PlannedAction>,
 }
 
-/// A question or a notice of an agent.
+/// A recorded question or notice of an agent.
 #[derive(Debug)]
 pub(super) struct Dialog {
     pub(super) line: FrameText,
-    /// The client's answer and its line; `None` for a notice.
+    /// The client's answer to the question; `None` for a notice.
     pub(super) answer: Option<PlannedAnswer>,
 }
 
-/// Parts of all sessions.
+/// Material from all recorded sessions of a dialect.
 #[derive(Debug)]
 pub(super) struct Pool {
     pub(super) spec: &'static Spec,
     pub(super) base_transcripts: Vec<BaseTranscript>,
-    /// Commands that only ask, with their answers.
+    /// Commands without an effect on runs, with their recorded answers.
     pub(super) queries: Vec<RecordedQuery>,
     pub(super) dialogs: Vec<Dialog>,
-    /// An event, as a model for others.
+    /// A recorded event, as a template for undeclared ones.
     pub(super) event: Option<FrameText>,
 }
 
@@ -91,7 +91,7 @@ impl Pool {
     }
 }
 
-/// Returns the question without the member for the time of its withdrawal.
+/// Returns the line of a question without the member that limits its time.
 fn without_expiry(spec: &Spec, line: &FrameText, expires: Option<&str>) -> FrameText {
     let Ok(mut frame) = agentese::wire::decode::<Value>(line.as_str()) else { return line.clone() };
     let members: Option<&mut Map<String, Value>> = match spec.framing_is_flat() {

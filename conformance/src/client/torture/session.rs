@@ -1,4 +1,4 @@
-//! The session of a seed: a recorded session, changed by everything that the documents allow.
+//! The session of a seed: a recorded session with random changes that the documents allow.
 
 use agentese::framing::FrameText;
 use agentese::route::{RoutedFrame, route};
@@ -11,9 +11,9 @@ use super::super::plan::{PlannedAction, PlannedCall};
 use super::pool::Pool;
 use super::values;
 
-/// Number of seeds of which one has a line of 64 MiB.
+/// One in this number of seeds has a line of 64 MiB.
 const LONG_SEEDS: u64 = 500;
-/// Longest line in bytes: clients have to accept it by the documents.
+/// Longest line in bytes. By the documents, clients have to accept it.
 const LONGEST: usize = 64 << 20;
 /// Largest number of added events.
 const MOST_EVENTS: usize = 200;
@@ -52,7 +52,7 @@ pub const TRICKS: &[(&str, &str)] = &[
     ("deaf", "the agent closes its stdin"),
 ];
 
-/// Makes the session of a seed, without the tricks of these names.
+/// Makes the session of a seed. `without` names the kinds of changes to leave out.
 pub(super) fn session(pool: &Pool, seed: u64, without: &[String]) -> TortureSession {
     let rng = fastrand::Rng::with_seed(seed);
     let mut maker = SessionBuilder {
@@ -74,7 +74,7 @@ struct SessionBuilder<'a> {
     rng: fastrand::Rng,
     descriptions: Vec<String>,
     actions: Vec<PlannedAction>,
-    /// Number of ids so far.
+    /// Number of ids that were made up so far.
     id_count: u32,
 }
 
@@ -135,8 +135,8 @@ impl SessionBuilder<'_> {
         }
     }
 
-    /// Returns `true` with a probability of one half, unless the trick is left out. Draws the random number
-    /// in any case, so that the chances of the other tricks stay the same.
+    /// Returns `true` with a probability of one half, unless `without` contains the trick. Draws a random
+    /// number even then, so that the other tricks of a seed stay the same.
     fn draw_trick(&mut self, trick: &str) -> bool {
         let is = self.rng.bool() && self.is_enabled(trick);
         if is {
@@ -151,7 +151,8 @@ impl SessionBuilder<'_> {
         !self.without.iter().any(|name| name == trick)
     }
 
-    /// Returns the position of the first call: before it, clients may wait for a first frame of the agent.
+    /// Returns the position of the first call. Nothing is inserted before it, because a client may wait for a
+    /// first frame of the agent.
     fn first(&self) -> usize {
         self.actions
             .iter()
@@ -163,7 +164,8 @@ impl SessionBuilder<'_> {
         self.rng.usize(from..=self.actions.len())
     }
 
-    /// Returns the call that the frame at this position answers, if it is an answer to a call with an id.
+    /// Returns the call that the frame at this position answers. Returns `None` if the frame is not a
+    /// successful answer with an id.
     fn answered_call(&self, at: usize) -> Option<PlannedCall> {
         let PlannedAction::SendLine(line) = &self.actions[at] else { return None };
         let Ok(RoutedFrame::Answer { id: Some(id), success: true, .. }) = route(self.spec, line) else {
@@ -175,8 +177,8 @@ impl SessionBuilder<'_> {
         })
     }
 
-    /// Removes the client's calls of the command that its library sends by itself at the end of runs: the two
-    /// would look the same.
+    /// Removes the client's calls of the command that libraries send by themselves at the end of a run. The
+    /// suite could not distinguish the two.
     fn remove_library_calls(&mut self) {
         let runs = |step: &PlannedAction| match step {
             PlannedAction::SendLine(line) => {
@@ -229,9 +231,10 @@ impl SessionBuilder<'_> {
         }
     }
 
-    /// Returns the position of the end of the run whose acceptance is at `answer`. Returns `None` if the run
-    /// had begun before, as the prompt only joins it then. Returns `None` also if the client acts on the run
-    /// meanwhile.
+    /// Returns the position at which the run accepted at `answer` ends.
+    ///
+    /// Returns `None` if the run had begun before its acceptance, because the prompt then joined a run in
+    /// progress. Returns `None` also if the client acts on the run before its end.
     fn run_end(&self, answer: usize) -> Option<usize> {
         let mut has_begun = false;
         for (at, step) in self.actions.iter().enumerate().skip(answer + 1) {
@@ -345,7 +348,7 @@ impl SessionBuilder<'_> {
         }
     }
 
-    /// Ends the agent at any frame, or within one.
+    /// Ends the agent at a random position, possibly in the middle of a line.
     fn add_death(&mut self) {
         let at = self.anywhere(0);
         let torn = match self.actions.get(at) {
@@ -360,7 +363,7 @@ impl SessionBuilder<'_> {
         self.descriptions.push(format!("the agent ends with {code}{within}"));
     }
 
-    /// Makes the agent close its stdin; then the client calls once more, and the agent ends.
+    /// Makes the agent close its stdin. After that, the client makes one more call, and the agent ends.
     fn add_stdin_close(&mut self) {
         let Some((call, _)) = self.pool.queries.first() else { return self.add_death() };
         let first = self.first();
@@ -408,7 +411,7 @@ fn with_id(line: &FrameText, id: &Value) -> FrameText {
     FrameText::from(frame.to_string())
 }
 
-/// Returns the beginning of a line.
+/// Returns a random beginning of a line.
 fn partial_line(line: &FrameText, rng: &mut fastrand::Rng) -> String {
     let text = line.as_str();
     let mut end = rng.usize(1..text.len().max(2));

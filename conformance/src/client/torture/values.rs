@@ -43,7 +43,7 @@ fn value(without: &[String], rng: &mut fastrand::Rng) -> Value {
     }
 }
 
-/// Returns a number at the limits of common types. A double can represent all but the first three.
+/// Returns a number at the limits of common types. A double cannot represent the first three of them exactly.
 fn number(rng: &mut fastrand::Rng) -> Value {
     let numbers = [
         json!(9_007_199_254_740_993_u64),

@@ -12,7 +12,7 @@ use crate::matching::pattern::{Pattern, PatternError};
 use crate::suggestions::counted;
 use crate::verdict::{Mismatch, Outcome};
 
-/// Checks that the frames are the expected ones, in order, and no others.
+/// Checks that the frames that fit the pattern are exactly the expected ones, in order.
 pub(super) fn check(wanted: &FramesExpectation, lines: &AgentLines<'_>) -> Result<Outcome, PatternError> {
     let found = lines.fitting(&Pattern::new(&wanted.of)?);
     let patterns: Vec<Pattern> = wanted.frames.iter().map(Pattern::new).collect::<Result<_, _>>()?;
@@ -51,7 +51,7 @@ pub(super) fn check(wanted: &FramesExpectation, lines: &AgentLines<'_>) -> Resul
     Ok(failed(&wanted.says, what, path, pattern.map(|pattern| (fitting, pattern)), line.copied(), lines))
 }
 
-/// Checks that the pieces at a path make up the text.
+/// Checks that the texts at a path, joined, are the expected text.
 pub(super) fn check_text(wanted: &TextExpectation, lines: &AgentLines<'_>) -> Result<Outcome, PatternError> {
     let mut rest = wanted.text.as_str();
     for line in lines.fitting(&Pattern::new(&wanted.of)?) {
@@ -94,7 +94,8 @@ fn head(text: &str) -> String {
     if head.len() < text.len() { head + "…" } else { head }
 }
 
-/// Finds a frame that differs from the pattern in one member, and returns the difference.
+/// Finds a frame that fits the pattern `of` except for one member, and returns that difference. The frame
+/// also has to fit the check's own pattern.
 fn nearest_frame<'l, 'a>(
     of: &Value,
     pattern: &Value,

@@ -1,4 +1,4 @@
-//! The agent's lines in the form for checks.
+//! The agent's lines, prepared for the checks.
 
 use serde_json::Value;
 
@@ -12,11 +12,11 @@ pub(super) struct AgentLine<'a> {
     /// Index of the line's record.
     pub record: usize,
     pub text: &'a str,
-    /// The frame; the text if the line is not JSON.
+    /// The frame, or the text of a line that is not JSON.
     pub frame: Value,
 }
 
-/// The agent's lines, and the lines before them.
+/// The agent's lines, with the transcript that they come from.
 pub(super) struct AgentLines<'a> {
     transcript: &'a Transcript,
     lines: Vec<AgentLine<'a>>,
@@ -50,7 +50,7 @@ impl<'a> AgentLines<'a> {
         before(self.transcript, record)
     }
 
-    /// Returns the index behind the last record.
+    /// Returns the number of records in the transcript.
     pub(super) fn end(&self) -> usize {
         self.transcript.records.len()
     }

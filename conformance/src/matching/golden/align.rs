@@ -4,17 +4,17 @@ use std::collections::HashMap;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// Indexes of matching elements in two lists, and of the elements without a partner.
+/// Result of an alignment of two lists: indexes of equal elements, and of elements without a partner.
 #[derive(Debug, Default)]
 pub(super) struct Alignment {
     pub(super) pairs: Vec<(usize, usize)>,
     pub(super) missing: Vec<usize>,
     pub(super) extra: Vec<usize>,
-    /// Pairs whose order differs.
+    /// Pairs of equal elements whose order differs.
     pub(super) moved: Vec<(usize, usize)>,
 }
 
-/// Aligns two lists by the marks of their elements.
+/// Aligns two lists of elements by their marks. A mark is a text that identifies an element.
 pub(super) fn align(golden: &[String], observed: &[String]) -> Alignment {
     let mut alignment = Alignment::default();
     if golden == observed {
@@ -42,7 +42,7 @@ pub(super) fn align(golden: &[String], observed: &[String]) -> Alignment {
     alignment
 }
 
-/// Pairs elements that are missing in one place and extra in another.
+/// Pairs each missing element with an equal extra element at another position.
 fn pair_moved(alignment: &mut Alignment, golden: &[String], observed: &[String]) {
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
     for at in alignment.extra.iter().rev() {

@@ -12,31 +12,31 @@ use super::tables::{AllowanceScope, Form};
 /// Finds the allowance for a difference.
 #[derive(Debug, Default)]
 pub(super) struct AllowanceFinder {
-    /// Members that differ because of an earlier, allowed difference, with its allowance. The flag is `true`
-    /// if the effect ends when a command replaces the subject of that difference.
+    /// By member: the allowance of an earlier difference that affects this member. The flag is `true` if the
+    /// effect ends only when a command replaces the session or the conversation.
     tainted: HashMap<&'static str, (&'static str, bool)>,
     endings: HashMap<&'static str, Option<Regex>>,
 }
 
 impl AllowanceFinder {
-    /// Permits later differences in these members: they follow from an allowed one.
+    /// Permits later differences in these members, because an allowed difference affects them.
     pub(super) fn taint(&mut self, members: &[&'static str], allowance: &'static str, until_replaced: bool) {
         for member in members {
             self.tainted.entry(member).or_insert((allowance, until_replaced));
         }
     }
 
-    /// Ends the effects that last until the subject of a rejected command is replaced.
+    /// Ends the effects that last until a command replaces the session or the conversation.
     pub(super) fn clear_replaced(&mut self) {
         self.tainted.retain(|_, (_, until_replaced)| !*until_replaced);
     }
 
-    /// Ends the effects on these members.
+    /// Ends the other effects on these members.
     pub(super) fn clear(&mut self, members: &[&'static str]) {
         self.tainted.retain(|member, (_, until_replaced)| *until_replaced || !members.contains(member));
     }
 
-    /// Returns the allowance that permits differences of a member.
+    /// Returns the allowance of an earlier difference that affects the member.
     pub(super) fn tainted(&self, member: &str) -> Option<&'static str> {
         self.tainted.get(member).map(|(allowance, _)| *allowance)
     }
@@ -120,7 +120,8 @@ impl AllowanceFinder {
     }
 }
 
-/// Least number of recorded characters that another piece of a cut text has to contain.
+/// Divisor of the length of a recorded piece. A different piece of the truncated text is at least as long as
+/// the quotient.
 const MIN_PIECE: usize = 4;
 
 fn equals_json(value: &Value, json: &str) -> bool {

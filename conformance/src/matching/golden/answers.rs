@@ -163,8 +163,8 @@ impl AnswerComparer<'_, '_, '_> {
         });
     }
 
-    /// Returns the allowance for a failure with its own name and id, or for a failure of a line without a
-    /// command.
+    /// Returns the allowance for the name and id in a failed answer: they are the command's own, or the line
+    /// was not a command.
     fn own_name_allowance(
         &self,
         expected: &Frame,
@@ -185,7 +185,7 @@ impl AnswerComparer<'_, '_, '_> {
         }
     }
 
-    /// Compares two answers of which only one is a success.
+    /// Compares a successful answer with a failed one.
     fn success(
         &mut self,
         expected: &Frame,
@@ -212,7 +212,8 @@ impl AnswerComparer<'_, '_, '_> {
         }
     }
 
-    /// Returns the allowance to reject a command that the recorded agent accepted.
+    /// Returns the allowance that permits the agent to reject a command, although the recorded agent accepted
+    /// it.
     pub(super) fn refusal_allowance(&mut self, sent: &SentLine) -> Option<&'static str> {
         let rules = self.state.rules;
         let name = sent.command.as_deref()?;
@@ -268,7 +269,7 @@ impl AnswerComparer<'_, '_, '_> {
         }));
     }
 
-    /// Returns the allowance to reject arguments of a wrong type.
+    /// Returns the allowance that permits the agent to reject arguments of a wrong type.
     fn wrong_type_allowance(&self, sent: &SentLine) -> Option<&'static str> {
         let def = self.state.rules.command(sent.command.as_deref()?)?.params.and_then(Rules::named)?;
         declared::record_mismatch(def, arguments(sent)?)?;
@@ -282,7 +283,7 @@ fn arguments(sent: &SentLine) -> Option<&Map<String, Value>> {
     value.get("params").unwrap_or(value).as_object()
 }
 
-/// Compares the texts of two failures. Documented texts have to be as documented.
+/// Compares the texts of two errors. If the document defines the text, the agent has to use it.
 pub(super) fn compare_error_texts(
     state: &mut ComparisonState<'_>,
     recorded: &str,

@@ -1,17 +1,18 @@
-//! Bindings: pairs of corresponding values, one from each transcript.
+//! Bindings: pairs of a recorded value and the observed value in its place.
 
 use std::collections::HashMap;
 
 use super::tables::Sameness;
 use crate::matching::difference::short;
 
-/// Least length of a value from the case, in bytes; shorter texts occur in the case by chance.
+/// Shortest value in bytes that counts as a value from the case. Shorter texts occur in a case by chance.
 const MIN_NAME_LENGTH: usize = 6;
 
-/// The pairs so far. The first pair binds; later values have to form the same pair.
+/// The pairs so far. The first occurrence of a value binds it; at later occurrences the pair has to be the
+/// same.
 #[derive(Debug, Default)]
 pub(super) struct Bindings {
-    /// The case as text: an agent does not make up values that occur there.
+    /// The case as text. Values that occur in it are not made up by the agent, and are not bound.
     case: String,
     forward: HashMap<String, String>,
     back: HashMap<String, String>,
@@ -30,7 +31,7 @@ impl Bindings {
         golden.len() >= MIN_NAME_LENGTH && self.case.contains(golden)
     }
 
-    /// Binds one name to one name, in both directions.
+    /// Binds a recorded name to an observed one. Neither may occur in another pair.
     pub(super) fn id(&mut self, golden: &str, observed: &str) -> Result<(), String> {
         if self.is_fixed(golden) {
             return if golden == observed {
@@ -59,7 +60,7 @@ impl Bindings {
         Ok(())
     }
 
-    /// Binds a file as a name, and for replacements in texts.
+    /// Binds the path of a file as a name. The pair is also used for paths within texts.
     pub(super) fn file(&mut self, golden: &str, observed: &str) -> Result<(), String> {
         self.id(golden, observed)?;
         if !self.files.iter().any(|(known, _)| known == golden) {
@@ -73,8 +74,8 @@ impl Bindings {
         Ok(())
     }
 
-    /// Replaces known files in a text with their bound names. Returns `None` if the text contains no known
-    /// file.
+    /// Replaces recorded paths in a text with the observed paths that they are bound to. Returns `None` if
+    /// the text contains no bound path.
     pub(super) fn rename_files(&self, golden: &str) -> Option<String> {
         let mut renamed = golden.to_owned();
         for (golden, observed) in &self.files {
@@ -85,7 +86,7 @@ impl Bindings {
         (renamed != golden).then_some(renamed)
     }
 
-    /// Binds a part of a text that differs from run to run.
+    /// Compares a part of a text that differs from run to run. Binds the part if it is an id.
     pub(super) fn part(&mut self, same: Sameness, golden: &str, observed: &str) -> Result<(), String> {
         match same {
             Sameness::Id => self.id(golden, observed),
@@ -96,7 +97,7 @@ impl Bindings {
         }
     }
 
-    /// Binds a recorded text to one found text; different recorded texts may share a found one.
+    /// Binds a recorded text to an observed text. Different recorded texts may have the same observed text.
     pub(super) fn bind_text(&mut self, golden: &str, observed: &str) -> Result<(), String> {
         let bound = self.texts.entry(golden.to_owned()).or_insert_with(|| observed.to_owned());
         if bound == observed {
@@ -124,7 +125,7 @@ impl Bindings {
     }
 }
 
-/// Parses a moment in whole seconds (ISO 8601 in quotes): the day, and the second within the day.
+/// Parses a time in whole seconds (ISO 8601 in quotes). Returns the day, and the second within the day.
 fn second_of(moment: &str) -> Option<(&str, u32)> {
     let moment = moment.trim_matches('"');
     let (day, time) = moment.strip_suffix('Z').unwrap_or(moment).split_once('T')?;

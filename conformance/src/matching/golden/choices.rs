@@ -1,7 +1,7 @@
-//! An agent's own choices: its model, its thinking level, its use of a session file.
+//! An agent's own choices, such as its model, its thinking level, or the use of a session file.
 //!
-//! The golden transcripts show the choices of the recorded agent. In these places another agent has to show
-//! its own choices, the same ones throughout. Values that the case itself sends are not choices.
+//! The golden transcripts show the choices of the recorded agent. The observed agent may make other choices,
+//! but has to show the same ones everywhere. Values that the case sends are not choices.
 
 use std::collections::HashSet;
 
@@ -19,8 +19,8 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Takes the choices of two agents, from their first answers. If either is unknown, all values are
-    /// compared.
+    /// Reads the choices of both agents from their answers about the state. If one of the answers is missing,
+    /// all values are compared.
     pub fn new(recorded: Option<&Map<String, Value>>, own: Option<&Map<String, Value>>) -> Self {
         match (recorded, own) {
             (Some(recorded), Some(own)) => {
@@ -30,7 +30,7 @@ impl Choices {
         }
     }
 
-    /// Returns the two choices at a place of the state, or `None` if they are equal.
+    /// Returns both choices at a path of the state, or `None` if they are equal.
     fn at(&self, state: &str) -> Option<(Option<&Value>, Option<&Value>)> {
         let of = |value| path::get(value, state).filter(|value| !value.is_null());
         let (recorded, own) = (of(&self.recorded), of(&self.own));
@@ -38,7 +38,7 @@ impl Choices {
     }
 }
 
-/// Expected value in place of a choice of the recorded agent.
+/// Value that is expected in place of the recorded agent's choice.
 #[derive(Debug, PartialEq)]
 pub(super) enum ExpectedChoice<'c> {
     /// This value.
@@ -51,7 +51,7 @@ pub(super) enum ExpectedChoice<'c> {
     Any,
 }
 
-/// The choices with the facts of one case.
+/// The choices, and the values that one case sends.
 #[derive(Debug)]
 pub(super) struct CaseChoices<'a> {
     choices: &'a Choices,
@@ -70,7 +70,8 @@ impl<'a> CaseChoices<'a> {
         Self { choices, sent }
     }
 
-    /// Returns the expected value of a member, if `golden` is the recorded agent's choice.
+    /// Returns the value to expect for a member that shows a choice. Returns `None` if `golden` does not come
+    /// from the recorded agent's choice.
     pub(super) fn expected(&self, row: &Choice, golden: Option<&Value>) -> Option<ExpectedChoice<'a>> {
         let (recorded, own) = self.choices.at(row.state)?;
         match row.effect {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::rules::Rules;
 use super::tables::{Shape, Ty, TypeDef};
 
-/// Returns `true` if the value is of the type's kind. Does not look inside.
+/// Returns `true` if the value has the declared type. Does not check members and elements.
 pub(super) fn is_of(ty: &Ty, value: &Value) -> bool {
     match ty {
         Ty::Any => true,
@@ -27,7 +27,8 @@ pub(super) fn is_of(ty: &Ty, value: &Value) -> bool {
     }
 }
 
-/// Returns the first value that does not fit the declaration, with its path; looks inside.
+/// Returns the path of the first value that does not fit its declared type, and a description. Checks members
+/// and elements too.
 pub(super) fn type_mismatch(ty: &Ty, value: &Value) -> Option<(String, String)> {
     if !is_of(ty, value) {
         return Some((String::new(), "not of the declared type".to_owned()));
@@ -41,7 +42,7 @@ pub(super) fn type_mismatch(ty: &Ty, value: &Value) -> Option<(String, String)> 
     }
 }
 
-/// Returns the first member of a record that does not fit the declaration.
+/// Returns the first member of a record that does not fit its declared type, as [`type_mismatch`] does.
 pub(super) fn record_mismatch(def: &TypeDef, members: &Map<String, Value>) -> Option<(String, String)> {
     Rules::fields(def).iter().find_map(|field| match members.get(field.name) {
         None if field.required => Some((format!(".{}", field.name), "missing, but required".to_owned())),

@@ -1,4 +1,4 @@
-//! Alignment of dialogs by their marks.
+//! Alignment of dialogs by their marks. A mark is the method with the beginning of the dialog's text.
 
 use super::align::Alignment;
 use super::rules::Rules;
@@ -13,7 +13,7 @@ pub(super) fn align(rules: &Rules, expected: &[Frame], actual: &[Frame]) -> Alig
     alignment
 }
 
-/// Pairs missing dialogs with extra ones: of the same method, or of another method with the same text.
+/// Pairs missing dialogs with extra ones. A pair has the same method, or else the same text.
 fn pair_near_dialogs(rules: &Rules, expected: &[Frame], actual: &[Frame], alignment: &mut Alignment) {
     let words = |dialog: &Frame| mark_text(rules, dialog).map(str::to_owned);
     for same_method in [true, false] {
@@ -30,7 +30,7 @@ fn pair_near_dialogs(rules: &Rules, expected: &[Frame], actual: &[Frame], alignm
     }
 }
 
-/// Returns the mark of a dialog, which separates it from others of its method.
+/// Returns the mark of a dialog: its method, and the beginning of its text.
 fn mark(rules: &Rules, dialog: &Frame) -> String {
     const LENGTH: usize = 24;
     let mark: String = mark_text(rules, dialog).unwrap_or_default().chars().take(LENGTH).collect();
@@ -38,7 +38,7 @@ fn mark(rules: &Rules, dialog: &Frame) -> String {
     format!("{} {}", dialog.name, mark.split('=').next().unwrap_or_default())
 }
 
-/// Returns the text that separates a dialog from others: the first of its marks.
+/// Returns the text that identifies a dialog among others of its method.
 fn mark_text<'f>(rules: &Rules, dialog: &'f Frame) -> Option<&'f str> {
     let frame = dialog.value.get("params").unwrap_or(&dialog.value);
     rules.tables.matching.dialog_keys.iter().find_map(|mark| frame.get(mark)?.as_str())

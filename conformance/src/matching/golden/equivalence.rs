@@ -1,4 +1,4 @@
-//! Comparison of members that are not compared for equality.
+//! Comparison of members whose values may differ, such as ids, paths and times.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -9,7 +9,8 @@ use super::state::ComparisonState;
 use super::tables::{Form, Sameness};
 use crate::matching::difference::{Difference, Weight, brief, short};
 
-/// Compares two values of such a member. Returns `None` if these values have to be compared like any other.
+/// Compares two values by the rule of their member. Returns `None` if the rule does not apply to these
+/// values, so that they have to be equal.
 pub(super) fn compare(
     state: &mut ComparisonState<'_>,
     same: Sameness,
@@ -95,14 +96,15 @@ fn estimate(golden: &Number, observed: &Number) -> Option<Difference> {
     })
 }
 
-/// Compares two moments: kind and unit have to be equal, and a thing has the same moment in all its frames.
+/// Compares two times. Type and unit have to be equal. The time of a record has to stay the same in all its
+/// frames.
 fn moment(
     state: &mut ComparisonState<'_>,
     golden: &Value,
     observed: &Value,
     place: Place<'_>,
 ) -> Option<Difference> {
-    /// Largest factor between two moments of the same unit; seconds and milliseconds differ by 1,000.
+    /// Largest ratio of two times of the same unit. The ratio of milliseconds to seconds is 1,000.
     const UNIT: f64 = 3.0;
     let fits = match (golden, observed) {
         (Value::String(_), Value::String(observed)) => {
@@ -128,7 +130,8 @@ fn moment(
     binding_conflict(state.texts.bindings.moment(moment_key(state, &expected, place)?, &actual))
 }
 
-/// Returns the key of a moment's thing: the record around it. A growing record has its kind as the key.
+/// Returns a key for the record that contains a time. Records of a growing kind share one key for equal
+/// times.
 fn moment_key(state: &ComparisonState<'_>, moment: &str, place: Place<'_>) -> Option<String> {
     let (golden, _) = place.parents?;
     let grows = state.rules.tables.matching.snapshots.as_ref().is_some_and(|row| row.record == place.record);
@@ -143,7 +146,7 @@ fn moment_key(state: &ComparisonState<'_>, moment: &str, place: Place<'_>) -> Op
     Some(format!("{} {} {moment} {:x}", place.record, place.member, hasher.finish()))
 }
 
-/// Compares numbers by value, except for the last digits of fractions.
+/// Compares two numbers. Fractions may differ in their last digits.
 pub(super) fn numbers(golden: &Number, observed: &Number) -> bool {
     const DIGITS: f64 = 1e-9;
     if golden == observed {

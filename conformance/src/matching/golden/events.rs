@@ -1,4 +1,5 @@
-//! Events: joins pieces, removes partial outputs of tools, and aligns the rest.
+//! Preparation of events: joins pieces of a streamed text, removes partial outputs of tools, and aligns the
+//! rest.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use super::tools;
 use super::transcript_streams::Frame;
 use crate::matching::path;
 
-/// An event, or several joined ones.
+/// An event, or several events with pieces of the same text, joined.
 #[derive(Debug)]
 pub(super) struct JoinedEvent {
     /// Index of the first event's record.
@@ -20,7 +21,7 @@ pub(super) struct JoinedEvent {
     pub(super) name: String,
     /// The event without snapshots.
     pub(super) value: Value,
-    /// Pieces, as long as they are joined.
+    /// Texts of the pieces while events are joined; `None` if the event carries no piece.
     pieces: Option<Vec<String>>,
 }
 
@@ -99,8 +100,8 @@ fn restore_pieces(rules: &Rules, item: &mut JoinedEvent) {
     });
 }
 
-/// Returns the mark of an event, which separates it from others of its type. `finely` adds marks that may be
-/// missing.
+/// Returns the mark of an event, which distinguishes it from other events of its type. `finely` adds values
+/// that some agents omit.
 pub(super) fn mark(rules: &Rules, item: &JoinedEvent, finely: bool) -> String {
     let matching = &rules.tables.matching;
     let fine = matching.fine_event_keys.iter().filter(|_| finely);
@@ -109,7 +110,7 @@ pub(super) fn mark(rules: &Rules, item: &JoinedEvent, finely: bool) -> String {
     marks.fold(item.name.clone(), |mark, value| format!("{mark} {value}"))
 }
 
-/// Returns an event's title: its type, and its other marks in brackets.
+/// Returns a title of an event for messages: its type, and its identifying texts in brackets.
 pub(super) fn title(rules: &Rules, item: &JoinedEvent) -> String {
     let marks = rules.tables.matching.event_keys.iter();
     let texts: Vec<&str> = marks.filter_map(|mark| path::get(&item.value, mark)?.as_str()).collect();
@@ -119,8 +120,8 @@ pub(super) fn title(rules: &Rules, item: &JoinedEvent) -> String {
     }
 }
 
-/// Pairs missing events with extra ones that differ in one mark, of streams or of concurrent streams: the same
-/// frame with a wrong member. Returns each pair with the path of that mark.
+/// Pairs a missing event with an extra one that differs in a single identifying value. Such a pair is the
+/// same frame with a wrong member. Returns each pair, with the path of the wrong member.
 pub(super) fn pair_near_events(
     rules: &Rules,
     expected: &[JoinedEvent],
@@ -173,7 +174,7 @@ pub(super) fn pair_near_events(
     found
 }
 
-/// Returns `true` if two events are equal in at least half of the values outside of the mark.
+/// Returns `true` if at least half of the values outside of `mark` are equal.
 fn alike(expected: &JoinedEvent, actual: &JoinedEvent, mark: &str) -> bool {
     let without = |item: &JoinedEvent| path::without(&item.value, &[mark]);
     let (mut alike, mut other) = (0, 0);
@@ -181,7 +182,7 @@ fn alike(expected: &JoinedEvent, actual: &JoinedEvent, mark: &str) -> bool {
     alike >= other
 }
 
-/// Counts the values at equal places that are equal, and the others.
+/// Counts equal and unequal values, place by place.
 fn count(expected: &Value, actual: &Value, alike: &mut usize, other: &mut usize) {
     match (expected, actual) {
         (Value::Object(was), Value::Object(came)) => {
@@ -200,9 +201,9 @@ fn count(expected: &Value, actual: &Value, alike: &mut usize, other: &mut usize)
     }
 }
 
-/// Events with an order among each other, but with no order to other concurrent streams.
+/// Events whose order matters among each other, but not relative to other concurrent streams.
 pub(super) struct ConcurrentStream {
-    /// Marks that the stream has.
+    /// For each key of concurrent streams: `true` if the events of this stream have it.
     pub(super) marked: Vec<bool>,
     /// Indexes of the events, in order.
     pub(super) places: Vec<usize>,

@@ -9,7 +9,8 @@ use crate::matching::difference::{Difference, Weight};
 
 /// The end of an agent in a transcript.
 struct RecordedExit {
-    /// `None` if the transcript does not contain the end.
+    /// Exit code, or the negative number of the signal. The outer option is `None` if the transcript does not
+    /// contain the end.
     code: Option<Option<i64>>,
     /// Signals that were sent to the agent.
     signals: Vec<String>,
@@ -17,7 +18,7 @@ struct RecordedExit {
     errors: Vec<String>,
 }
 
-/// Exit codes of processes that end on request of a signal.
+/// Exit codes with which a process may end after a signal.
 const CLEAN: [i64; 3] = [0, 130, 143];
 
 /// Compares the ends of two transcripts.

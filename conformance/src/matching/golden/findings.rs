@@ -24,7 +24,7 @@ pub mod checks {
     pub const ORDER: &str = "order";
     /// Order between streams, as far as it is documented.
     pub const ORDER_BETWEEN_STREAMS: &str = "order-between-streams";
-    /// Snapshots of growing messages.
+    /// Snapshots of growing messages: the message so far in each update.
     pub const SNAPSHOTS: &str = "snapshots";
     /// Partial outputs of tools.
     pub const TOOL_UPDATES: &str = "tool-updates";
@@ -49,19 +49,19 @@ pub mod checks {
     ];
 }
 
-/// Number of findings of one kind to list; the rest is counted.
+/// Maximum number of findings to list for a check and an allowance. The rest is only counted.
 const MAX_LISTED: usize = 500;
 
 /// An allowance of a case, with its limits.
 struct BoundedAllowance {
     name: &'static str,
-    /// Record of the golden transcript from which the allowance applies.
+    /// Index of the golden record from which the allowance applies.
     from: usize,
     checks: Option<Vec<String>>,
     path: Option<Regex>,
 }
 
-/// Place of a difference.
+/// Records of a difference in both transcripts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RecordPair {
     pub(super) golden: Option<usize>,
@@ -74,8 +74,10 @@ pub(super) struct Findings<'a> {
     observed: &'a TranscriptStreams<'a>,
     level: CheckLevel,
     bounded_allowances: Vec<BoundedAllowance>,
-    /// Record of the golden transcript from which a run is missing, because an allowance permits to reject
-    /// its command. From there on the model answers other requests than in the recording.
+    /// Index of the golden record from which a run is missing, and the allowance that permits to reject its
+    /// command.
+    ///
+    /// From that record on, the model answers other requests than in the recording.
     pub(super) refused: Option<(usize, &'static str)>,
     list: Vec<Finding>,
     /// Number of findings, by check and by allowance.
@@ -140,7 +142,7 @@ impl<'a> Findings<'a> {
         self.agreed += usize::from(agreed);
     }
 
-    /// Adds a difference that belongs to no single frame. Returns `true` if the difference is a failure.
+    /// Adds a difference. Returns `true` if it is a failure.
     pub(super) fn difference(
         &mut self,
         check: &'static str,
@@ -177,7 +179,8 @@ impl<'a> Findings<'a> {
         records.golden.or_else(about).unwrap_or_default()
     }
 
-    /// Returns the allowance that causes the difference, if the document does not rule the difference out.
+    /// Returns the allowance for a difference that follows from a permitted rejection. Returns `None` if the
+    /// document requires the expected value.
     fn caused_by(&self, check: &str, records: RecordPair, difference: &Difference) -> Option<&'static str> {
         let (from, allowance) = self.refused.filter(|_| difference.weight == Weight::Case)?;
         let may_follow = match check {
@@ -188,7 +191,7 @@ impl<'a> Findings<'a> {
         (may_follow && self.place(records) > from).then_some(allowance)
     }
 
-    /// Returns the allowance of the case for a difference. No allowance covers a missing answer.
+    /// Returns the case's allowance for a difference. A missing answer is never allowed.
     fn case_allowance(
         &self,
         check: &str,
@@ -229,7 +232,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Returns all differences, and each check without a failure.
+    /// Returns all differences, and a finding for each check without a failure.
     pub(super) fn finish(mut self) -> Vec<Finding> {
         for ((check, allowance), count) in &self.counts {
             if *count > MAX_LISTED {
@@ -261,7 +264,7 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// Ranks a level, the heaviest first.
+/// Returns the rank of a level. The heaviest level is first.
 fn rank(level: &CheckLevel) -> u8 {
     match level {
         CheckLevel::Must => 0,

@@ -9,7 +9,8 @@ use super::rules::Rules;
 use super::transcript_streams::{Frame, TranscriptStreams};
 use crate::matching::difference::{Difference, Weight};
 
-/// Pairs of events: the records of both, and the event's effect on a run.
+/// Paired events that affect a run: the record in the golden transcript, the record in the observed one, and
+/// the effect.
 pub(super) struct RunEvents {
     events: Vec<(usize, usize, RunEffect)>,
 }
@@ -67,7 +68,7 @@ fn ends_run(effect: RunEffect) -> bool {
     )
 }
 
-/// Compares the positions of answers and events, by the declared rule of each command.
+/// Compares the order of answers and events. The declaration of each command determines the rule.
 pub(super) fn compare(
     rules: &Rules,
     golden: &TranscriptStreams<'_>,
@@ -118,7 +119,7 @@ pub(super) fn compare(
     }
 }
 
-/// Checks that a command that is answered at once is answered before its run begins.
+/// Checks the order for a command that is answered at once: the answer precedes the start of the run.
 fn before_its_run(
     run_events: &RunEvents,
     sent: usize,
@@ -130,7 +131,7 @@ fn before_its_run(
         .then(|| (Weight::Must, "follows the start of its run".to_owned()))
 }
 
-/// Checks that a command that is answered on completion is answered after its run ends.
+/// Checks the order for a command that is answered on completion: the answer follows the end of the run.
 fn after_its_run(
     run_events: &RunEvents,
     sent: usize,
@@ -142,7 +143,8 @@ fn after_its_run(
         .then(|| (Weight::Must, "precedes the end of its run".to_owned()))
 }
 
-/// Checks that a command that ends a run is answered on the recorded side of that end.
+/// Checks the order for a command that ends a run. The answer precedes or follows that end, as in the
+/// recording.
 fn as_recorded(run_events: &RunEvents, expected: &Frame, actual: &Frame) -> Option<(Weight, String)> {
     if let Some((_, end)) = run_events.before(expected.record, ends_run)
         && actual.record < end

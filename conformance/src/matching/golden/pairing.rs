@@ -12,13 +12,13 @@ use super::tables::{Allowance, AllowanceScope, Form};
 use super::transcript_streams::{Frame, SentLine, TranscriptStreams};
 use crate::matching::difference::{Difference, Weight};
 
-/// Indexes of the paired answers, and of the others.
+/// Result of the pairing: indexes of paired answers, and of answers without a partner.
 #[derive(Debug, Default)]
 pub(super) struct AnswerPairing {
     pub(super) pairs: Vec<(usize, usize)>,
     pub(super) missing: Vec<usize>,
     pub(super) extra: Vec<usize>,
-    /// Differences in the outcome of a command as a whole.
+    /// Differences that concern a pair of answers as a whole: golden index, observed index, difference.
     pub(super) remarks: Vec<(usize, usize, Difference)>,
 }
 
@@ -30,8 +30,8 @@ pub(super) fn is_success(answer: &Frame) -> bool {
     }
 }
 
-/// Returns the command of an answer: by the id, or else the last command before the answer whose id is in no
-/// answer.
+/// Returns the command that an answer belongs to, by the id. For an answer without an id, returns the last
+/// earlier command whose id is in no answer.
 pub(super) fn command_of<'a>(streams: &'a TranscriptStreams<'_>, answer: &Frame) -> Option<&'a SentLine> {
     if let Some(id) = &answer.id {
         return streams.by_id(id);
@@ -43,7 +43,7 @@ pub(super) fn command_of<'a>(streams: &'a TranscriptStreams<'_>, answer: &Frame)
         .find(|sent| !sent.id.as_ref().is_some_and(|id| answered.contains(id)))
 }
 
-/// Returns the name of the first allowance of such a form that holds everywhere.
+/// Returns the name of the first allowance with a fitting rule that applies to all cases.
 pub(super) fn allowance_with_form(rules: &Rules, is: impl Fn(&Form) -> bool) -> Option<&'static str> {
     let everywhere = |row: &&Allowance| row.scope == AllowanceScope::Everywhere && is(&row.form);
     rules.allowances().find(everywhere).map(|row| row.name)
@@ -102,7 +102,7 @@ pub(super) fn pair(
     pairing
 }
 
-/// Pairs missing answers with answers to the same command that have a wrong id or a wrong success.
+/// Pairs missing answers with extra answers to the same command: they have a wrong id, or a wrong `success`.
 fn pair_near_answers(
     golden: &TranscriptStreams<'_>,
     observed: &TranscriptStreams<'_>,
@@ -174,8 +174,8 @@ fn in_order(
     pairing.extra.extend(extra.into_iter().map(|at| actual[at]));
 }
 
-/// Pairs the answers of a command that has both a failure and a success in the recording. Returns `true` if
-/// it has paired them.
+/// Pairs the two answers of a command to which the recorded agent sent a failure and a success. Returns
+/// `true` if the answers are paired.
 fn both_ways(
     rules: &Rules,
     golden: &TranscriptStreams<'_>,
@@ -237,8 +237,8 @@ fn is_busy(rules: &Rules, streams: &TranscriptStreams<'_>, record: usize) -> boo
     matches!(last, Some(RunEffect::Begins | RunEffect::Holds))
 }
 
-/// Returns the record of the golden transcript from which a run is missing, and the allowance. The run is
-/// missing if an allowance permits to reject arguments of a wrong type.
+/// Returns the golden record from which a run is missing, and the allowance. A run is missing if the agent
+/// rejected its command because of a wrong type, and an allowance permits that.
 pub(super) fn refused_run(
     rules: &Rules,
     golden: &TranscriptStreams<'_>,

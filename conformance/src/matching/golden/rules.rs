@@ -27,7 +27,7 @@ pub struct Rules {
     events: HashMap<&'static str, &'static TypeDef>,
     dialogs: HashMap<&'static str, &'static TypeDef>,
     allowances: Vec<&'static Allowance>,
-    /// Documented failures, with the command that they belong to; `None` for failures of any command.
+    /// Documented error texts, each with its command; `None` for an error of any command.
     errors: Vec<(Option<&'static str>, DocumentedError)>,
 }
 
@@ -36,7 +36,7 @@ pub struct Rules {
 pub(super) struct DocumentedError {
     pub(super) text: &'static str,
     pattern: Regex,
-    /// For each placeholder: `true` if the agent chooses its text.
+    /// For each placeholder of the text: `true` if the agent chooses the text in its place.
     agent_chosen: Vec<bool>,
 }
 
@@ -61,7 +61,7 @@ impl DocumentedError {
         self.pattern.is_match(text)
     }
 
-    /// Returns the parts of a text that come from the request, in order.
+    /// Returns the parts of an error text that repeat values of the request, in order.
     pub(super) fn request_parts<'t>(&self, text: &'t str) -> Vec<&'t str> {
         let Some(found) = self.pattern.captures(text) else { return Vec::new() };
         let parts = found.iter().skip(1).zip(&self.agent_chosen).filter(|(_, own)| !**own);
@@ -97,8 +97,8 @@ impl Rules {
         self.tables.probe_command
     }
 
-    /// Returns `true` if some record does not compare this member for equality: made-up names and moments,
-    /// estimates, free texts.
+    /// Returns `true` if some record does not compare this member for equality. Such members are ids, times,
+    /// estimates and free texts.
     pub fn is_bound(&self, member: &str) -> bool {
         let rows = self.members.keys().any(|(_, name)| *name == member);
         rows || self.tables.matching.transient_members.contains(&member)
@@ -109,19 +109,19 @@ impl Rules {
         self.members.keys().filter(|(of, _)| *of == record).map(|(_, member)| *member).collect()
     }
 
-    /// Returns the members of a record that show a choice of the agent.
+    /// Returns the members of a record whose values depend on a choice of the agent.
     pub(super) fn choice_members(&self, record: &str) -> impl Iterator<Item = &'static str> {
         let rows = self.tables.matching.choices.iter().copied().flatten();
         rows.filter(move |row| row.record == record).map(|row| row.member)
     }
 
-    /// Returns the choice that a member shows.
+    /// Returns the agent's choice that determines a member.
     pub(super) fn choice(&self, record: &str, member: &str) -> Option<&'static Choice> {
         let mut rows = self.tables.matching.choices.iter().copied().flatten();
         rows.find(|row| row.record == record && row.member == member)
     }
 
-    /// Returns `true` if an agent may choose to omit this member from its state.
+    /// Returns `true` if an agent may leave this member out of its state by its own choice.
     pub fn may_lack(&self, member: &str) -> bool {
         let mut rows = self.tables.matching.choices.iter().copied().flatten();
         rows.any(|row| row.state == member && row.effect == ChoiceEffect::Presence)
@@ -165,7 +165,7 @@ impl Rules {
         self.allowances.iter().copied().find(|allowance| allowance.name == name)
     }
 
-    /// Returns the first allowance of a form.
+    /// Returns the first allowance to which `form` maps a value, with that value.
     pub(super) fn with_form<T>(
         &self,
         form: impl Fn(&'static Form) -> Option<T>,
@@ -195,8 +195,8 @@ impl Rules {
         self.dialogs.get(wire).copied()
     }
 
-    /// Returns the documented failure that matches the text. Prefers texts without free parts, and then
-    /// longer ones.
+    /// Returns the documented error that matches the text. Prefers errors without text of the agent's choice,
+    /// and then longer ones.
     pub(super) fn documented_error(&self, command: &str, text: &str) -> Option<&DocumentedError> {
         let of = self.errors.iter().filter(|(of, _)| of.is_none_or(|of| of == command));
         of.map(|(_, documented)| documented)
@@ -209,7 +209,7 @@ impl Rules {
         TYPES.get(name).copied()
     }
 
-    /// Returns the record of a value, by its type and its tag.
+    /// Returns the record that a value belongs to. In a union, the value's tag selects the record.
     pub(super) fn record(ty: &Ty, value: &Map<String, Value>) -> Option<&'static TypeDef> {
         let Ty::Named(name) = ty else { return None };
         let def = Self::named(name)?;

@@ -1,5 +1,7 @@
-//! Snapshots of a growing message: each contains the pieces so far, and is an earlier version of the next one
-//! and of the complete message.
+//! Checks of snapshots. A snapshot is the message so far, in an update of a growing message.
+//!
+//! Each snapshot contains all pieces so far. It is an earlier version of the next snapshot, and of the
+//! complete message.
 
 use std::collections::HashMap;
 
@@ -17,11 +19,11 @@ use crate::matching::path;
 pub(super) struct SnapshotFindings {
     /// Number of events that may carry snapshots.
     pub(super) events: usize,
-    /// Number of snapshots, by their path.
+    /// Number of snapshots found, for each path that may have one.
     pub(super) carried: Vec<usize>,
     /// Wrong snapshots: the record, and the difference.
     pub(super) wrong: Vec<(usize, Difference)>,
-    /// Records of events without a snapshot, by the path of the missing one.
+    /// For each path: records of events that lack the snapshot there.
     pub(super) lacking: Vec<Vec<usize>>,
 }
 
@@ -29,7 +31,7 @@ struct SnapshotChecker<'a> {
     row: &'static Snapshots,
     /// Snapshots of the growing message: record, path, value.
     open: Vec<(usize, &'static str, &'a Value)>,
-    /// Pieces so far, by kind and block.
+    /// Text of the pieces so far, by kind and index of the content block.
     pieces: HashMap<(String, u64), String>,
     findings: SnapshotFindings,
 }
@@ -112,7 +114,7 @@ impl<'a> SnapshotChecker<'a> {
         self.findings.wrong.push((record, Difference::new(weight, path, message)));
     }
 
-    /// Returns a description if a snapshot lacks a part of the pieces so far.
+    /// Returns a description if a snapshot does not contain all pieces so far.
     fn missing_pieces(&self, kind: &str, block: u64, snapshot: &Value) -> Option<String> {
         let (_, member) = self.row.texts.iter().find(|(of, _)| *of == kind)?;
         let pieces = self.pieces.get(&(kind.to_owned(), block))?;
@@ -126,7 +128,8 @@ impl<'a> SnapshotChecker<'a> {
             .then(|| format!("it differs from the pieces so far: {}", super::text::unequal(pieces, text)))
     }
 
-    /// Compares each snapshot with the next one, and the last with the complete message if there is one.
+    /// Compares each snapshot with the next one. Compares the last snapshot with the complete message, if it
+    /// is known.
     fn close(&mut self, message: Option<&'a Value>) {
         let open = std::mem::take(&mut self.open);
         self.pieces.clear();
@@ -151,7 +154,7 @@ impl<'a> SnapshotChecker<'a> {
     }
 }
 
-/// Finds the reasons why a value is not an earlier version of another one.
+/// Finds the reasons why the value `early` is not an earlier version of `late`.
 pub(super) fn earlier(
     row: &Snapshots,
     early: &Value,

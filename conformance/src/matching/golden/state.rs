@@ -13,7 +13,7 @@ pub(super) struct ComparisonState<'a> {
     pub(super) rules: &'a Rules,
     pub(super) texts: TextComparer<'a>,
     pub(super) allowances: AllowanceFinder,
-    /// Calls that ran in parallel in the golden transcript.
+    /// Ids of tool calls that ran in parallel in the golden transcript.
     pub(super) overlapping: HashSet<String>,
     pub(super) same_agent: bool,
     /// `true` if the golden transcript shows no more than the document: see [`TranscriptStreams::is_derived`].

@@ -22,8 +22,8 @@ use crate::matching::difference::{Difference, Weight};
 use crate::matching::path;
 use crate::transcript::Transcript;
 
-/// A pair to compare. Pairs are compared in the order of the golden transcript, so that values bind at their
-/// first occurrence.
+/// A pair of frames to compare. Pairs are compared in golden order, because a value is bound at its first
+/// occurrence.
 enum FramePair {
     Answer(usize, usize),
     Event(usize, usize),
@@ -87,7 +87,7 @@ impl<'r> StreamComparer<'r> {
         }
     }
 
-    /// Removes events that an allowance lets an agent omit or add, if the two sides differ in them.
+    /// Removes events that only one side has, if an allowance lets an agent omit or add them.
     fn allowed_events(
         &mut self,
         mut recorded: Vec<JoinedEvent>,
@@ -149,7 +149,7 @@ impl<'r> StreamComparer<'r> {
         self.findings.difference(checks::EVENTS, records, difference);
     }
 
-    /// Aligns events, one concurrent stream after the other.
+    /// Aligns events within each concurrent stream.
     fn align_events(&self, recorded: &[JoinedEvent], actual: &[JoinedEvent], finely: bool) -> Alignment {
         let expected = events::concurrent_streams(self.rules, recorded);
         let mut found = events::concurrent_streams(self.rules, actual);

@@ -1,4 +1,4 @@
-//! The form of the generated tables.
+//! The types of the generated tables.
 
 pub use crate::generated::DIALECTS;
 pub use crate::generated::rules::*;
@@ -14,11 +14,11 @@ pub struct Tables {
     pub probe_command: &'static str,
     /// Commands of the dialect.
     pub commands: &'static [Command],
-    /// Events: types, and records of their members.
+    /// Events: types, and names of the records with their members.
     pub events: &'static [(&'static str, &'static str)],
-    /// Dialogs: methods, and records of their parameters.
+    /// Dialogs: methods, and names of the records with their parameters.
     pub dialogs: &'static [(&'static str, &'static str)],
-    /// Documented failures of no single command: codes and texts.
+    /// Documented failures that belong to no particular command: codes and texts.
     pub errors: &'static [(Option<i32>, &'static str)],
     /// Rules for the comparison of transcripts.
     pub matching: Matching,
@@ -114,7 +114,7 @@ pub enum Shape {
     },
     /// One of several types.
     Choice {
-        /// Types, in the order of the trials.
+        /// Types in the order in which they are tried.
         alternatives: &'static [Ty],
     },
     /// A set of strings.

@@ -9,18 +9,19 @@ use regex::Regex;
 use super::bindings::Bindings;
 use super::tables::{Sameness, Token};
 
-/// Length in bytes from which equal texts are not searched for such parts.
+/// Length in bytes from which equal texts are not searched for parts that differ from run to run.
 const LONG: usize = 64 << 10;
 
-/// Placeholder for prose of the recorded agent: any text may take its place.
+/// Placeholder for a text of the recorded agent that is not published. Any text may take its place.
 static PROSE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"<prose of the original, \d+ characters>").ok());
 
-/// Search for parts of texts that differ from run to run.
+/// Search for tokens: parts of texts that differ from run to run.
 #[derive(Debug)]
 pub(super) struct TokenMatcher {
     pattern: Regex,
-    /// For each kind of token: its group, the group of its part, and the comparison of parts.
+    /// For each kind of token: its regex group, the regex group of the part to compare, and the rule of the
+    /// comparison.
     groups: Vec<(usize, usize, Sameness)>,
 }
 
@@ -76,8 +77,8 @@ impl<'a> TextComparer<'a> {
         Self { tokens, bindings, prose: HashMap::new() }
     }
 
-    /// Compares two texts and describes the difference. Returns `None` if they differ only in parts that
-    /// differ from run to run, or if the expected text is a placeholder.
+    /// Describes the difference of two texts. Returns `None` if they differ only in parts that may differ
+    /// from run to run, or if a placeholder permits any text.
     pub(super) fn difference(&mut self, golden: &str, observed: &str) -> Option<String> {
         if golden == observed && (golden.len() < 8 || golden.len() > LONG) {
             return None;
@@ -117,8 +118,8 @@ impl<'a> TextComparer<'a> {
         })
     }
 
-    /// Compares the observed text with an expected one with placeholders. Returns `None` if there are no
-    /// placeholders.
+    /// Returns `true` if the observed text fits an expected text with placeholders. Returns `None` if the
+    /// expected text has no placeholders.
     fn prose(&mut self, golden: &str, observed: &str) -> Option<bool> {
         if !golden.contains("<prose of the original, ") {
             return None;
@@ -134,7 +135,7 @@ impl<'a> TextComparer<'a> {
 }
 
 impl TokenMatcher {
-    /// Returns a pattern for the text in which each differing part may be any text without spaces.
+    /// Returns a pattern for a text. Parts that differ from run to run match any text without spaces.
     fn loose_pattern(&self, text: &str) -> String {
         let pieces = self.pieces(text);
         let parts = pieces.iter().map(|piece| match piece {

@@ -1,5 +1,6 @@
-//! Tools: parallel calls may come in any order. Partial outputs of a tool are earlier versions of its result,
-//! and their number is free.
+//! Comparison of tool calls. The events of parallel calls may come in any order.
+//!
+//! An agent may send any number of partial outputs. Each is an earlier version of the result.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,7 +12,7 @@ use super::transcript_streams::Frame;
 use crate::matching::difference::{Difference, Weight, brief};
 use crate::matching::path;
 
-/// Returns the calls that ran in parallel with another one.
+/// Returns the ids of tool calls that ran in parallel with another call.
 pub(super) fn overlapping(rules: &Rules, events: &[Frame]) -> HashSet<String> {
     let Some(tools) = &rules.tables.matching.tools else { return HashSet::new() };
     let mut open: HashSet<String> = HashSet::new();
@@ -31,7 +32,7 @@ pub(super) fn overlapping(rules: &Rules, events: &[Frame]) -> HashSet<String> {
     overlapping
 }
 
-/// Returns the call of an event.
+/// Returns the id of the tool call that an event belongs to.
 fn call(tools: &Tools, event: &Frame) -> Option<String> {
     let other = tools.others.iter().find(|(name, _)| *name == event.name).map(|(_, path)| *path);
     let is_own = event.name == tools.begins
@@ -41,7 +42,7 @@ fn call(tools: &Tools, event: &Frame) -> Option<String> {
     path::get(&event.value, path)?.as_str().map(str::to_owned)
 }
 
-/// Returns the indexes of events; events of parallel calls are sorted by their ids.
+/// Returns the order in which to compare events: events of parallel calls are sorted by the call's id.
 pub(super) fn parallel_order(rules: &Rules, events: &[Frame], overlapping: &HashSet<String>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..events.len()).collect();
     let Some(tools) = rules.tables.matching.tools.as_ref().filter(|_| !overlapping.is_empty()) else {
@@ -58,7 +59,8 @@ pub(super) fn parallel_order(rules: &Rules, events: &[Frame], overlapping: &Hash
     order
 }
 
-/// Returns the elements of a list; results of parallel calls are sorted by their ids.
+/// Returns the elements of a list in the order in which to compare them: results of parallel calls are sorted
+/// by the call's id.
 pub(super) fn in_order<'a>(list: &'a [Value], id: &str, overlapping: &HashSet<String>) -> Vec<&'a Value> {
     let call = |value: &'a Value| value.get(id)?.as_str().filter(|call| overlapping.contains(*call));
     let mut ordered: Vec<&Value> = list.iter().collect();
@@ -79,13 +81,14 @@ struct PartialOutputs<'a> {
     /// `true` if each output was an earlier version of the result.
     is_earlier: bool,
     is_inside: bool,
-    /// Distinct frames without the output.
+    /// The different events of this call, without their output.
     frames: Vec<Value>,
     found: Vec<(usize, String)>,
     last: Option<&'a Value>,
 }
 
-/// Compares partial outputs of tools. Returns the records of both sides, and the difference.
+/// Compares the partial outputs of both transcripts. Returns the golden record, the observed record, and the
+/// difference.
 pub(super) fn compare(
     rules: &Rules,
     golden: &[Frame],
@@ -140,7 +143,7 @@ pub(super) fn compare(
     differences
 }
 
-/// Compares the frames of partial outputs without the output, member by member.
+/// Compares two events with partial output, member by member, without the output.
 fn compare_rest(rules: &Rules, event: &str, golden: &Value, observed: &Value) -> Vec<Difference> {
     let (Some(golden), Some(observed)) = (golden.as_object(), observed.as_object()) else {
         return Vec::new();
@@ -216,12 +219,12 @@ fn text(value: &Value, shows: &ToolUpdate) -> Option<String> {
     texts.map(|texts| texts.concat())
 }
 
-/// Returns `true` if the beginning of a text is cut off.
+/// Returns `true` if the beginning of the tool's output was cut off.
 fn is_cut(value: &Value, shows: &ToolUpdate) -> bool {
     path::get(value, shows.cut).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// Returns the reason why a partial output is not an earlier version of a later one.
+/// Returns the reason why a partial output is not an earlier version of the tool's result.
 fn not_earlier(
     partial: Option<&Value>,
     before: Option<&Value>,

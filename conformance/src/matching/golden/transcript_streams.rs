@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use crate::transcript::{Record, Transcript};
 
-/// A frame and its place.
+/// A frame of the agent, with its record.
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
     /// Index of the transcript's record.
     pub(super) record: usize,
-    /// Compared value: the answer, the event without its envelope, the question.
+    /// The value to compare: the answer, the event without its envelope, or the dialog.
     pub(super) value: Value,
-    /// Command, type of the event, or method of the dialog.
+    /// Name of the answered command, type of the event, or method of the dialog.
     pub(super) name: String,
     /// Id as text; `None` if the frame has no id.
     pub(super) id: Option<String>,
@@ -41,11 +41,12 @@ pub(super) struct TranscriptStreams<'a> {
     pub(super) answers: Vec<Frame>,
     pub(super) events: Vec<Frame>,
     pub(super) dialogs: Vec<Frame>,
-    /// Lines that are not objects.
+    /// Records of lines that are not JSON objects.
     pub(super) noise: Vec<usize>,
-    /// Frames whose envelope has members of another kind of frame.
+    /// Records of frames with a wrong envelope, with a description.
     pub(super) misshapen: Vec<(usize, String)>,
-    /// Undeclared members of envelopes: informative, because clients ignore them.
+    /// Undeclared members of envelopes, with their records. These are no failures, because clients ignore
+    /// them.
     pub(super) undeclared: Vec<(usize, String)>,
     by_id: HashMap<String, usize>,
 }
@@ -77,7 +78,7 @@ impl<'a> TranscriptStreams<'a> {
     }
 
     /// Returns `true` if the transcript was derived from the dialect's document. Such a transcript shows only
-    /// a part of the members and events; other declared ones may come in addition.
+    /// some of the members and events, and an agent may add other declared ones.
     pub(super) fn is_derived(&self) -> bool {
         let origin = self.transcript.header.extra.get("origin").and_then(Value::as_str);
         origin == Some("derived from the document")
@@ -179,8 +180,8 @@ impl<'a> TranscriptStreams<'a> {
         self.sent.partition_point(|sent| sent.record < record)
     }
 
-    /// Returns the record of this transcript that corresponds to a record of another one: behind the same
-    /// number of lines from the client.
+    /// Returns the record of this transcript that corresponds to a record of another transcript. Both follow
+    /// the same number of client lines.
     pub(super) fn corresponding_record(&self, other: &TranscriptStreams<'_>, record: usize) -> usize {
         let sent = other.sent_before(record).min(self.sent.len());
         if sent == 0 { 0 } else { self.sent[sent - 1].record }
@@ -192,7 +193,7 @@ impl<'a> TranscriptStreams<'a> {
     }
 }
 
-/// Formats an id as text: numbers by their value as a double.
+/// Formats an id as text. Numbers with the same value have the same text.
 pub(super) fn id_text(id: &Value) -> String {
     id.as_f64().map_or_else(|| id.to_string(), |number| format!("#{number:?}"))
 }

@@ -50,7 +50,7 @@ impl StreamComparer<'_> {
         }
     }
 
-    /// Compares events that have a wrong value in the mark that separates them from others.
+    /// Compares pairs of events that differ in an identifying value.
     pub(super) fn near_events(
         &mut self,
         expected: &[JoinedEvent],
@@ -123,8 +123,8 @@ impl StreamComparer<'_> {
         }
     }
 
-    /// Returns the closing events that the golden transcript lacks because a command replaced the run: the
-    /// record of the command, the names of the events, and the allowance.
+    /// Returns the closing events that are missing in the golden transcript because a command replaced the
+    /// run. The values are: record of the command, names of the events, allowance.
     fn closing_events(
         &self,
         expected: &[JoinedEvent],
@@ -274,7 +274,7 @@ impl StreamComparer<'_> {
     }
 }
 
-/// Returns the first dialog with the id of an earlier one.
+/// Returns the first dialog whose id an earlier dialog already had.
 fn repeated_dialog(dialogs: &[Frame]) -> Option<&Frame> {
     let mut known = HashSet::new();
     dialogs.iter().find(|dialog| dialog.id.as_ref().is_some_and(|id| !known.insert((&dialog.name, id))))

@@ -20,7 +20,8 @@ pub(super) struct FrameWalker<'s, 'a> {
     pub(super) state: &'s mut ComparisonState<'a>,
     path: Vec<String>,
     free: Option<FreeText>,
-    /// Inside an entry of a list with free entries: the allowance, and the members that may differ.
+    /// Set inside an element of a list in which other elements are allowed: the allowance, and the members
+    /// that may differ.
     entry: Option<(&'static str, &'static [&'static str])>,
     found: Vec<Difference>,
 }
@@ -33,12 +34,12 @@ impl<'s, 'a> FrameWalker<'s, 'a> {
         Self { state, path: Vec::new(), free: None, entry: None, found: Vec::new() }
     }
 
-    /// Starts a walk below a path.
+    /// Creates a walk whose paths begin with `path`.
     pub(super) fn below(state: &'s mut ComparisonState<'a>, path: &str) -> Self {
         Self { path: vec![path.to_owned()], ..Self::new(state) }
     }
 
-    /// Compares two objects of a record.
+    /// Compares two objects by the declaration of their record.
     pub(super) fn record(
         mut self,
         def: Option<&'static TypeDef>,
@@ -52,7 +53,7 @@ impl<'s, 'a> FrameWalker<'s, 'a> {
         self.found
     }
 
-    /// Compares two values of a type.
+    /// Compares two values by their declared type.
     pub(super) fn typed(mut self, ty: Option<&Ty>, golden: &Value, observed: &Value) -> Vec<Difference> {
         self.value(ty, golden, observed, WHOLE_FRAME);
         self.found
@@ -132,7 +133,7 @@ impl<'s, 'a> FrameWalker<'s, 'a> {
         self.free = free;
     }
 
-    /// Compares a member that shows a choice of the agent. Returns `false` for any other member.
+    /// Compares a member that depends on a choice of the agent. Returns `false` if the member does not.
     fn choice(
         &mut self,
         field: Option<&'static Field>,
@@ -274,7 +275,7 @@ impl<'s, 'a> FrameWalker<'s, 'a> {
         }
     }
 
-    /// Checks an allowance for empty details, once for the object as a whole. Returns `true` if it applies.
+    /// Checks if an allowance permits the difference of two objects as a whole. Returns `true` if it does.
     fn allow_empty(&mut self, golden: &Value, observed: &Value, place: Place<'_>) -> bool {
         if golden == observed {
             return false;

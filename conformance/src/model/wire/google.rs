@@ -1,4 +1,4 @@
-//! Google Generative AI. A tool call comes as one piece: the API does not stream arguments.
+//! Google Generative AI. A tool call is a single piece, because the API does not stream arguments.
 
 use agentese::types::ScriptStop;
 use agentese_script::Kind;

@@ -10,7 +10,7 @@ use super::frames::{LONGEST, anchor, clip, frames};
 use super::{kind, seconds};
 use crate::recording::Recording;
 
-/// Renders a case. Shows whole lines for failed, known and inconclusive cases, if there is room.
+/// Renders a case. If `has_room` is `true`, shows whole lines for failed, known and inconclusive cases.
 pub(super) fn case(at: usize, case: &ReportCase, recording: Option<&Recording>, has_room: bool) -> Markup {
     let (class, word) = kind(case);
     let whole = has_room && matches!(class, "fail" | "known" | "unsure");
@@ -44,7 +44,7 @@ pub(super) fn case(at: usize, case: &ReportCase, recording: Option<&Recording>, 
     }
 }
 
-/// Returns the records of lines with a failed check.
+/// Returns the records of the lines at which a check failed.
 fn failed_records(checks: &[&ReportCheck]) -> BTreeSet<u64> {
     let failed = checks.iter().filter(|check| check.outcome == CheckOutcome::Failed);
     failed.filter_map(|check| check.found.as_ref().map(|frame| frame.record)).collect()
@@ -81,9 +81,10 @@ fn check(at: usize, check: &ReportCheck, whole: bool) -> Markup {
     }
 }
 
-/// Length in bytes up to which the differing member of a line is marked.
+/// Maximum length of a line in bytes for which the differing member is marked.
 const MARKED: usize = 20_000;
-/// Number of characters to show on both sides of that member, and of the member, if lines are shortened.
+/// If lines are shortened: number of characters to show on each side of the differing member, and of the
+/// member itself.
 const AROUND: usize = 80;
 /// Number of checks to show if lines are shortened.
 const FEW: usize = 5;

@@ -13,9 +13,10 @@ use crate::recording::Recording;
 pub(super) const LONGEST: usize = 20_000;
 /// Longest part of a line in the summary, in characters.
 const PREVIEW: usize = 300;
-/// Longest part of a line in cases without a failure, in characters. `--transcripts` has the whole lines.
+/// Maximum length of a line in cases without a failure, in characters. With `--transcripts`, whole lines are
+/// in files.
 const SHORT_LINE: usize = 60;
-/// Number of such short lines in a case.
+/// Maximum number of lines to show in a case without a failure.
 const MOST: u64 = 40;
 /// Members that identify a frame, if they are present.
 const HEAD: [&str; 4] = ["type", "method", "command", "id"];
@@ -25,7 +26,7 @@ pub(super) fn anchor(case: usize, record: u64) -> String {
     format!("case-{case}-{record}")
 }
 
-/// Limit for whole lines in a case, in bytes.
+/// Number of bytes of whole lines that a case may show.
 const WHOLE: usize = 200_000;
 
 /// Limits the length of a text, in characters.
@@ -36,8 +37,8 @@ pub(super) fn clip(text: &str, longest: usize) -> Cow<'_, str> {
     }
 }
 
-/// Renders the lines and the events beside them. With `whole`, shows lines whole while there is room, and
-/// lines with a failed check even beyond that.
+/// Renders the lines and the other events of a case. If `whole` is `true`, shows lines whole up to a limit,
+/// and lines with a failed check even beyond it. Otherwise, shows only the beginnings of lines.
 pub(super) fn frames(case: usize, recording: &Recording, blamed: &BTreeSet<u64>, whole: bool) -> Markup {
     // Notes have no number, because transcripts for comparisons do not contain them.
     let mut next = 0;

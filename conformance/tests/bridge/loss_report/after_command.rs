@@ -1,4 +1,5 @@
-//! Differences that the report allows after a command, or in its answer.
+//! Differences that the loss report allows in the answer to a command, or after it. The report names the
+//! *places* that may differ: parts of the conversation.
 
 use std::collections::BTreeSet;
 
@@ -18,29 +19,30 @@ use super::{Frame, LossReport, REQUESTS, SCENARIO};
 /// Name of the check of the order between answers and events.
 const ORDER_BETWEEN_STREAMS: &str = "order-between-streams";
 
-/// Place: the positions of the user's messages among the others, and the number of turns.
+/// Place: the positions of the user's messages among the other messages, and the number of turns.
 pub const ORDER: &str = "order";
 const OF_USER: &str = "message<user>";
-/// Neutral places of the results of calls: their events must not be missing or extra, in any order.
+/// Members about calls and their results. Events with such a member must not be missing or extra, but their
+/// order may differ.
 const OF_CALLS: &[&str] = &["tool.", "message<assistant>", "message<tool>"];
 
-/// Place: the number and the content of answers to the user's input. A separate check compares each answer
-/// with the model's script.
+/// Place: the number and the content of the answers to the user's input. A separate check compares the
+/// answers with the model's script.
 const ANSWERS: &str = "answers";
-/// Place: the message of a shell command of the user, which may be missing.
+/// Place: the message about a shell command of the user. It may be missing.
 const SHELLS: &str = "shells";
 
 /// Place: the calls of each answer.
 const CALLS: &str = "calls";
 
-/// Place: all events of a run, until it ends.
+/// Place: all events of a run, up to its end.
 pub(super) const EVENTS: &str = "events";
-/// Place: a run that the agent begins by itself after an automatic compaction.
+/// Place: a run that the agent begins without a command, after an automatic compaction.
 pub const CONTINUED_RUN: &str = "goesOn";
-/// Neutral places of an automatic compaction and of its summary.
+/// `COMPACTED`: members about an automatic compaction; `OF_SUMMARY`: members of its summary.
 const COMPACTED: &str = "Compacted";
 const OF_SUMMARY: &str = "message<summary>";
-/// Place: all messages in answers, and the neutral places of these messages.
+/// `HISTORY`: place of all messages in answers; `MESSAGES`: members of these messages, and their number.
 const HISTORY: &str = "history";
 const MESSAGES: &[&str] = &["message", "Count.messages"];
 
@@ -50,8 +52,8 @@ fn may_end(effect: RunEffect) -> bool {
 }
 
 impl LossReport {
-    /// Returns `true` if the difference follows a command after which the report allows it. A frame that is
-    /// not in the recording has the position of its observation.
+    /// Returns `true` if the difference follows a command after which the loss report allows it. The position
+    /// of a frame that the recording does not contain is its position in the observed session.
     pub(super) fn is_allowed_after_command(
         &self,
         check: &str,
@@ -141,9 +143,8 @@ impl LossReport {
         about.peek().is_some() && about.all(|member| is_other(&member.neutral))
     }
 
-    /// Returns `true` if the report allows the agent to reject a command of the recording, or to carry it
-    /// out, by rules of its own. For an answer without a command's name, any command of the session may be
-    /// the one.
+    /// Returns `true` if the loss report allows the agent to accept or reject a command by rules of its own.
+    /// If the answer names no command, each command of the session may be the rejected one.
     pub(super) fn is_refused_otherwise(
         &self,
         row: Option<&RowFidelity>,
@@ -162,14 +163,17 @@ impl LossReport {
         })
     }
 
-    /// Returns `true` if a run may be over after an event with this name. A run always ends, even if it
-    /// differs.
+    /// Returns `true` if an event with this name may end a run. Such an event must never be missing, even if
+    /// its content differs.
     pub(super) fn ends_runs(&self, event: &str) -> bool {
         self.front.event(event).is_some_and(|spec| may_end(spec.run))
     }
 
     /// Returns `true` if the event may move or be missing when the agent reads the user's input at another
-    /// time. That is an event with a message of the user, or a whole event without an answer or a call.
+    /// time.
+    ///
+    /// Such an event contains a message of the user. A whole event may also move if it contains no answer and
+    /// no call.
     fn is_of_order(&self, frame: &Frame, path: &str) -> bool {
         let Some(row) = self.row(frame.kind, &frame.row) else { return false };
         let is_of = |place: &str| {
@@ -180,7 +184,7 @@ impl LossReport {
         is_of(OF_USER) || (path.is_empty() && !OF_CALLS.iter().any(|place| is_of(place)))
     }
 
-    /// Returns `true` if the report allows other answers to input in the recording.
+    /// Returns `true` if the loss report allows other answers to some input of the recording.
     pub fn moves_answers(&self, golden: &Transcript) -> bool {
         self.allowed_anywhere(golden).contains(ANSWERS)
     }
@@ -194,8 +198,11 @@ impl LossReport {
         })
     }
 
-    /// Returns `true` if the frame is the late answer to a command that begins runs: a run began before
-    /// it. That run followed an automatic compaction, and the client had sent no such command in between.
+    /// Returns `true` if the frame is an answer that follows the start of a run, because the agent began the
+    /// run without a command.
+    ///
+    /// The agent had compacted the conversation before that run. The client had sent no command that begins a
+    /// run in between.
     fn follows_automatic_run(&self, mismatch: &Mismatch, golden: &Transcript) -> bool {
         let (Some(shown), Some(observed)) = (&mismatch.expected, &self.observed) else { return false };
         let Some(frame) = self.frame(shown, golden) else { return false };
@@ -245,8 +252,8 @@ impl LossReport {
                 .any(|member| paths::at(&frame.body, &member.path, &[]).is_some_and(|told| !told.is_null()))
     }
 
-    /// Returns `true` if the command succeeded and `false` if it failed. Returns `None` if it has no answer
-    /// with its id.
+    /// Returns `true` if the command succeeded, and `false` if it failed. Returns `None` if no answer has the
+    /// command's id.
     fn has_succeeded(&self, sent: &str, session: &Transcript) -> Option<bool> {
         let id = id_of(&FrameText::from(sent))?;
         session.records.iter().find_map(|record| match record {
@@ -258,7 +265,7 @@ impl LossReport {
         })
     }
 
-    /// Returns the places that may differ anywhere in the recording.
+    /// Returns the places that may differ at some position of the recording.
     fn allowed_anywhere<'a>(&'a self, golden: &'a Transcript) -> BTreeSet<&'a str> {
         self.allowed_places(golden, |_, _| true)
     }
@@ -277,7 +284,7 @@ impl LossReport {
         told.filter(|(place, one)| is_there(*place, one)).map(|(_, one)| one).collect()
     }
 
-    /// Returns the records of a recording after which a run may be over.
+    /// Returns the positions of the events in a recording that may end a run.
     pub(super) fn run_ends(&self, golden: &Transcript) -> Vec<usize> {
         let ends = |record: &Record| match record {
             Record::Received(line) => self.may_end_a_run(line),
@@ -335,9 +342,9 @@ impl LossReport {
 pub(super) struct SentCommand<'a> {
     pub(super) place: usize,
     line: &'a str,
-    /// Row of the command in the report.
+    /// Entry of the command in the loss report.
     pub(super) row: &'a RowFidelity,
-    /// `true` if a run was active.
+    /// `true` if a run was active when the client sent the command.
     pub(super) is_busy: bool,
 }
 

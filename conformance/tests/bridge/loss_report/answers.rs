@@ -1,4 +1,5 @@
-//! Answers, calls and messages that are missing or elsewhere after a command for which the report allows it.
+//! Answers, calls and messages that are missing or differ after a command for which the loss report allows
+//! that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,18 +12,20 @@ use serde_json::Value;
 use super::paths::{self, in_answer, is_about, is_within};
 use super::{Frame, LossReport};
 
-/// Neutral places of answers: their content, and their usage.
+/// Members of answers: their content, their usage and their outcome.
 const OF_ANSWERS: &[&str] = &["message", "usage", "Outcome"];
 
 const OF_SHELL: &str = "message<shell>";
 
-/// Path of an answer's messages, path of their roles, and neutral places of their count.
+/// `HISTORY`: path of the messages in an answer; `ROLE`: path of their roles; `COUNTS`: members with their
+/// number.
 pub(super) const HISTORY: &str = "data.messages";
 const ROLE: &str = "data.messages[].role";
 const COUNTS: &[&str] = &["message", "Count.messages"];
 
 impl LossReport {
-    /// Returns `true` if the event, or its member at the path, is only about messages.
+    /// Returns `true` if the whole event is only about messages. With a path, returns `true` if the member at
+    /// the path is.
     pub(super) fn is_of_answers(&self, frame: &Frame, path: &str) -> bool {
         let Some(row) = self.row(frame.kind, &frame.row) else { return false };
         let is_there = |member: &&Member| match path {
@@ -34,8 +37,8 @@ impl LossReport {
             && about.all(|member| OF_ANSWERS.iter().any(|place| is_within(place, &member.neutral)))
     }
 
-    /// Returns `true` if the found answer lacks only calls, and each of them occurs in another observed
-    /// answer.
+    /// Returns `true` if the found answer differs only in missing calls, and each missing call occurs in
+    /// another observed answer.
     pub(super) fn lacks_calls(&self, frames: &[Frame], found: usize, path: &str) -> bool {
         let [recorded, came] = [0, 1].map(|at| Blocks::of(&frames[at].body["message"]));
         let Some(lacking) = recorded.calls.strip_prefix(&came.calls[..]) else { return false };
@@ -54,7 +57,8 @@ impl LossReport {
             && lacking.iter().all(|call| own.contains(call))
     }
 
-    /// Returns `true` if an answer differs in the number of messages, or in messages other than the user's.
+    /// Returns `true` if the difference of an answer is in the number of messages, or in messages that are
+    /// not the user's.
     pub(super) fn has_other_answers(&self, frames: &[Frame], path: &str) -> bool {
         let path = in_answer(path);
         let words = |frame: &Frame| message_texts(messages(frame), &BTreeSet::new()).0;
@@ -64,14 +68,15 @@ impl LossReport {
         }
     }
 
-    /// Returns `true` if the member of an answer is the number of messages.
+    /// Returns `true` if the member of an answer contains the number of messages.
     fn is_message_count(&self, frame: &Frame, path: &str) -> bool {
         let row = self.row(frame.kind, &frame.row);
         let mut members = row.into_iter().flat_map(|row| &row.members);
         members.any(|member| member.path == path && COUNTS.contains(&member.neutral.as_str()))
     }
 
-    /// Returns `true` if the found answer lacks only messages of shell commands, and at most this number.
+    /// Returns `true` if the found answer differs only in missing messages of shell commands. At most
+    /// `at_most` of these may be missing.
     pub(super) fn lacks_shells(
         &self,
         at_most: usize,
@@ -105,8 +110,8 @@ fn messages(frame: &Frame) -> impl Iterator<Item = &Value> {
     frame.body["data"]["messages"].as_array().into_iter().flatten()
 }
 
-/// Returns the texts of messages, without some roles: the texts of the user as counts without an order, and
-/// all others in their order.
+/// Returns the texts of messages, except for those with some roles. The first value counts equal texts of the
+/// user. The second value has all other texts, in order.
 pub(super) fn message_texts<'a>(
     messages: impl IntoIterator<Item = &'a Value>,
     without: &BTreeSet<&str>,

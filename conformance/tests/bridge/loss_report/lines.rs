@@ -4,7 +4,7 @@ use agentese::types::Scenario;
 use agentese_conformance::transcript::{Record, Transcript};
 use serde_json::Value;
 
-/// Returns the steps of a case that send a line: number, from 1, and line.
+/// Returns the steps of a case that send a line: the number of the step, from 1, and the line.
 pub fn sends(case: &Scenario) -> impl Iterator<Item = (usize, String)> {
     let steps = serde_json::to_value(&case.steps).unwrap();
     let steps: Vec<Value> = steps.as_array().cloned().unwrap_or_default();
@@ -12,8 +12,8 @@ pub fn sends(case: &Scenario) -> impl Iterator<Item = (usize, String)> {
     numbered.filter_map(|(step, number)| Some((number, step.get("send")?.to_string())))
 }
 
-/// Returns the record of the last line before a step: if the case broke off there, all later records may be
-/// missing.
+/// Returns the position of the last line that the client sends before a step. If the case broke off at that
+/// step, all later records may be missing.
 pub fn sent_until(case: &Scenario, step: usize, golden: &Transcript) -> usize {
     let sent = sends(case).filter(|(number, _)| *number < step).count();
     let places = golden.records.iter().enumerate().filter(|(_, record)| matches!(record, Record::Sent(_)));
@@ -31,7 +31,7 @@ pub fn lacks_a_member(message: &str) -> bool {
     message.contains("the awaited frame has no `")
 }
 
-/// Returns the last command before a record.
+/// Returns the client's last command before a position of the recording.
 pub fn sent_before(record: usize, golden: &Transcript) -> Option<String> {
     golden.records.get(..record)?.iter().rev().find_map(|record| match record {
         Record::Sent(line) => command(line.as_str()).map(|_| line.as_str().to_owned()),

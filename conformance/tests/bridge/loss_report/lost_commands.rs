@@ -1,4 +1,4 @@
-//! Consequences of lost commands.
+//! Differences that follow from a lost command.
 
 use agentese::any::Fidelity;
 use agentese_conformance::transcript::{Record, Transcript};
@@ -8,8 +8,8 @@ use super::LossReport;
 use super::paths::{in_answer, is_about, is_within};
 
 impl LossReport {
-    /// Returns the commands that the report calls lost and that succeeded in the recording: the records of
-    /// their answers, and the places that they changed.
+    /// Returns the commands that succeeded in the recording and that the loss report calls lost. The values
+    /// are the position of the answer, and the places that the command changed.
     pub(super) fn lost_commands(&self, golden: &Transcript) -> Vec<(usize, &[String])> {
         let lost = |(record, one): (usize, &Record)| {
             let Record::Received(line) = one else { return None };
@@ -22,7 +22,7 @@ impl LossReport {
         golden.records.iter().enumerate().filter_map(lost).collect()
     }
 
-    /// Returns `true` if an earlier lost command would have changed the member.
+    /// Returns `true` if a lost command, earlier in the recording, changed the member.
     pub(super) fn follows_lost_command(
         &self,
         lost: &[(usize, &[String])],

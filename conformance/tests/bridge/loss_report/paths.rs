@@ -3,12 +3,13 @@
 use agentese::any::Member;
 use serde_json::Value;
 
-/// Returns `true` if a neutral place equals another one, or contains it.
+/// Returns `true` if the path `inner` is equal to `outer` or lies within it.
 pub fn is_within(outer: &str, inner: &str) -> bool {
     inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[', '<']))
 }
 
-/// Returns `true` if a path in a frame equals, contains or lies within a member of the report.
+/// Returns `true` if a path in a frame is equal to the path of a member in the report, contains it, or lies
+/// within it.
 pub fn is_about(member: &Member, path: &str, body: &Value) -> bool {
     let (any, places) = without_indexes(path);
     if !is_within(&member.path, &any) && !is_within(&any, &member.path) {
@@ -28,7 +29,7 @@ pub fn in_answer(path: &str) -> String {
     }
 }
 
-/// Replaces indexes in a path with `[]`, and returns them.
+/// Replaces each index in a path with `[]`. Returns the path and the indexes.
 pub fn without_indexes(path: &str) -> (String, Vec<usize>) {
     let (mut any, mut places) = (String::new(), Vec::new());
     let mut rest = path;
@@ -43,7 +44,8 @@ pub fn without_indexes(path: &str) -> (String, Vec<usize>) {
     (any, places)
 }
 
-/// Returns the value at a path, with these indexes in place of its `[]`. Returns `None` if there are too few.
+/// Returns the value at a path. `places` has the index for each `[]` of the path. Returns `None` if there are
+/// too few indexes.
 pub fn at<'a>(body: &'a Value, path: &str, places: &[usize]) -> Option<&'a Value> {
     let mut places = places.iter();
     let mut found = body;

@@ -1,5 +1,7 @@
-//! Frames of a run after its stop. After some commands the report expects no events of calls that had not
-//! begun, and no results of the others.
+//! Frames of a run after the client has stopped it.
+//!
+//! After some commands, the loss report allows two differences. A call that had not begun has no events. A
+//! call that had begun has another result.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +16,10 @@ use super::paths::{self, in_answer, is_about, is_within};
 use super::{Frame, LossReport};
 use crate::front_output::matching;
 
-/// Place: the calls of a stopped answer, and the empty answer at the end of the run.
+/// Place: the calls of an answer that was stopped, and the empty answer at the end of the run.
 const STOPPED: &str = "stopped";
 
-/// Neutral places with the id of a frame's call.
+/// Members with the id of the call that a frame is about.
 const CALL: &[&str] = &["tool.callId", "message<tool>.callId"];
 
 /// A part of a recording: from a stop to the end of the stopped run.
@@ -30,14 +32,14 @@ struct StoppedSpan {
 /// The calls of a stopped run.
 #[derive(Default)]
 struct Calls {
-    /// Calls that began before the stop and end after it.
+    /// Calls that had begun before the stop and had not ended.
     open: BTreeSet<String>,
-    /// Calls that begin after the stop.
+    /// Calls that begin only after the stop.
     unbegun: BTreeSet<String>,
 }
 
 impl LossReport {
-    /// Returns `true` if the report allows the frame of a stopped run to differ or to be missing.
+    /// Returns `true` if the loss report allows that a frame of a stopped run differs or is missing.
     pub(super) fn is_of_a_stop(
         &self,
         record: usize,
@@ -78,8 +80,10 @@ impl LossReport {
         }
     }
 
-    /// Returns `true` if the whole event may be missing. It is about calls that had not begun, about the
-    /// empty answer at the end of the run, or about no member of the agent.
+    /// Returns `true` if the whole event may be missing after a stop.
+    ///
+    /// Such an event is about calls that had not begun, or about the empty answer at the end of the run. An
+    /// event with no members from the agent may be missing too.
     fn may_be_missing_after_stop(&self, frame: &Frame, unbegun: &BTreeSet<String>) -> bool {
         let calls = self.calls(frame);
         let message = &frame.body["message"];
@@ -94,7 +98,7 @@ impl LossReport {
         self.row(frame.kind, &frame.row)
     }
 
-    /// Returns the calls that an event is about.
+    /// Returns the ids of the calls that an event is about.
     fn calls(&self, frame: &Frame) -> BTreeSet<String> {
         let members =
             self.row_of(frame).into_iter().flat_map(|row| row.members.iter().chain(&row.missing_members));
@@ -104,7 +108,7 @@ impl LossReport {
             .collect()
     }
 
-    /// Returns the stops in a recording after which the report allows missing frames.
+    /// Returns the stops in a recording after which the loss report allows that frames are missing.
     fn stops(&self, golden: &Transcript) -> Vec<StoppedSpan> {
         let sent = self.sent(golden.records.len(), golden).filter(|sent| {
             let mut places = sent.row.differences.iter().filter(|differs| sent.is_busy || !differs.busy);
@@ -135,8 +139,8 @@ impl LossReport {
     }
 }
 
-/// Returns `true` if the messages of two answers differ only in the effects of the stop. These are the
-/// results of calls that had not begun, the calls themselves, the output of open calls, and empty answers.
+/// Returns `true` if the messages of two answers differ only in the effects of a stop. These effects are:
+/// missing calls that had not begun, their missing results, another output of open calls, and empty answers.
 fn lacks_only_stopped_parts(recorded: &Frame, came: &Frame, calls: &Calls) -> bool {
     let told = |frame: &Frame| -> Vec<Value> {
         let messages = frame.body["data"]["messages"].as_array().into_iter().flatten();

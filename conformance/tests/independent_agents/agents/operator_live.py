@@ -45,7 +45,7 @@ class Agent:
         }  # fmt: skip
 
     def answer(self, command):
-        """Returns the data of the answer to a command, or `None`."""
+        """Executes a command. Returns the data of its answer, or `None` for an answer without data."""
         name = command.get("type", "")
         method = getattr(self, f"do_{name}", None) if isinstance(name, str) else None
         if method is None:
@@ -125,7 +125,7 @@ class Agent:
         return {"enabled": self.compacts}
 
     async def ask(self, **question):
-        """Opens a dialog. Returns the answer of the user; `None` if the user dismisses it."""
+        """Opens a dialog. Returns the user's answer, or `None` if the user dismisses the dialog."""
         identity = str(uuid.uuid4())
         self.questions[identity] = asyncio.get_running_loop().create_future()
         say({"type": "extension_ui_request", "id": identity, **question})

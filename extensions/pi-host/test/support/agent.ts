@@ -9,7 +9,7 @@ import type { TestContext } from "node:test";
 import type { ExtensionFrame, FrameOf, HookEvent, HostFrame, InitializeResult } from "../../src/protocol.js";
 
 /** Time limit of every wait of a test, in milliseconds. */
-export const TIMEOUT = 60_000;
+export const PATIENCE = 60_000;
 
 /** Folder of the repository; tests are compiled into `build/test`. */
 export const repository = join(import.meta.dirname, "../../../..");
@@ -133,11 +133,11 @@ export class TestAgent {
 
   /** Returns the next line. Fails if no line arrives within the time limit. */
   async line(): Promise<Line> {
-    const late = AbortSignal.timeout(TIMEOUT);
+    const late = AbortSignal.timeout(PATIENCE);
     for (;;) {
       const line = this.#lines.shift();
       if (line !== undefined) return line;
-      if (late.aborted) throw new Error(`no frame came within ${TIMEOUT} ms; stderr: ${this.stderr}`);
+      if (late.aborted) throw new Error(`no frame came within ${PATIENCE} ms; stderr: ${this.stderr}`);
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
         throw new Error(`the process has ended; stderr: ${this.stderr}`);
       }

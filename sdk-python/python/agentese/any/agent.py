@@ -36,7 +36,7 @@ Answer: TypeAlias = str | bool | None
 
 
 def parse_dialect(dialect: str | None) -> tuple[str | None, str | None]:
-    """Returns the requested dialect and revision. Raises `ValueError` if the dialect does not exist."""
+    """Splits `NAME@REVISION` into dialect and revision. Raises `ValueError` if the dialect does not exist."""
     name, _, revision = (dialect or "").partition("@")
     if name and name not in CLIENTS:
         raise ValueError(f'unknown dialect "{name}"; known: {", ".join(CLIENTS)}')
@@ -62,7 +62,7 @@ class Agent(Commands):
         tap: Tap,
         given: options.ClientOptions,
     ) -> None:
-        """Use `spawn` or `connect`."""
+        """Not for direct use: call `spawn` or `connect`."""
         kind = CLIENTS[name]
         self._tracker = ConversationTracker(name)
         self._lock = threading.Condition(threading.RLock())
@@ -143,7 +143,7 @@ class Agent(Commands):
         return self.client.termination
 
     def as_client(self, kind: type[C]) -> C | None:
-        """Returns the client as one of a dialect, such as `pi.Client`; `None` if the agent speaks another
+        """Returns `client` if it is of this class, such as `pi.Client`; `None` if the agent speaks another
         dialect."""
         return self.client if isinstance(self.client, kind) else None
 
@@ -153,16 +153,16 @@ class Agent(Commands):
         return self._tracker.mapping(intent, self.client.revision) is not None
 
     def events(self) -> Events:
-        """Returns an iterator over all events from now on. The iterator raises the termination of the
-        connection."""
+        """Returns an iterator over all events from now on. At the end of the connection, the iterator raises
+        `TerminatedError`."""
         return Events(self._lock, self._tracker)
 
     def call(self, intent: str, **params: Json) -> dict[str, Json]:
         """Executes an intent with neutral parameters and returns its neutral results; see
         docs/reference/intents.md.
 
-        Raises `NotInDialectError` if the agent's revision has no command for the intent, or the command lacks
-        a parameter. While the revision is unknown, all revisions are searched. Nothing was sent.
+        Raises `NotInDialectError`, and sends nothing, if the agent's revision has no command for the intent,
+        or the command lacks a parameter. While the revision is unknown, a command of any revision is used.
         """
         given = {camel(name): value for name, value in params.items()}
         mapping = self._tracker.require_mapping(intent, self.client.revision, given)
@@ -179,17 +179,17 @@ class Agent(Commands):
         when_busy: str | None = None,
         limits: RunLimits | None = None,
     ) -> Run:
-        """Sends user input that starts a run, and waits until the agent has accepted it. `when_busy`:
-        delivery during a run, `steer` or `follow_up`, in dialects with such a parameter. `limits`: limits that
-        end the run; raises `UsageError`, and sends nothing, for a limit of something that agents of the
-        dialect do not report."""
+        """Sends user input that starts a run, and waits until the agent has accepted it. `when_busy` is the
+        delivery during a run, `steer` or `follow_up`, in dialects with such a parameter. `limits` end the
+        run when one of them is reached. Raises `UsageError`, and sends nothing, if agents of the dialect do
+        not report the value that a limit needs."""
         mode = None if when_busy is None else intent_of(when_busy)
         return self._start("prompt", input_params(text, image_params(images), mode), limits)
 
     def abort_and_prompt(
         self, text: str, *, images: Sequence[Image] | None = None, limits: RunLimits | None = None
     ) -> Run:
-        """Aborts the current run and starts a new one with this user input. `limits`: as of `prompt`."""
+        """Aborts the current run and starts a new one with this user input. `limits` are those of `prompt`."""
         return self._start("abortAndPrompt", input_params(text, image_params(images), None), limits)
 
     def close(self) -> Termination:
@@ -224,7 +224,7 @@ class Agent(Commands):
                 self._tracker.end_listeners(failure or TerminatedError(str(end), termination=end))
 
     def _catch_up(self) -> None:
-        """Folds all received and sent frames."""
+        """Folds all frames that were sent and received since the last call."""
         with self._lock:
             end = self._connection.termination
             self._tracker.fold(self._connection.watched())
@@ -238,7 +238,8 @@ class Agent(Commands):
             self._catch_up()
 
     def _request_opening(self, command: str, members: Members) -> Json:
-        """Sends a command that opens a session. The conversation then follows the session in its response."""
+        """Sends a command that opens a session. The conversation then follows the session that the response
+        names."""
         with self._lock:
             self._tracker.begin_opening(command)
         try:
@@ -276,7 +277,8 @@ class Agent(Commands):
         return Run(run, events, pending_result, outcome)
 
     def _await_end(self, run: SyncRun[Any, Any], pending_result: PendingResult) -> None:
-        """Waits for the end of a run. Holds no reference to the caller's run, so that the caller can drop it.
+        """Waits for the end of a run. This method has no reference to the caller's `Run`, so that the caller
+        can drop it.
         """
         try:
             ended = run.wait()

@@ -52,7 +52,7 @@ class AsyncAgent(AsyncCommands):
         seen: int | None,
         given: options.ClientOptions,
     ) -> None:
-        """Use `spawn` or `connect`."""
+        """Not for direct use: call `spawn` or `connect`."""
         kind = CLIENTS[name]
         self._tracker = ConversationTracker(name)
         self._backend = reactor.backend
@@ -148,26 +148,26 @@ class AsyncAgent(AsyncCommands):
         return self.client.termination
 
     def as_client(self, kind: type[C]) -> C | None:
-        """Returns the client as one of a dialect, such as `pi.AsyncClient`; `None` if the agent speaks
-        another dialect."""
+        """Returns `client` if it is of this class, such as `pi.AsyncClient`; `None` if the agent speaks another
+        dialect."""
         return self.client if isinstance(self.client, kind) else None
 
     def supports(self, intent: str) -> bool:
-        """Returns `True` if the dialect has a command for the intent: in the agent's revision, or in any
-        revision while that is unknown."""
+        """Returns `True` if the agent's revision has a command for the intent. While the revision is unknown,
+        any revision counts."""
         return self._tracker.mapping(intent, self.client.revision) is not None
 
     def events(self) -> AsyncEvents:
-        """Returns an iterator over all events from now on. The iterator raises the termination of the
-        connection."""
+        """Returns an iterator over all events from now on. At the end of the connection, the iterator raises
+        `TerminatedError`."""
         return AsyncEvents(self._backend, self._tracker)
 
     async def call(self, intent: str, **params: Json) -> dict[str, Json]:
         """Executes an intent with neutral parameters and returns its neutral results; see
         docs/reference/intents.md.
 
-        Raises `NotInDialectError` if the agent's revision has no command for the intent, or the command lacks
-        a parameter. While the revision is unknown, all revisions are searched. Nothing was sent.
+        Raises `NotInDialectError`, and sends nothing, if the agent's revision has no command for the intent,
+        or the command lacks a parameter. While the revision is unknown, a command of any revision is used.
         """
         given = {camel(name): value for name, value in params.items()}
         mapping = self._tracker.require_mapping(intent, self.client.revision, given)
@@ -184,17 +184,17 @@ class AsyncAgent(AsyncCommands):
         when_busy: str | None = None,
         limits: RunLimits | None = None,
     ) -> AsyncRun:
-        """Sends user input that starts a run, and waits until the agent has accepted it. `when_busy`:
-        delivery during a run, `steer` or `follow_up`, in dialects with such a parameter. `limits`: limits that
-        end the run; raises `UsageError`, and sends nothing, for a limit of something that agents of the
-        dialect do not report."""
+        """Sends user input that starts a run, and waits until the agent has accepted it. `when_busy` is the
+        delivery during a run, `steer` or `follow_up`, in dialects with such a parameter. `limits` end the
+        run when one of them is reached. Raises `UsageError`, and sends nothing, if agents of the dialect do
+        not report the value that a limit needs."""
         mode = None if when_busy is None else intent_of(when_busy)
         return await self._start("prompt", input_params(text, image_params(images), mode), limits)
 
     async def abort_and_prompt(
         self, text: str, *, images: Sequence[Image] | None = None, limits: RunLimits | None = None
     ) -> AsyncRun:
-        """Aborts the current run and starts a new one with this user input. `limits`: as of `prompt`."""
+        """Aborts the current run and starts a new one with this user input. `limits` are those of `prompt`."""
         return await self._start("abortAndPrompt", input_params(text, image_params(images), None), limits)
 
     async def close(self) -> Termination:
@@ -215,7 +215,7 @@ class AsyncAgent(AsyncCommands):
         return f"<{type(self).__module__}.{type(self).__name__} {self.dialect}>"
 
     def _catch_up(self) -> None:
-        """Folds all received and sent frames."""
+        """Folds all frames that were sent and received since the last call."""
         end = self._connection.termination
         self._tracker.fold(self._connection.watched())
         if end is not None:
@@ -229,7 +229,8 @@ class AsyncAgent(AsyncCommands):
             self._catch_up()
 
     async def _request_opening(self, command: str, members: Members) -> Json:
-        """Sends a command that opens a session. The conversation then follows the session in its response."""
+        """Sends a command that opens a session. The conversation then follows the session that the response
+        names."""
         self._tracker.begin_opening(command)
         try:
             return await self._request(command, members)

@@ -16,14 +16,14 @@ from agentese.view.conversation import Conversation
 
 
 class WaiterList:
-    """Tasks that wait for an event."""
+    """Tasks that wait for the same notification."""
 
     def __init__(self, backend: backends.Backend) -> None:
         self._backend = backend
         self._signals: list[backends.Signal] = []
 
     def signal(self) -> backends.Signal:
-        """Returns a signal that the next `wake` sets."""
+        """Returns a new signal. The next call of `wake` sets it."""
         signal = self._backend.signal()
         self._signals.append(signal)
         return signal
@@ -36,7 +36,7 @@ class WaiterList:
 
 
 class AsyncEvents(AsyncIterator[Event]):
-    """Events as an asynchronous iterator. Dropping it, or leaving its `with` block, unsubscribes."""
+    """Asynchronous iterator over events. It unsubscribes when it is dropped, or when its `with` block ends."""
 
     def __init__(self, backend: backends.Backend, tracker: ConversationTracker) -> None:
         self._tracker = tracker
@@ -45,7 +45,7 @@ class AsyncEvents(AsyncIterator[Event]):
         tracker.subscribe(self.listener)
 
     async def __anext__(self) -> Event:
-        """Returns the next event. Raises the termination of the connection."""
+        """Returns the next event. Raises `TerminatedError` at the end of the connection."""
         while not self.listener:
             if self.listener.is_ended:
                 failure = self.listener.failure()
@@ -56,7 +56,7 @@ class AsyncEvents(AsyncIterator[Event]):
         return self.listener.take()
 
     def close(self) -> None:
-        """Unsubscribes. Events received so far can still be read."""
+        """Unsubscribes. Events that have already arrived can still be read."""
         self._tracker.unsubscribe(self.listener)
         self.listener.end()
 
@@ -75,8 +75,8 @@ class AsyncEvents(AsyncIterator[Event]):
 
 
 class AsyncPendingResult:
-    """Result of a run after its end. It refers to the reader of the events, and the reader does not refer to
-    it."""
+    """Result of a run, available after its end. It refers to the event queue, but the queue has no reference
+    back, so that the caller can drop the run."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class AsyncPendingResult:
         self.result = RunResult.of(ended, last_assistant_message(self._conversation()))
 
     def finish(self) -> None:
-        """Sets the result, also if the loop ends first."""
+        """Makes the result available. If the event loop ends before the run, the result is a `RuntimeError`."""
         if self.result is None:
             self.result = RuntimeError("no task waits for the end of this run any more")
         try:
@@ -117,13 +117,13 @@ class AsyncPendingResult:
 class AsyncRun:
     """Run of a prompt, including retries and compactions: an asynchronous iterator over its events.
 
-    Dropping it, as `close`, only unsubscribes: the agent continues to work (use `abort` to stop it).
+    Dropping the run, like `close`, only unsubscribes; the agent continues to work. Use `abort` to stop it.
     """
 
     run: AsyncRunBase[Any, Any]
     """Run of the typed client."""
     outcome: str | None
-    """Outcome of the prompt in the agent's response: `started`, `queued`, `handled`."""
+    """Outcome of the prompt that the agent reports: `started`, `queued` or `handled`."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class AsyncRun:
         backend: backends.Backend,
         outcome: str | None,
     ) -> None:
-        """Use `AsyncAgent.prompt`."""
+        """Not for direct use: call `AsyncAgent.prompt`."""
         self.run = run
         self.outcome = outcome
         self._events = events
@@ -151,22 +151,24 @@ class AsyncRun:
         return await anext(self._events)
 
     def close(self) -> None:
-        """Unsubscribes. Events received so far can still be read, and the result can be awaited."""
+        """Unsubscribes. Events that have already arrived can still be read, and the result can still be
+        awaited."""
         self._events.close()
 
     async def result(self, *, timeout: float | None = None) -> RunResult:
-        """Waits for the end of the run, whether or not its events are read.
+        """Waits for the end of the run. Its events need not be read.
 
-        Raises `RunFailedError` if the model request failed after all retries of the agent. Other errors
-        are those of `wait`.
+        Raises `RunFailedError` if the model request failed after all retries of the agent. Also raises the
+        errors of `wait`.
         """
         return succeeded(await self.wait(timeout=timeout))
 
     async def wait(self, *, timeout: float | None = None) -> RunResult:
-        """Waits for the end of the run like `result`, but returns a failed run as a result.
+        """Waits for the end of the run like `result`. A failed run raises no error: its result has a `failure`.
 
-        Raises `RefusedError` if the agent rejected the prompt after all, and `TerminatedError` if the
-        connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
+        Raises `RefusedError` if the agent rejected the prompt, possibly after first accepting it. Raises
+        `TerminatedError` if the connection ended before the run. Raises `TimedOutError` if the run is not
+        over after `timeout` seconds.
         """
         if self._pending_result.result is None and not await self._backend.within(timeout, self._waiters.signal().wait()):
             text = f"the run of `{self.run.command}` is not over after {timeout} s"
@@ -177,8 +179,8 @@ class AsyncRun:
         return self._pending_result.result
 
     async def text(self, *, timeout: float | None = None) -> str:
-        """Waits for the end of the run and returns the text of the model's last message. Unsubscribes first
-        if no event was read."""
+        """Waits for the end of the run and returns the text of the model's last message. If no event was read
+        before, unsubscribes first."""
         if not self._is_read:
             self._events.close()
         return (await self.result(timeout=timeout)).text

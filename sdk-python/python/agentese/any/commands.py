@@ -8,8 +8,8 @@ from agentese.view.conversation import ForkPoint, Json, Message, Model, SlashCom
 
 
 class Commands:
-    """Commands for an agent of any dialect. If the dialect has no command for it, a method raises
-    `NotInDialectError` before anything is sent."""
+    """Commands for an agent of any dialect. A method raises `NotInDialectError`, and sends nothing, if the
+    dialect has no command for its intent."""
 
     __slots__ = ()
 
@@ -19,13 +19,13 @@ class Commands:
         raise NotImplementedError
 
     def steer(self, text: str, *, images: Sequence[Image] | None = None) -> str | None:
-        """Sends user input to the current run. Returns its outcome in the agent's response: `queued`,
+        """Sends user input to the current run. Returns the outcome that the agent reports, `queued` or
         `started`."""
         results = self.call("steer", text=text, images=image_params(images))
         return results.get("outcome")
 
     def follow_up(self, text: str, *, images: Sequence[Image] | None = None) -> str | None:
-        """Queues user input that the agent reads when it would otherwise stop."""
+        """Queues user input for the moment at which the agent would otherwise stop."""
         results = self.call("followUp", text=text, images=image_params(images))
         return results.get("outcome")
 
@@ -44,8 +44,8 @@ class Commands:
         return results.get("cancelled") is not True
 
     def open_session(self, session: str) -> bool:
-        """Opens a stored session by its file, or by its id if the state has no file. Returns `False` if an
-        extension prevented it."""
+        """Opens a stored session, by its file, or by its id in dialects without files. Returns `False` if an
+        extension of the agent prevented it."""
         results = self.call("openSession", session=session)
         return results.get("cancelled") is not True
 
@@ -89,7 +89,7 @@ class Commands:
         return results.get("text")
 
     def stats(self) -> Stats:
-        """Returns tokens and cost of the session."""
+        """Returns the tokens and the cost of the session."""
         results = self.call("stats")
         return Stats.of(results)
 
@@ -130,11 +130,11 @@ class Commands:
         self.call("setFollowUpMode", mode=mode)
 
     def set_interrupt_mode(self, mode: str) -> None:
-        """Sets the moment at which steering input reaches the run."""
+        """Sets the moment at which steering input reaches the run. `mode` is a value such as `immediate`."""
         self.call("setInterruptMode", mode=mode)
 
     def compact(self, instructions: str | None = None) -> Message | None:
-        """Replaces older messages by a summary. Returns the summary if the agent sends it."""
+        """Replaces older messages by a summary. Returns the summary, or `None` if the agent does not send it."""
         results = self.call("compact", instructions=instructions)
         return record(Message, results.get("message"))
 
@@ -147,7 +147,7 @@ class Commands:
         self.call("setAutoRetry", enabled=enabled)
 
     def abort_retry(self) -> None:
-        """Ends the pause before a retry, and the run with it."""
+        """Ends the pause before a retry. The run ends too."""
         self.call("abortRetry")
 
     def bash(self, command: str) -> ShellResult:

@@ -1,4 +1,4 @@
-"""Conversion of neutral values."""
+"""Conversion between neutral values and Python objects."""
 
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -17,10 +17,10 @@ def image_params(images: Sequence[Image] | None) -> list[dict[str, str]] | None:
 
 
 def record(kind: type[R], value: Any) -> R | None:
-    """Returns a record; `None` without a value."""
+    """Converts a value to a record of the class. Returns `None` if the value is not an object."""
     return kind.of(value) if isinstance(value, dict) else None
 
 
 def records(kind: type[R], values: Any) -> tuple[R, ...]:
-    """Returns the records of a list."""
+    """Converts the items of a list to records of the class."""
     return tuple(kind.of(value) for value in values or () if isinstance(value, dict))

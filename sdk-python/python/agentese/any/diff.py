@@ -14,17 +14,18 @@ NAME_ONLY_MEMBERS = (
     "session", "model", "thinking_level", "settings", "commands", "models", "fork_points", "todos", "tasks", "shells",
     "status", "widgets", "title", "draft",
 )  # fmt: skip
-"""Members of the conversation whose change is reported by name alone."""
+"""Members of the conversation for which an event contains only the name, not the new value."""
 
 TAIL = 16
-"""Number of messages at the end that are compared one by one before the others."""
+"""Number of last messages that are compared one by one. The earlier messages are first compared as a whole."""
 
 LEAST_COST = 1e-9
-"""Smallest reported difference of costs in US dollars."""
+"""Smallest difference between costs that is reported, in US dollars. Smaller ones are rounding errors."""
 
 
 def differences(old: Conversation, now: Conversation) -> list[Event]:
-    """Returns the events between two states that are one frame apart."""
+    """Returns the events for the change from one state to the next. The states are those before and after one
+    frame."""
     emitted: list[Event] = []
     if old is now:
         return emitted
@@ -68,7 +69,7 @@ def differences(old: Conversation, now: Conversation) -> list[Event]:
 
 
 def _is_same_usage(old: Usage, now: Usage) -> bool:
-    """Returns `True` if the tokens are equal, and the costs are equal except for rounding."""
+    """Returns `True` if tokens and costs are equal. Rounding errors of the costs are ignored."""
     if old.cost is None or now.cost is None:
         return old == now
     return abs(old.cost - now.cost) < LEAST_COST and replace(old, cost=None) == replace(now, cost=None)
@@ -109,7 +110,8 @@ def _changed(old: tuple[Message, ...], now: tuple[Message, ...]) -> list[int]:
 
 
 def _emit_growth(old: Message, now: Message, emit: Emit) -> None:
-    """Emits the growth of a message, the progress of its tools and its end."""
+    """Emits the changes of a message: new text, progress of its tools, its end, and its removal from the
+    context."""
     # Messages of other roles arrive whole.
     if old.state == "growing" and now.role == "assistant":
         for place, block in enumerate(now.blocks):

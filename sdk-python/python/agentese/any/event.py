@@ -20,8 +20,9 @@ from agentese.view.conversation import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateChanged(ViewRecord):
-    """Activity of the agent, and reason for the failure of the last run. After `idle`, work may resume (a
-    retry, a compaction, a queued prompt). A run detects its own end."""
+    """The activity of the agent changed. `error` is the reason for the failure of the last run. Work can resume
+    after `idle`, for example with a retry, a compaction or a queued prompt. The end of a run is the end of
+    its own events."""
 
     type: Literal["state"] = "state"
     state: Literal["idle", "working", "retrying", "compacting", "aborting"]
@@ -34,13 +35,13 @@ class MessageStarted(ViewRecord):
 
     type: Literal["messageBegan"] = "messageBegan"
     message: str
-    """Key of the message, as in all events."""
+    """Key of the message. All events name messages by their keys."""
     role: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextGrew(ViewRecord):
-    """A text block of the model grew. Messages of other roles arrive whole, at their end."""
+    """A text block of a model's message grew. Messages of other roles arrive complete, with `MessageEnded`."""
 
     type: Literal["textGrew"] = "textGrew"
     message: str
@@ -50,7 +51,7 @@ class TextGrew(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingGrew(ViewRecord):
-    """A reasoning block of the model grew."""
+    """A reasoning block of a model's message grew."""
 
     type: Literal["thinkingGrew"] = "thinkingGrew"
     message: str
@@ -60,7 +61,8 @@ class ThinkingGrew(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentsGrew(ViewRecord):
-    """The arguments of a tool call grew: new JSON text, or the arguments that can be parsed so far."""
+    """The arguments of a tool call grew. The event has the new JSON text, or the arguments that could be parsed
+    so far."""
 
     type: Literal["argumentsGrew"] = "argumentsGrew"
     message: str
@@ -73,7 +75,7 @@ class ArgumentsGrew(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockChanged(ViewRecord):
-    """The content or type of a block changed."""
+    """A block of a message changed its content or its type."""
 
     type: Literal["blockChanged"] = "blockChanged"
     message: str
@@ -83,7 +85,7 @@ class BlockChanged(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageEnded(ViewRecord):
-    """A message ended, with usage, stop reason and error if present."""
+    """A message ended. It has its usage, stop reason and error, if present."""
 
     type: Literal["messageEnded"] = "messageEnded"
     message: Message
@@ -109,7 +111,7 @@ class ToolStarted(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUpdated(ViewRecord):
-    """Complete output of a tool so far."""
+    """A tool produced output. `output` is its complete output so far."""
 
     type: Literal["toolUpdated"] = "toolUpdated"
     call_id: str
@@ -131,7 +133,8 @@ class ToolEnded(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationReplaced(ViewRecord):
-    """The conversation was replaced by another session or by its history. Earlier messages no longer apply.
+    """Another session, or the history of the agent, replaced the conversation. Earlier messages no longer
+    apply.
     """
 
     type: Literal["replaced"] = "replaced"
@@ -140,7 +143,7 @@ class ConversationReplaced(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueChanged(ViewRecord):
-    """All user input that waits to enter the conversation."""
+    """The waiting user input changed. `waiting` is all user input that has not entered the conversation."""
 
     type: Literal["queue"] = "queue"
     waiting: tuple[PendingInput, ...]
@@ -148,7 +151,7 @@ class QueueChanged(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionOpened(ViewRecord):
-    """A question was opened."""
+    """The agent asked a question."""
 
     type: Literal["asked"] = "asked"
     question: OpenQuestion
@@ -156,7 +159,7 @@ class QuestionOpened(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionClosed(ViewRecord):
-    """The question with that key was answered, withdrawn, or has timed out."""
+    """A question was answered or withdrawn, or has timed out. `question` is its key."""
 
     type: Literal["answered"] = "answered"
     question: str
@@ -164,7 +167,7 @@ class QuestionClosed(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeAdded(ViewRecord):
-    """Notice for the user."""
+    """A notice for the user arrived."""
 
     type: Literal["notice"] = "notice"
     notice: Notice
@@ -172,7 +175,7 @@ class NoticeAdded(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryStarted(ViewRecord):
-    """A model request failed and is retried."""
+    """A model request failed, and the agent will retry it."""
 
     type: Literal["retryBegan"] = "retryBegan"
     retry: Retry
@@ -180,7 +183,7 @@ class RetryStarted(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryEnded(ViewRecord):
-    """A retry started, or was abandoned."""
+    """The wait for a retry is over: the retry has started, or was abandoned."""
 
     type: Literal["retryEnded"] = "retryEnded"
 
@@ -195,7 +198,7 @@ class CompactionStarted(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionEnded(ViewRecord):
-    """A compaction ended. A preceding message holds the summary."""
+    """A compaction ended. The summary is in an earlier message."""
 
     type: Literal["compactionEnded"] = "compactionEnded"
 
@@ -211,14 +214,14 @@ class UsageChanged(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MembersChanged(ViewRecord):
-    """Names of other members of the conversation that changed."""
+    """Other members of the conversation changed. The event has only their names."""
 
     type: Literal["changed"] = "changed"
     members: tuple[str, ...]
-    """Names of the attributes."""
+    """Names of the changed attributes of `Conversation`."""
 
     def to_json(self) -> dict[str, Json]:
-        """Returns the event as JSON, with the JSON names of the members."""
+        """Returns the event as JSON. The names of the members are in camel case."""
         return {"type": self.type, "members": [camel(name) for name in self.members]}
 
 
@@ -246,4 +249,4 @@ Event: TypeAlias = (
     | UsageChanged
     | MembersChanged
 )
-"""Difference between the conversations before and after a frame. Events name messages by their keys."""
+"""One change that a frame has made to the conversation. Events name messages by their keys."""

@@ -1,4 +1,4 @@
-"""Bounded queue of events for one reader."""
+"""Bounded event queue for one reader."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -8,15 +8,16 @@ from agentese.errors import DetachedError
 from agentese.view.conversation import Block, Json
 
 MAX_QUEUED_BYTES = 64 << 20
-"""Approximate limit of queued events for one listener in bytes. Beyond it, the listener fails."""
+"""Approximate limit of the events queued for one listener, in bytes. If it is exceeded, the next event ends the
+listener with a `DetachedError`."""
 
 EVENT_OVERHEAD = 128
-"""Fixed cost of an event, or of a value in it, besides its text, in bytes."""
+"""Assumed fixed memory of an event, or of each value in it, in bytes. The length of its text is added."""
 
 
 def size(event: Event) -> int:
-    """Returns the approximate memory of an event in bytes. Messages are not included, because the
-    conversation shares them."""
+    """Returns the approximate memory of an event in bytes. Messages do not count, because the conversation
+    holds the same objects."""
     match event:
         case TextGrew() | ThinkingGrew():
             return EVENT_OVERHEAD + len(event.text)
@@ -58,7 +59,7 @@ class Listener:
         return bool(self._waiting)
 
     def push(self, events: Iterable[tuple[Event, int]]) -> None:
-        """Queues events with their sizes."""
+        """Queues events, each given with its size."""
         if self.is_ended:
             return
         events = list(events)
@@ -75,18 +76,19 @@ class Listener:
         return event
 
     def end(self, failure: BaseException | None = None) -> None:
-        """Ends the queue after the queued events. Then the reader raises `failure` once, if given."""
+        """Accepts no further events. The reader still receives the queued ones; then it raises `failure` once,
+        if given."""
         if not self.is_ended:
             self.is_ended, self._failure = True, failure
             self._wake()
 
     def drop(self) -> None:
-        """Drops the queue after its reader has gone. Takes no lock and wakes no thread, because a finalizer
-        may call it anywhere."""
+        """Drops the queued events, because the reader is gone. Takes no lock and wakes no thread, so that a
+        finalizer can call it at any point."""
         self.is_ended = True
         self._waiting = deque()
 
     def failure(self) -> BaseException | None:
-        """Returns the failure once."""
+        """Returns the failure at the first call, and `None` afterwards."""
         failure, self._failure = self._failure, None
         return failure

@@ -63,7 +63,7 @@ class Stats(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClearedQueue(ViewRecord):
-    """Former content of the queues."""
+    """Content that the queues had before they were cleared."""
 
     steering: tuple[str, ...] = ()
     follow_up: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class StoredSession(ViewRecord):
     """Stored session."""
 
     session: str
-    """Path or id for `open_session`."""
+    """Path or id of the session, for `open_session`."""
     name: str | None = None
     modified: str | None = None
 
@@ -86,7 +86,7 @@ class ForkResult(ViewRecord):
     cancelled: bool = False
     """`True` if an extension of the agent prevented the fork."""
     text: str | None = None
-    """Text of the user message before which the session was forked."""
+    """Text of the user message at which the session was forked. The fork ends before that message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ class ShellResult(ViewRecord):
 
     output: str = ""
     exit_code: int | None = None
-    """Missing if the command was stopped."""
+    """Exit code; `None` if the command was stopped."""
     cancelled: bool = False
     truncated: bool = False
 
@@ -105,24 +105,24 @@ class RunResult:
     """Result of a run."""
 
     ended_by: Literal["event", "answer", "handled", "stopped", "idle"]
-    """Cause of the end. `event`: the last event. `answer`: the response to the command. `handled`: a prompt
-    without a run. `stopped`: an acknowledged abort without another end. `idle`: the agent is idle, and an
-    unreadable line may have held the last event."""
+    """Cause of the end. `event`: the last event of the run. `answer`: the response to the command. `handled`:
+    the agent accepted the prompt but started no run. `stopped`: the agent acknowledged an abort, and no
+    other end followed. `idle`: the agent is idle, and its last event was possibly in an unreadable line."""
     confirmed: bool
-    """`True` if it is certain that no further event follows."""
+    """`True` if the client knows for certain that no further event of the run follows."""
     message: Message | None
     """Last message of the model, with usage, stop reason and error if present."""
     aborted: bool = False
-    """`True` if the run was aborted, by any client. An abort is not a failure."""
+    """`True` if this client or another one aborted the run. An abort is not a failure."""
     failure: RunFailedError | None = None
-    """Reason of a failed run; only results of `wait` can have one."""
+    """Reason of a failed run. Only `wait` returns such results; `result` raises the failure."""
 
     @classmethod
     def of(cls, ended: Ended[Any], message: Message | None) -> Self:
-        """Returns the result for a run of the typed client, with the last message of the model."""
+        """Creates the result from the result of the typed client's run, and the last message of the model."""
         return cls(ended.ended_by, ended.confirmed, message, ended.aborted, ended.failure)
 
     @property
     def text(self) -> str:
-        """Text of that message."""
+        """Text of `message`; empty if there is none."""
         return "" if self.message is None else self.message.text

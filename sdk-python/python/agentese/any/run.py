@@ -15,7 +15,7 @@ from agentese.view.conversation import Conversation, Message
 
 
 class Events(Iterator[Event]):
-    """Events as an iterator. Dropping it, or leaving its `with` block, unsubscribes."""
+    """Iterator over events. It unsubscribes when it is dropped, or when its `with` block ends."""
 
     def __init__(self, lock: "threading.Condition", tracker: ConversationTracker) -> None:
         self._lock = lock
@@ -25,7 +25,7 @@ class Events(Iterator[Event]):
             tracker.subscribe(self.listener)
 
     def __next__(self) -> Event:
-        """Returns the next event. Raises the termination of the connection."""
+        """Returns the next event. Raises `TerminatedError` at the end of the connection."""
         with self._lock:
             self._lock.wait_for(lambda: self.listener or self.listener.is_ended)
             if self.listener:
@@ -36,7 +36,7 @@ class Events(Iterator[Event]):
         raise StopIteration
 
     def close(self) -> None:
-        """Unsubscribes. Events received so far can still be read."""
+        """Unsubscribes. Events that have already arrived can still be read."""
         with self._lock:
             self._tracker.unsubscribe(self.listener)
             self.listener.end()
@@ -56,8 +56,8 @@ class Events(Iterator[Event]):
 
 
 class PendingResult:
-    """Result of a run after its end. It refers to the reader of the events, and the reader does not refer to
-    it."""
+    """Result of a run, available after its end. It refers to the event queue, but the queue has no reference
+    back, so that the caller can drop the run."""
 
     def __init__(self, listener: Listener, lock: "threading.Condition") -> None:
         self._listener = listener
@@ -76,16 +76,16 @@ class PendingResult:
 class Run:
     """Run of a prompt, including retries and compactions: an iterator over its events.
 
-    Dropping it, as `close`, only unsubscribes: the agent continues to work (use `abort` to stop it).
+    Dropping the run, like `close`, only unsubscribes; the agent continues to work. Use `abort` to stop it.
     """
 
     run: SyncRun[Any, Any]
     """Run of the typed client."""
     outcome: str | None
-    """Outcome of the prompt in the agent's response: `started`, `queued`, `handled`."""
+    """Outcome of the prompt that the agent reports: `started`, `queued` or `handled`."""
 
     def __init__(self, run: SyncRun[Any, Any], events: Events, pending_result: PendingResult, outcome: str | None) -> None:
-        """Use `Agent.prompt`."""
+        """Not for direct use: call `Agent.prompt`."""
         self.run = run
         self.outcome = outcome
         self._events = events
@@ -101,22 +101,24 @@ class Run:
         return next(self._events)
 
     def close(self) -> None:
-        """Unsubscribes. Events received so far can still be read, and the result can be awaited."""
+        """Unsubscribes. Events that have already arrived can still be read, and the result can still be
+        awaited."""
         self._events.close()
 
     def result(self, *, timeout: float | None = None) -> RunResult:
-        """Waits for the end of the run, whether or not its events are read.
+        """Waits for the end of the run. Its events need not be read.
 
-        Raises `RunFailedError` if the model request failed after all retries of the agent. Other errors
-        are those of `wait`.
+        Raises `RunFailedError` if the model request failed after all retries of the agent. Also raises the
+        errors of `wait`.
         """
         return succeeded(self.wait(timeout=timeout))
 
     def wait(self, *, timeout: float | None = None) -> RunResult:
-        """Waits for the end of the run like `result`, but returns a failed run as a result.
+        """Waits for the end of the run like `result`. A failed run raises no error: its result has a `failure`.
 
-        Raises `RefusedError` if the agent rejected the prompt after all, and `TerminatedError` if the
-        connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
+        Raises `RefusedError` if the agent rejected the prompt, possibly after first accepting it. Raises
+        `TerminatedError` if the connection ended before the run. Raises `TimedOutError` if the run is not
+        over after `timeout` seconds.
         """
         if not self._pending_result.done.wait(timeout):
             text = f"the run of `{self.run.command}` is not over after {timeout} s"
@@ -127,15 +129,15 @@ class Run:
         return self._pending_result.result
 
     def text(self, *, timeout: float | None = None) -> str:
-        """Waits for the end of the run and returns the text of the model's last message. Unsubscribes first
-        if no event was read."""
+        """Waits for the end of the run and returns the text of the model's last message. If no event was read
+        before, unsubscribes first."""
         if not self._is_read:
             self._events.close()
         return self.result(timeout=timeout).text
 
 
 def succeeded(result: RunResult) -> RunResult:
-    """Returns the result of a successful run. Raises the failure of a failed one."""
+    """Returns the result. Raises the failure of a failed run."""
     if result.failure is not None:
         raise result.failure
     return result

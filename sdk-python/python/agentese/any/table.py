@@ -20,7 +20,8 @@ def _read(name: str) -> Members:
 
 
 def intent_of(name: str) -> str:
-    """Returns the name of an intent in the tables. Raises `ValueError` if the intent does not exist."""
+    """Converts the name of an intent to the form in the tables. Raises `ValueError` if the intent does not
+    exist."""
     intent = camel(name)
     known = [name for name in _read("neutral") if not name.startswith("$")]
     if intent not in known:
@@ -29,7 +30,7 @@ def intent_of(name: str) -> str:
 
 
 def _hints(intent: str) -> set[str]:
-    """Returns the parameters that may be omitted for commands without them."""
+    """Returns the neutral parameters that are silently omitted if a command does not have them."""
     return {param["name"] for param in _read("neutral")[intent]["params"] if param.get("hint")}
 
 
@@ -39,21 +40,22 @@ class CommandMapping:
     def __init__(self, row: Members) -> None:
         self.command: str = row["command"]
         self.session: str | None = row.get("session")
-        """Parameter that names the session, if the command needs one."""
+        """Parameter that takes the id of the session, if the command needs one."""
         self.opens = "session.id" in row["gives"] and self.session is None
-        """`True` if the command opens a session, in dialects with several sessions per connection."""
+        """`True` if the response names an opened session, in dialects with several sessions per connection."""
         self._sends: Members = row["sends"]
         self._only: dict[str, list[str]] = row.get("only", {})
         self.gives: Members = row["gives"]
 
     def params(self, given: Members) -> Members:
-        """Builds the parameters of the command from neutral ones."""
+        """Converts neutral parameters to the parameters of the command."""
         values = {name: _value(send, given) for name, send in self._sends.items()}
         return {name: value for name, value in values.items() if value is not None}
 
     def unsupported_param(self, intent: str, revision: str | None, given: Members) -> str | None:
-        """Returns the first neutral parameter that the command does not take in the revision. While the
-        revision is unknown, any revision is sufficient. Omitted parameters are skipped."""
+        """Returns the first given neutral parameter that the command does not have in the agent's revision.
+        While the revision is unknown, a parameter of any revision counts. Parameters without a value are
+        ignored."""
         supported = _hints(intent)
         for name, send in self._sends.items():
             if name not in self._only or revision in self._only[name]:
@@ -79,20 +81,20 @@ class IntentTable:
         self._meaning = {**meaning, "readers": {**meaning["readers"], **rows["readers"]}}
         self._mappings = {intent: [CommandMapping(row) for row in mappings] for intent, mappings in rows["carriers"].items()}
         self.opens: str | None = rows["opens"]
-        """Command that opens a session without further knowledge, in dialects with several sessions per
-        connection."""
+        """Command that opens a session without a session id, in dialects with several sessions per connection."""
         self.is_rpc: bool = meaning["framing"] == "json-rpc"
         self.session: str | None = meaning.get("session")
-        """Member that names the session, in dialects with several sessions per connection."""
+        """Member that has the id of a session, in dialects with several sessions per connection."""
         self.answers: dict[str, str] = rows["answers"]
-        """Member of the answer to each dialog that is a question."""
+        """Dialogs that are questions, each with the member of its answer that has the value."""
 
     def mappings(self, intent: str) -> list[CommandMapping]:
-        """Returns the commands for an intent; an agent has the first one that its revision has."""
+        """Returns the possible commands for an intent. The first one that the agent's revision has is used."""
         return self._mappings.get(intent, [])
 
     def results(self, mapping: CommandMapping, params: Members, data: Json) -> Members:
-        """Returns the neutral results in a response. A name with a dot denotes a member of an object."""
+        """Converts the data of a response to neutral results. A result whose declared name has a dot becomes a
+        member of an object."""
         answer = {"params": params} if data is None else {"params": params, "data": data}
         results: Members = {}
         for name, value in read_all(self._meaning, mapping.gives, answer).items():
@@ -104,7 +106,7 @@ class IntentTable:
         return results
 
     def question(self, method: str, params: Members) -> Members | None:
-        """Returns a dialog in neutral form; `None` if it is not a question."""
+        """Converts a dialog to a neutral question. Returns `None` if the dialog is not a question."""
         for rule in self._meaning["dialogs"].get(method, []):
             if rule["act"] == "ask" and holds(rule.get("when", []), params):
                 return read_all(self._meaning, rule["slots"], params)

@@ -1,4 +1,4 @@
-"""Conversation of a connection, folded frame by frame, with its subscribers."""
+"""Conversation of one connection, updated with each frame, and the listeners to its changes."""
 
 import json
 import time
@@ -18,7 +18,7 @@ from agentese.view.conversation import Conversation, Json
 
 
 class ConversationTracker:
-    """State of an agent of any dialect, with the table of its commands."""
+    """Current conversation with an agent of any dialect, and the commands of that dialect."""
 
     def __init__(self, dialect: str) -> None:
         self.table = IntentTable(dialect)
@@ -67,36 +67,36 @@ class ConversationTracker:
             self._listeners = [listener for listener in self._listeners if not listener.is_ended]
 
     def end(self, reason: str) -> None:
-        """Ends all current work with the reason of the end of the connection."""
+        """Marks all work in the conversation as ended. `reason` is the reason for the end of the connection."""
         self._emit(self._view.conversation, self._view.close(reason))
 
     def end_listeners(self, failure: BaseException) -> None:
-        """Ends all listeners after the end of the connection."""
+        """Ends all listeners with the error of the ended connection."""
         self._end = failure
         for listener in self._listeners:
             listener.end(failure)
         self._listeners = []
 
     def begin_opening(self, command: str) -> None:
-        """Records a command that opens a session. The conversation then follows the session in its response.
-        The first session inherits all earlier content."""
+        """Must be called before a command that opens a session is sent. The conversation then follows the
+        session that the response names. The first session keeps all earlier content."""
         self._opening_commands.append(command)
 
     def end_opening(self, command: str) -> None:
-        """Records the end of such a command, with or without a session in the response."""
+        """Must be called when a command that opens a session has ended, even if its response names no session."""
         self._opening_commands.remove(command)
         if not self._opening_commands:
             # A response without a waiting call changes nothing.
             self._opening_ids.clear()
 
     def _record_opening_id(self, line: str) -> None:
-        """Records the id of a command that opens a session."""
+        """Stores the id in a line, if the line is a command that opens a session."""
         frame = _object(line)
         if frame.get("method" if self.table.is_rpc else "type") in self._opening_commands and "id" in frame:
             self._opening_ids.add(json.dumps(frame["id"]))
 
     def _follow_session(self, line: str, before: Conversation) -> None:
-        """Follows the session in the response to a command that opens one."""
+        """Switches to the session that a response names, if it answers a command that opens a session."""
         frame = _object(line)
         response_id = json.dumps(frame.get("id"))
         if "method" in frame or response_id not in self._opening_ids:
@@ -111,7 +111,8 @@ class ConversationTracker:
         self._view = View.resume(replace(begun, internal=internal))
 
     def mapping(self, name: str, revision: str | None) -> CommandMapping | None:
-        """Returns the command for an intent, if the dialect or its revision has one."""
+        """Returns the command for an intent in the revision; without a revision, in the whole dialect. Returns
+        `None` if there is no such command."""
         spoken = revision or self.dialect
         if spoken not in self._commands:
             self._commands[spoken] = frozenset(_native.commands(spoken))
@@ -119,7 +120,8 @@ class ConversationTracker:
         return next((mapping for mapping in self.table.mappings(intent_of(name)) if mapping.command in known), None)
 
     def require_mapping(self, name: str, revision: str | None, given: Members) -> CommandMapping:
-        """Like `mapping`. Raises `NotInDialectError` if no command takes these parameters."""
+        """Works like `mapping`. Raises `NotInDialectError` if there is no command, or the command lacks one of
+        the parameters."""
         mapping, intent, spoken = self.mapping(name, revision), intent_of(name), revision or self.dialect
         lacks = f"{spoken} has no command for `{intent}`"
         if mapping is None:
@@ -136,13 +138,14 @@ class ConversationTracker:
         return opens, {} if mapping is None else mapping.params({})
 
     def current_session(self) -> str | None:
-        """Returns the id of the current session. If several are opened at once, the last response wins."""
+        """Returns the id of the current session. If several sessions are being opened, the last response
+        decides."""
         return self._view.conversation.session.id
 
 
 def question_handler(tracker: ConversationTracker, rows: dict[str, Any], on_question: Callable[[Question], Any]) -> object:
-    """Returns a handler of a dialect's dialogs for neutral questions. Other dialogs are left to the declared
-    policy."""
+    """Returns a dialog handler that passes neutral questions to `on_question`. For dialogs that are not
+    questions, the declared policy answers."""
 
     def method(name: str) -> Callable[[object, Any], Any]:
         def ask(_: object, dialog: Any) -> Any:
@@ -155,7 +158,7 @@ def question_handler(tracker: ConversationTracker, rows: dict[str, Any], on_ques
 
 
 def _object(line: str) -> Members:
-    """Returns the frame in a line; an empty one for other text."""
+    """Parses a line. Returns an empty dict if the line is not a JSON object."""
     try:
         frame = json.loads(line)
     except (ValueError, RecursionError):

@@ -652,7 +652,7 @@ class Dialogs(DialogsBase):
     raises an exception, get the declared default: questions are dismissed, notices are ignored.
 
     Each question is answered on a thread of its own. A question is withdrawn when the agent takes it back, its time
-    runs out or the connection ends: then `agentese.withdrawn()` is true in its handler, and no answer is sent.
+    runs out or the connection ends: then `agentese.is_withdrawn()` is true in its handler, and no answer is sent.
     """
 
     _methods = frozenset(["select", "confirm", "input", "editor", "notify", "set_status", "set_widget", "set_title", "set_editor_text", "host_tool_call", "host_uri_request", "open_url"])

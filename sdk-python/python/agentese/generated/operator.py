@@ -360,7 +360,7 @@ class Dialogs(DialogsBase):
     raises an exception, get the declared default: questions are dismissed, notices are ignored.
 
     Each question is answered on a thread of its own. A question is withdrawn when the agent takes it back, its time
-    runs out or the connection ends: then `agentese.withdrawn()` is true in its handler, and no answer is sent.
+    runs out or the connection ends: then `agentese.is_withdrawn()` is true in its handler, and no answer is sent.
     """
 
     _methods = frozenset(["confirm", "select", "input", "notify"])

@@ -1,6 +1,6 @@
 """View: a conversation for front ends, folded from the frames of any dialect in both directions.
 
-The declaration describes the effect of each frame in a table; the fold itself knows no dialect.
+Generated tables describe the effect of each frame. The code of the fold does not depend on the dialect.
 
     view = View("pi")
     for direction, line in frames:  # as in `on_frame`
@@ -41,8 +41,8 @@ class View:
     def __init__(self, dialect: str, *, session: str | None = None) -> None:
         """Creates a view for an agent of a dialect. Raises `ValueError` if the dialect is unknown.
 
-        `session`: the session to follow, in dialects with several sessions per connection; by default the
-        first one that starts.
+        `session` is the session to follow, in dialects with several sessions per connection. By default, the
+        view follows the first session that starts.
         """
         meaning_of(dialect)
         begun = Conversation(dialect=dialect)
@@ -50,18 +50,19 @@ class View:
 
     @classmethod
     def resume(cls, conversation: Conversation) -> "View":
-        """Continues a stored conversation."""
+        """Creates a view that continues a stored conversation."""
         view = cls(conversation.dialect)
         view.conversation = conversation
         return view
 
     @property
     def catch_up_commands(self) -> Sequence[str]:
-        """Commands with responses that a late view needs."""
+        """Commands whose responses complete a view that starts after the agent."""
         return tuple(meaning_of(self.conversation.dialect)["asks"])
 
     def sent(self, frame: str | bytes | dict[str, Json], at: float | None = None) -> Conversation:
-        """Folds a frame of the client, given as a line or an object. `at` is in milliseconds since the epoch.
+        """Folds a frame of the client, given as a line or an object. `at` is its time in milliseconds since the
+        epoch.
         """
         return self._fold("sent", frame, at)
 
@@ -70,7 +71,7 @@ class View:
         return self._fold("received", frame, at)
 
     def close(self, reason: str) -> Conversation:
-        """Ends all current work with the reason of the end of the connection."""
+        """Marks all work as ended, after the end of the connection. `reason` describes that end."""
         self.conversation = close_conversation(self.conversation, reason)
         return self.conversation
 

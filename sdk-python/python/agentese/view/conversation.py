@@ -11,18 +11,19 @@ Json = Any
 
 
 def camel(name: str) -> str:
-    """Returns the JSON name of a member."""
+    """Converts the name of an attribute to its JSON name, in camel case."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewRecord:
-    """Part of a conversation. Its JSON form is the same in every language."""
+    """Base of the parts of a conversation. Their JSON form is the same in every language."""
 
     @classmethod
     def of(cls, members: dict[str, Json]) -> Self:
-        """Creates the record from its JSON form. Unknown members, and values of another type, are skipped.
+        """Creates the record from its JSON form. Unknown members, and members with a value of the wrong type,
+        are ignored.
 
         Raises `ValueError` if a required member is missing.
         """
@@ -49,11 +50,12 @@ def _fields(cls: type[ViewRecord]) -> dict[str, tuple[str, Any]]:
 
 
 _UNFIT: Any = object()
-"""Result for a value of another type than its member."""
+"""Marker for a value that does not have the type of its member."""
 
 
 def _read(hint: Any, value: Json) -> Any:
-    """Converts a JSON value to the type of a member, or to `_UNFIT`. Unfit items of a list are skipped."""
+    """Converts a JSON value to the type of a member. Returns `_UNFIT` if the value has another type. In a list,
+    only the items of another type are dropped."""
     origin, options = typing.get_origin(hint), [option for option in typing.get_args(hint) if option is not type(None)]
     if origin is Literal:
         return value if isinstance(value, str) and value in options else _UNFIT
@@ -83,7 +85,7 @@ def _fits(hint: Any, value: Json) -> bool:
 
 
 def member(record: ViewRecord, name: str, value: Json) -> Json:
-    """Returns the value in the type of the named member; `None` if the type does not fit."""
+    """Converts a JSON value to the type of the named member. Returns `None` if the value has another type."""
     kind: type = type(record)
     read = None if value is None else _read(_fields(kind)[name][1], value)
     return None if read is _UNFIT else read
@@ -101,7 +103,7 @@ def _write(value: Any) -> Json:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage(ViewRecord):
-    """Tokens, and the cost in US dollars."""
+    """Numbers of tokens, and the cost in US dollars."""
 
     input: int | None = None
     output: int | None = None
@@ -110,42 +112,42 @@ class Usage(ViewRecord):
     total: int | None = None
     cost: float | None = None
     costs: Json = None
-    """Parts of the cost of one message, in the form of the agent."""
+    """Detailed cost of one message, as the agent reports it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block(ViewRecord):
-    """Part of a message. The set of its members depends on `type`."""
+    """Part of a message. `type` determines which members it has."""
 
     type: Literal["text", "thinking", "image", "data", "tool"]
     text: str | None = None
-    """Text of a block of text or reasoning."""
+    """Text of a `text` or `thinking` block."""
     redacted: bool | None = None
-    """`True` if a block of reasoning is unreadable."""
+    """`True` if the provider has hidden the text of a `thinking` block."""
     signature: str | None = None
-    """Opaque value that the provider requires with reasoning and tool calls."""
+    """Opaque value of a `thinking` or `tool` block, which the provider requires in later requests."""
     mime_type: str | None = None
     """Media type of an image."""
     data: str | None = None
     """Bytes of an image in base64."""
     value: Json = None
-    """Value of a block of other data."""
+    """Value of a `data` block."""
     call_id: str | None = None
-    """Id of a tool call. The members below are for tool calls, too."""
+    """Id of a tool call. Only `tool` blocks have this member and the following ones."""
     name: str | None = None
     arguments: Json = None
-    """Arguments, complete or as far as the agent could parse them."""
+    """Arguments: complete, or the part that the agent could parse so far."""
     arguments_text: str | None = None
-    """JSON text of the arguments so far, if the agent sends pieces only."""
+    """JSON text of the arguments so far, from an agent that sends only pieces of this text."""
     state: Literal["coming", "running", "done", "failed", "skipped"] | None = None
     output: "tuple[Block, ...] | None" = None
     """Output of the tool so far."""
     result: "tuple[Block, ...] | None" = None
     details: Json = None
-    """Details for a front end, in a tool-specific form."""
+    """Details of the result for display. Their form depends on the tool."""
     duration_ms: float | None = None
     label: str | None = None
-    """Description for people, in one line."""
+    """Description of the call for users, in one line."""
     child: "Conversation | None" = None
     """Conversation of a subagent that the tool started."""
 
@@ -155,13 +157,13 @@ class Message(ViewRecord):
     """Message of the conversation."""
 
     key: str = ""
-    """Stable name for rendering."""
+    """Unique key of the message, which never changes."""
     id: str | None = None
     """Id that the agent assigned, if any."""
     role: str = "note"
     """`user`, `assistant`, `tool`, `system`, `summary`, `shell` or `note`."""
     kind: str | None = None
-    """Original role of the dialect, if `role` is coarser."""
+    """Role in the dialect, if it is more specific than `role`."""
     state: Literal["growing", "done", "failed", "aborted"] = "done"
     blocks: tuple[Block, ...] = ()
     model: str | None = None
@@ -174,7 +176,7 @@ class Message(ViewRecord):
     time: float | None = None
     """Time in milliseconds since the epoch, from the agent."""
     call_id: str | None = None
-    """Id of the call, for the role `tool`. The block of the call has the result, too."""
+    """Id of the tool call, for the role `tool`. The result is also in the block of the call."""
     name: str | None = None
     command: str | None = None
     """Shell command, for the role `shell`; the output is in `blocks`."""
@@ -185,7 +187,7 @@ class Message(ViewRecord):
     """Number of tokens before the compaction, for the role `summary`."""
     details: Json = None
     gone: bool | None = None
-    """`True` if the message is outside of the model's context."""
+    """`True` if the message is no longer in the model's context."""
     hidden: bool | None = None
     """`True` if the message is not meant for display."""
 
@@ -223,14 +225,14 @@ class Run(ViewRecord):
     retry: Retry | None = None
     compaction: Compaction | None = None
     activity: str | None = None
-    """Activity in the agent's text."""
+    """Description of the activity, in the agent's words."""
     error: str | None = None
     """Reason for the failure of the last run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingInput(ViewRecord):
-    """User input that has not entered the conversation."""
+    """User input that the agent has not added to the conversation yet."""
 
     key: str
     text: str
@@ -239,12 +241,12 @@ class PendingInput(ViewRecord):
     mode: Literal["prompt", "steer", "followUp"] = "prompt"
     state: Literal["sent", "taken", "queued"] = "sent"
     id: Json = None
-    """Id of the command that carries the input."""
+    """Id of the command that sent the input."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenQuestion(ViewRecord):
-    """Open question."""
+    """Question that has no answer yet."""
 
     key: str
     id: Json
@@ -260,12 +262,12 @@ class OpenQuestion(ViewRecord):
     timeout_ms: float | None = None
     """Time in milliseconds after which the agent continues without an answer."""
     at: float | None = None
-    """Time of arrival, if the caller supplied it."""
+    """Time at which the question arrived, if the caller of the view gave it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shell(ViewRecord):
-    """Running shell command of the client."""
+    """Running shell command that the client started."""
 
     key: str
     command: str
@@ -281,7 +283,7 @@ class Notice(ViewRecord):
     level: Literal["info", "warning", "error"]
     text: str
     source: str | None = None
-    """Source: file of an extension, or name of a command."""
+    """Source of the notice: the file of an extension, or the name of a command."""
     at: float | None = None
 
 
@@ -295,7 +297,7 @@ class Context(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft(ViewRecord):
-    """Text for the editor; `count` grows with each."""
+    """Text that the agent puts into the input editor. `count` increases with each new text."""
 
     text: str
     count: int
@@ -328,9 +330,9 @@ class Model(ViewRecord):
     input: tuple[str, ...] | None = None
     """Input types: `text`, `image`."""
     max_tokens: int | None = None
-    """Maximum tokens of one answer."""
+    """Maximum number of tokens in one answer."""
     prices: Json = None
-    """Prices in US dollars per million tokens, in the form of the agent."""
+    """Prices in US dollars per million tokens, as the agent reports them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -360,7 +362,7 @@ class Todo(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentCommand(ViewRecord):
-    """Command without a response."""
+    """Sent command that has no response yet."""
 
     command: str
     params: dict[str, Json]
@@ -373,33 +375,33 @@ class FoldState(ViewRecord):
     next: int = 1
     sent: dict[str, SentCommand] = dataclasses.field(default_factory=dict[str, SentCommand])
     held: tuple[Message, ...] = ()
-    """Messages of shell commands that ended during a run; they follow the run."""
+    """Messages of shell commands that ended during a run. They are added to the conversation after the run."""
     failure: str | None = None
-    """Reason for the failure of the current run; a later event may replace it."""
+    """Reason for the failure of the current run. A later event can replace the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation(ViewRecord):
-    """Conversation as far as frames have described it. The result of `to_json` can be stored and continued
-    later."""
+    """Conversation, as far as the folded frames describe it. The result of `to_json` can be stored, and
+    continued later."""
 
     dialect: str
     messages: tuple[Message, ...] = ()
     """Messages in the order of arrival, including those outside of the model's context."""
     complete: bool = True
-    """`False` if the agent has messages that no frame contained; the response to the history command contains
-    them."""
+    """`False` if the agent has messages that no folded frame contained. The response to the history command
+    contains them."""
     waiting: tuple[PendingInput, ...] = ()
-    """User input outside of the conversation, including the queues."""
+    """User input that the agent has not added to the conversation yet, including its queues."""
     run: Run = Run()
     usage: Usage = Usage()
     """Usage of the whole session, as far as frames reported it."""
     context: Context | None = None
     dialogs: tuple[OpenQuestion, ...] = ()
     shells: tuple[Shell, ...] = ()
-    """Running shell commands of the client."""
+    """Running shell commands that the client started."""
     notices: tuple[Notice, ...] = ()
-    """Last hundred notices: notifications, rejected commands, failures of extensions."""
+    """Latest hundred notices: notifications, rejected commands, and failures of extensions."""
     status: dict[str, Json] = dataclasses.field(default_factory=dict[str, Json])
     """Entries of the status line, by key."""
     widgets: dict[str, Json] = dataclasses.field(default_factory=dict[str, Json])
@@ -416,12 +418,12 @@ class Conversation(ViewRecord):
     fork_points: tuple[ForkPoint, ...] | None = None
     todos: tuple[Todo, ...] | None = None
     tasks: tuple[dict[str, Json], ...] = ()
-    """Subagents, by their members: `id`, `name`, `state` and more."""
+    """Subagents. Each has members such as `id`, `name` and `state`."""
     internal: FoldState = FoldState()
 
 
 def next_key(conversation: Conversation) -> tuple[str, Conversation]:
-    """Returns a new unique key."""
+    """Returns a new unique key, and the conversation with the counter increased."""
     internal = conversation.internal
     moved = dataclasses.replace(internal, next=internal.next + 1)
     return f"k{internal.next}", dataclasses.replace(conversation, internal=moved)

@@ -26,7 +26,7 @@ REDUCERS: dict[str, Reducer] = {
     **{act.__name__: act for act in (panels.ask, panels.withdraw, panels.notice, panels.entry, panels.draft)},
     **{act.__name__: act for act in (panels.task, panels.child)},
 }
-"""Acts by their names in the tables."""
+"""Reducers by the names that the tables use."""
 
 
 def fold(
@@ -38,7 +38,7 @@ def fold(
     """Returns the conversation after a frame, given as a line or an object. `at` is the time of arrival in
     milliseconds since the epoch.
 
-    An unreadable frame, or one without effect, returns the same conversation.
+    Returns the same conversation if the frame is unreadable or has no effect.
     """
     if not isinstance(frame, dict):
         try:
@@ -57,7 +57,7 @@ def fold(
 
 
 class _FrameFold:
-    """Fold of one frame."""
+    """Folds one frame into a conversation."""
 
     def __init__(self, meaning: MeaningTable, at: float | None) -> None:
         self._meaning = meaning
@@ -105,13 +105,14 @@ class _FrameFold:
         return self.event(conversation, params) if method == self._meaning.get("notification") else conversation
 
     def event(self, conversation: Conversation, body: dict[str, Json]) -> Conversation:
-        """Applies an event, without its envelope."""
+        """Applies an event, given without its envelope."""
         return self._apply(conversation, "events", body.get("type"), None, body)
 
     def _answer(
         self, conversation: Conversation, frame: dict[str, Json], named: Any, member: str, error: str | None
     ) -> Conversation:
-        """Applies the response to a command; `error` is set if the agent rejected it."""
+        """Applies the response to a command. `error` is the text of the rejection, if the agent rejected the
+        command."""
         key = _command_key(frame, str(named))
         known = conversation.internal.sent.get(key)
         command = named if known is None else known.command
@@ -129,8 +130,7 @@ class _FrameFold:
         return self._apply(notified, "refused", command, frame.get("id"), {**value, "error": error})
 
     def _is_ours(self, conversation: Conversation, params: dict[str, Json]) -> bool:
-        """Returns `True` if the frame belongs to the session of the conversation, in dialects with several
-        sessions per connection."""
+        """Returns `True` unless the frame names another session than that of the conversation."""
         named = params.get(self._meaning.get("session", ""))
         return not isinstance(named, str) or conversation.session.id in (None, named)
 

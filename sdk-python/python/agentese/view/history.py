@@ -1,4 +1,4 @@
-"""Acts that replace messages."""
+"""Reducers that replace messages."""
 
 from dataclasses import replace
 
@@ -10,14 +10,14 @@ Slots = dict[str, Json]
 
 
 def _marks(message: Message) -> list[str]:
-    """Returns the marks that identify a message: its id or time, and its text."""
+    """Returns one or two texts that identify a message: one from its id or time, one from its content."""
     with_text = f"{message.role} words {message.command or ''} {message.call_id or ''} {message.text}"
     place = message.time if message.id is None else message.id
     return [with_text] if place is None else [f"{message.role} {place} {message.call_id or ''}", with_text]
 
 
 def history(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
-    """Replaces the messages by those of the agent. Known messages keep their keys."""
+    """Replaces the messages by those that the agent reports. Known messages keep their keys."""
     given = slots.get("messages")
     if not isinstance(given, list):
         return conversation
@@ -49,7 +49,7 @@ def history(conversation: Conversation, slots: Slots, _context: ReducerContext) 
 
 
 def _tools(old: Message, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Returns the blocks of a message with the known state of its tools."""
+    """Returns the blocks of a message. The tool calls keep the state that they have in the old message."""
     known = {block.call_id: block for block in reversed(old.blocks) if block.type == "tool"}
 
     def with_known_state(block: Block) -> Block:
@@ -60,8 +60,8 @@ def _tools(old: Message, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
 
 
 def _merge(old: tuple[Message, ...], reported: list[Message]) -> tuple[Message, ...]:
-    """Merges the messages in the order of their arrival. Messages that the agent omits are outside of the
-    model's context."""
+    """Merges the reported messages into the old ones, in the order of arrival. Old messages that the agent did
+    not report are marked as outside of the model's context."""
     places = {message.key: place for place, message in enumerate(reported)}
     known = {message.key for message in old}
     merged: list[Message] = []
@@ -83,13 +83,14 @@ def _merge(old: tuple[Message, ...], reported: list[Message]) -> tuple[Message, 
 
 
 def _keys(messages: list[Message], wanted: dict[str, int]) -> list[str]:
-    """Returns the keys of the messages without summaries, which the agent puts first but which keep their
-    place here."""
+    """Returns the keys of the messages in `wanted`, except summaries. The agent reports summaries first; here
+    they keep their place."""
     return [message.key for message in messages if message.role != "summary" and message.key in wanted]
 
 
 def count(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
-    """Compares the number of messages. If the agent has another number, some messages were not received."""
+    """Compares the number of messages with the one that the agent reports. If they differ, marks the
+    conversation as incomplete."""
     messages = slots.get("messages")
     seen = sum(1 for message in conversation.messages if not message.gone and message.state != "growing")
     if conversation.run.working or not isinstance(messages, int) or messages == seen or not conversation.complete:
@@ -98,7 +99,8 @@ def count(conversation: Conversation, slots: Slots, _context: ReducerContext) ->
 
 
 def replace_all(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
-    """Replaces the conversation. Values of the agent remain, values of the session do not."""
+    """Empties the conversation for another session. Values that belong to the agent, such as its models,
+    remain."""
     return replace(
         conversation,
         messages=(),

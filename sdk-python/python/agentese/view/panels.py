@@ -1,4 +1,4 @@
-"""Acts on the parts beside the messages: queue, dialogs, notices, status, settings, tasks."""
+"""Reducers for the parts beside the messages: queue, dialogs, notices, status, settings, tasks."""
 
 import dataclasses
 from dataclasses import replace
@@ -13,7 +13,7 @@ from agentese.view.reducer_context import ReducerContext, id_text
 Slots = dict[str, Json]
 
 NOTICES = 100
-"""Limit of stored notices."""
+"""Maximum number of stored notices."""
 
 
 def wait(conversation: Conversation, slots: Slots, context: ReducerContext) -> Conversation:
@@ -108,7 +108,7 @@ def remove_question(conversation: Conversation, id: Json) -> Conversation:
 
 
 def remove_expired(conversation: Conversation, now: float | None) -> Conversation:
-    """Removes expired questions, because the agent continued without an answer."""
+    """Removes questions whose time limit has passed, because the agent has continued without an answer."""
 
     def is_open(question: OpenQuestion) -> bool:
         at, timeout = question.at, question.timeout_ms
@@ -155,7 +155,7 @@ def entry(conversation: Conversation, slots: Slots, _context: ReducerContext) ->
 
 
 def _is_widget(value: Json) -> bool:
-    """Returns `True` if the value has valid lines."""
+    """Returns `True` if the value has `lines`, a list of strings."""
     lines = value.get("lines") if isinstance(value, dict) else None
     return isinstance(lines, list) and all(isinstance(line, str) for line in lines)
 

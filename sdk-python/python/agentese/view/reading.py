@@ -1,4 +1,4 @@
-"""Lookup of values in frames, and their conversion into the neutral form. `None` is an absent value."""
+"""Lookup of values in frames, and their conversion to neutral values. `None` means that a value is absent."""
 
 import json
 from functools import cache
@@ -9,14 +9,14 @@ Json = Any
 MeaningTable = dict[str, Any]
 
 STRING = "(string)"
-"""Tag of the case for strings."""
+"""Tag of a reader's case for strings."""
 OTHER = "(other)"
-"""Tag of the case for everything else."""
+"""Tag of a reader's case for values without a case of their own."""
 
 
 @cache
 def meaning_of(dialect: str) -> MeaningTable:
-    """Returns the table of a dialect. Raises `ValueError` if the dialect is unknown."""
+    """Returns the meaning table of a dialect. Raises `ValueError` if the dialect is unknown."""
     folder = files("agentese.generated") / "meaning"
     file = folder / f"{dialect}.json"
     if not dialect.isidentifier() or not file.is_file():
@@ -26,7 +26,7 @@ def meaning_of(dialect: str) -> MeaningTable:
 
 
 def at(value: Json, path: str) -> Json:
-    """Returns the value at a path of names and indices, separated by dots."""
+    """Returns the value at a path of names and indices that are separated by dots."""
     for name in filter(None, path.split(".")):
         if isinstance(value, list):
             value = value[int(name)] if name.isdecimal() and int(name) < len(value) else None
@@ -36,14 +36,14 @@ def at(value: Json, path: str) -> Json:
 
 
 def scalar_text(value: Json) -> str | None:
-    """Returns a value in the form that tables use."""
+    """Converts a string, number or boolean to the text that tables use. Returns `None` for other values."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, str | int | float) else None
 
 
 def holds(tests: list[dict[str, Any]], value: Json) -> bool:
-    """Returns `True` if all conditions hold."""
+    """Returns `True` if the value satisfies all conditions."""
     return all(_holds(test, value) for test in tests)
 
 
@@ -61,13 +61,13 @@ def _holds(test: dict[str, Any], value: Json) -> bool:
 
 
 def read_all(meaning: MeaningTable, sources: dict[str, Any], value: Json) -> dict[str, Json]:
-    """Returns the values of all sources with a value."""
+    """Returns the values of all sources by name. Sources without a value are omitted."""
     found = ((name, read(meaning, source, value)) for name, source in sources.items())
     return {name: item for name, item in found if item is not None}
 
 
 def read(meaning: MeaningTable, source: Any, value: Json) -> Json:
-    """Returns the value of a source."""
+    """Returns the value that a source describes; `None` if it is absent."""
     match source:
         case str(path):
             return at(value, path)

@@ -1,4 +1,4 @@
-"""Context of acts besides their slots."""
+"""Data about the frame for reducers, in addition to their slots."""
 
 import json
 from collections.abc import Callable
@@ -9,10 +9,10 @@ from agentese.view.conversation import Conversation, Json
 
 @dataclass(frozen=True, slots=True)
 class ReducerContext:
-    """Frame of an act."""
+    """Data about the frame that a reducer applies."""
 
     name: str
-    """Name of the row."""
+    """Name of the command, event or dialog."""
     id: Json
     """Id of the command or the dialog."""
     at: float | None
@@ -24,5 +24,5 @@ class ReducerContext:
 
 
 def id_text(id: Json) -> str:
-    """Returns an id in comparable form."""
+    """Returns an id as text, so that ids can be compared."""
     return "" if id is None else json.dumps(id, separators=(",", ":"), ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Acts on the activity of the agent."""
+"""Reducers for the activity of the agent."""
 
 from dataclasses import replace
 from typing import Any, Literal
@@ -12,7 +12,7 @@ Slots = dict[str, Json]
 
 
 def _with_run(conversation: Conversation, **members: Any) -> Conversation:
-    """Sets the run, with its derived state."""
+    """Changes members of the run, and derives its state from them."""
     run = replace(conversation.run, **members)
     state: Literal["idle", "working", "retrying", "compacting", "aborting"] = (
         "working" if run.working else "idle" if run.retry is None else "retrying"
@@ -58,7 +58,7 @@ def _with_failure(conversation: Conversation, failure: str | None) -> Conversati
 
 
 def outcome(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
-    """Updates the outcome of the run. The reason of a failure is displayed after the end of the run."""
+    """Updates the outcome of the current run. The reason of a failure is displayed only when the run has ended."""
     told, message = slots.get("told"), slots.get("message")
     if told == "retried":
         return conversation
@@ -69,7 +69,7 @@ def outcome(conversation: Conversation, slots: Slots, _context: ReducerContext) 
 
 
 def close_conversation(conversation: Conversation, reason: str) -> Conversation:
-    """Ends all work and removes all questions after the end of the connection."""
+    """Ends all work and removes all questions, because the connection has ended."""
     is_idle = conversation.run.state == "idle"
     left = _with_run(_with_failure(conversation, None), retry=None, compaction=None)
     calm = _with_run(_end_run(left, None if is_idle else reason, is_dropped=False))
@@ -98,7 +98,7 @@ def _end_messages(
 
 
 def _end_tool(block: Block) -> Block:
-    """Ends a tool without a result."""
+    """Marks a tool call without a result as skipped, or as failed if it was running."""
     if block.state == "coming":
         return replace(block, state="skipped")
     return replace(block, state="failed") if block.state == "running" else block

@@ -1,4 +1,4 @@
-//! Differences in the effects of a command from the front end's dialect.
+//! Differences in the effects of a command, compared to an agent of the front end's dialect.
 
 use std::collections::BTreeSet;
 
@@ -8,35 +8,38 @@ use super::super::table::{CommandMapping, Divergence, Fallback, intent_spec};
 use super::DialectPair;
 use crate::generated::intents::Intent;
 
-/// A difference in the effects or the response of a command from the front end's dialect.
+/// A difference in the effects or the response of a command, compared to an agent of the front end's dialect.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
-    /// Places in the neutral form, as in [`Member::neutral`](crate::any::Member::neutral), whose values
-    /// differ from then on. Further names in this list:
+    /// Places in the neutral form, as in [`Member::neutral`](crate::any::Member::neutral), whose values differ
+    /// after the command. The list may also contain these names:
     ///
     /// * `order`: the positions of user messages among the other messages, and the number of turns
-    /// * `answers`: the number and choice of the model's messages after such input, each message complete
-    /// * `calls`: the messages that contain the calls
-    /// * `stopped`: the calls of a stopped message. Calls that had not started are omitted, as are the
-    ///   results of started calls and the empty message at the end of the run.
+    /// * `answers`: the number and choice of the model's messages after this input; each single message is
+    ///   complete
+    /// * `calls`: the messages that contain tool calls
+    /// * `stopped`: the tool calls of a stopped message. The list of messages lacks calls that had not
+    ///   started, results of started calls, and the empty message at the end of the run.
     /// * `shells`: the presence of a message for a shell command of the user
     /// * `history`: everything that responses report about messages
     /// * `events`: everything that events report about the current run, until its end
     /// * `goesOn`: the presence of a run of the agent's own after an automatic summary
     pub places: Vec<String>,
-    /// `true` if the difference applies only to a command during a run.
+    /// `true` if the difference exists only for a command that is sent during a run.
     pub busy: bool,
-    /// `true` if acceptance or rejection of the command may differ from an agent of the front end's dialect.
+    /// `true` if the agent may accept or reject the command in other cases than an agent of the front end's
+    /// dialect.
     pub refuses: bool,
-    /// The command parameters that trigger the difference, any of them; empty if the difference applies
-    /// without them.
+    /// The command parameters that trigger the difference; any of them suffices. Empty if the difference
+    /// applies without them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub with: Vec<String>,
 }
 
 impl DialectPair<'_> {
-    /// Returns the differences of the agent, or of the translator, from an agent of the front end's dialect.
+    /// Returns the differences of the agent, or of the translator, compared to an agent of the front end's
+    /// dialect.
     pub(super) fn divergences(
         &self,
         intent: Intent,

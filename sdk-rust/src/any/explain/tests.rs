@@ -1,4 +1,4 @@
-//! Fidelity of rows, by pair of dialects.
+//! Fidelity of rows for pairs of dialects.
 
 use super::*;
 
@@ -146,7 +146,11 @@ fn divergences_of_a_command_are_reported() {
     // Also if the translator answers from earlier frames.
     let listed = differs("opal", "operator@seed", "models/list");
     assert!(listed.iter().any(|one| one.refuses && one.with == ["providers"]), "{listed:?}");
-    assert!(fidelity("opal", "operator@seed", "models/list").1.contains("of providers"));
+    assert!(
+        fidelity("opal", "operator@seed", "models/list")
+            .1
+            .contains("providers other than those of its models")
+    );
     // A prompt has this difference only during a run.
     let differences = differs("opal", "operator@seed", "agent/prompt");
     assert!(!differences.is_empty() && differences.iter().all(|one| one.busy), "{differences:?}");

@@ -101,7 +101,7 @@ impl Shared {
         }
     }
 
-    /// Returns `true` if failures of the call carry its id according to the document.
+    /// Returns `true` if failures of the call carry its id, according to the dialect's document.
     fn keeps_id(&self, command: &str, waiter: Option<&Waiter>) -> bool {
         let excepted = match self.spec.edges.handler_failure {
             HandlerFailure::ParseWithoutId { except, .. } => except.contains(&command),

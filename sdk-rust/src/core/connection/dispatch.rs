@@ -15,15 +15,16 @@ use crate::run_tracker::TrackerInput;
 use crate::tap::{Diagnostic, Direction};
 use crate::termination::RECENT_FRAMES;
 
-/// Maximum length of a reported line that is not a frame, in characters.
+/// Length in characters to which a reported line is shortened if it is not a frame.
 const NOISE_EXCERPT: usize = 200;
 
-/// Maximum number of plain events queued at once: a concurrent receiver gets its first events soon.
+/// Maximum number of plain events that are queued together. The limit lets a receiver start before all of them
+/// are read.
 const MAX_PLAIN_BATCH: usize = 128;
 
-/// Remaining work for a line after its classification.
+/// The remaining step for a line after its classification.
 enum ClassifiedLine {
-    /// The maximum number of plain events is ready.
+    /// No step for this line, but the collected plain events must be queued now.
     Plain,
     /// An event with its session.
     Event { event: EventFrame, session: Option<String> },
@@ -37,13 +38,13 @@ enum ClassifiedLine {
 pub(super) struct InboundDispatcher {
     shared: Arc<Shared>,
     router: Router,
-    /// Assembler for the pieces of a frame.
+    /// Assembler for frames that are split across several lines.
     assembler: Assembler,
-    /// Events to be queued together, oldest first; empty between two reads.
+    /// Plain events that will be queued together, oldest first; empty between two reads.
     plain: VecDeque<EventFrame>,
-    /// `true` if events were queued and their receivers not yet woken.
+    /// `true` if events were queued and their receivers have not been woken yet.
     wake_pending: bool,
-    /// `true` after a frame of the client's dialect.
+    /// `true` after the first frame of the client's own dialect.
     is_own: bool,
 }
 
@@ -60,9 +61,9 @@ impl InboundDispatcher {
         }
     }
 
-    /// Processes all lines of one read. Receivers are woken once for all events, and before any other frame takes
-    /// effect. `heads` are the beginnings of undelivered lines. `may_be_secret` is `true` if the lines may
-    /// include a frame whose type alone may be shown.
+    /// Processes all lines of one read. Receivers are woken once for all events, but always before another kind
+    /// of frame takes effect. `heads` are the beginnings of the lines that could not be delivered.
+    /// `may_be_secret` is `true` if some frame may have to be reduced to its type because it contains a key.
     pub async fn dispatch_batch(
         &mut self,
         batch: &mut Vec<Incoming>,
@@ -119,7 +120,8 @@ impl InboundDispatcher {
         }
     }
 
-    /// Classifies a line. Returns the remaining work; most lines are plain events without any.
+    /// Classifies a line. Returns the remaining step. Most lines are plain events, which are only collected;
+    /// then returns `None`.
     fn classify(&mut self, frame: FrameText, recent: bool, may_be_secret: bool) -> Option<ClassifiedLine> {
         if frame.as_str().trim_ascii().is_empty() {
             return None;
@@ -155,8 +157,8 @@ impl InboundDispatcher {
         }
     }
 
-    /// Routes a line. Removes the members of an event with a key, so that no receiver can show the key. This applies in
-    /// all dialects, because the agent may speak another than expected.
+    /// Routes a line. If the line is an event with a key, first reduces it to its type, so that no receiver can
+    /// show the key. This applies in all dialects, because the agent may speak another dialect than expected.
     fn route(&mut self, frame: FrameText, may_be_secret: bool) -> (FrameText, Result<RoutedFrame, String>) {
         let routed = self.router.route(&frame);
         let shown = match &routed {
@@ -192,7 +194,8 @@ impl InboundDispatcher {
         }
     }
 
-    /// Returns a frame on one line, or the frame whose last piece this line is; `None` for other pieces.
+    /// Returns the complete frame: the line itself, or the frame that this line completes. Returns `None` if
+    /// pieces of the frame are missing.
     fn assemble(
         &mut self,
         frame: FrameText,
@@ -213,13 +216,13 @@ impl InboundDispatcher {
         Some(self.route(whole?, true))
     }
 
-    /// Reports a frame that could not be assembled from its pieces.
+    /// Reports a frame that was lost because its pieces did not fit together.
     fn report_lost_frame(&self, reason: String) {
         self.shared.diagnose(Diagnostic::Chunks { reason });
         self.shared.feed_runs(None, TrackerInput::LineLost);
     }
 
-    /// Processes a frame that is no event.
+    /// Processes a response or a question.
     fn dispatch_other(&mut self, frame: &FrameText, routed: RoutedFrame, recent: bool) {
         // The events before an answer or a question are delivered first.
         self.wake();

@@ -23,9 +23,9 @@ pub(crate) struct RunEnded {
 pub(crate) struct EventFrame {
     /// The type of the event.
     pub kind: EventKind,
-    /// The raw event object, if it is not the whole line.
+    /// The raw event object; `None` if it is the whole line.
     pub inner: Option<FrameText>,
-    /// Positions of the members, for a long line that is itself the event object.
+    /// Positions of the members. Recorded only for a long line that is itself the event object.
     pub outline: Option<Arc<Outline>>,
     /// The whole line.
     pub frame: FrameText,
@@ -42,12 +42,12 @@ impl EventFrame {
         self.inner.unwrap_or(self.frame)
     }
 
-    /// Returns its size in a queue, in bytes.
+    /// Returns the size that the event has in a queue, in bytes.
     pub fn size(&self) -> usize {
         self.frame.len() + self.outline.as_ref().map_or(0, |outline| outline.size())
     }
 
-    /// Returns `true` if it can be the last event of a run.
+    /// Returns `true` if the event may be the last one of a run.
     pub fn may_end(&self) -> bool {
         self.kind.spec().is_some_and(|spec| matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends))
     }
@@ -55,7 +55,7 @@ impl EventFrame {
 
 /// The queue from which a subscriber reads events.
 pub(crate) type EventQueue = Receiver<EventFrame, Result<RunEnded, Error>>;
-/// The writing end of such a queue.
+/// The writing end of an [`EventQueue`].
 pub(super) type EventSender = Sender<EventFrame, Result<RunEnded, Error>>;
 
 /// A subscriber to all events of the connection.

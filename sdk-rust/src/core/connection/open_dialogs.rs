@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-/// The open questions of one connection. Each connection has its own table, so questions of an earlier agent
-/// never mix with questions of its successor, even if ids repeat.
+/// The open questions of one connection. Each connection has its own table. Questions of a restarted agent
+/// therefore never mix with questions of the earlier process, even if their ids are equal.
 #[derive(Default)]
 pub(super) struct OpenDialogs {
     entries: Mutex<Vec<DialogEntry>>,

@@ -1,4 +1,5 @@
-//! Detection of an agent of another dialect. Its calls fail at once with the names of both dialects.
+//! Detection of an agent that speaks another dialect than the client. Its calls fail at once with the names of
+//! both dialects.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::tap::Diagnostic;
 /// Length of the excerpt of a frame in an error, in characters.
 const EXCERPT_LENGTH: usize = 100;
 
-/// Returns `true` if the client's dialect declares the frame, so that the agent speaks this dialect.
+/// Returns `true` if the frame belongs to the client's dialect, which shows that the agent speaks it.
 pub(super) fn is_own(spec: &Spec, routed: &RoutedFrame) -> bool {
     match routed {
         RoutedFrame::Answer { .. } => true,
@@ -25,9 +26,9 @@ pub(super) fn is_own(spec: &Spec, routed: &RoutedFrame) -> bool {
 }
 
 impl Shared {
-    /// Checks a frame that precedes every frame of the client's dialect. Returns `true` if the frame belongs to
-    /// another dialect. In that case every call and run fails. Later calls fail too, until the agent sends a
-    /// frame of the client's dialect.
+    /// Checks a frame before the first frame of the client's own dialect. If it belongs to another dialect,
+    /// fails all calls and runs and returns `true`. Later calls fail too, until the agent sends a frame of the
+    /// client's dialect.
     pub(super) fn check_other_dialect(self: &Arc<Self>, frame: &FrameText) -> bool {
         let names = other_dialects(self.spec, frame.as_str());
         if names.is_empty() {
@@ -53,8 +54,7 @@ impl Shared {
         true
     }
 
-    /// Records that the agent speaks the client's dialect after all: the earlier text came from another
-    /// source.
+    /// Records that the agent does speak the client's dialect. The earlier text came from another source.
     pub(super) fn confirm_own_dialect(&self) {
         self.state().other_dialect = None;
     }

@@ -14,15 +14,15 @@ use crate::termination::{Cause, Termination};
 use crate::transport::BoxReader;
 use crate::transport::Exit;
 
-/// Time without input after which the output of an ended process is complete. Children of the process may
-/// keep the pipe open.
+/// Time without output after which an ended process is considered read completely. Without this limit, child
+/// processes that keep the pipe open would delay the end.
 const SILENCE: Duration = Duration::from_millis(100);
 
-/// Maximum time for reading from an ended process, because its children may continue to write.
+/// Longest time for reading the output of an ended process. Child processes may continue to write to its pipe.
 const DRAIN_LIMIT: Duration = Duration::from_secs(2);
 
-/// Waiting time for the exit of the process after the end of the stream or a broken pipe. The exit carries
-/// more information. On a busy machine it can arrive much later.
+/// Longest wait for the exit of the process after its output ended or its pipe broke. The exit is a more
+/// precise cause. On a busy machine it can arrive much later.
 pub(super) const EXIT_WITHIN: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(
@@ -77,8 +77,8 @@ pub(super) async fn run(
 }
 
 impl Shared {
-    /// Waits until all output of an ended process has been read. Subscribers that do not read cause no delay:
-    /// their queues accept items beyond their limit from now on.
+    /// Waits until all output of an ended process has been read. From now on, queues accept events beyond their
+    /// limit, so subscribers that do not read cause no delay.
     pub(super) async fn drain_output(&self) {
         self.exited.cancel();
         let silence = async {

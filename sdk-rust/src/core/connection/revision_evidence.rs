@@ -1,4 +1,4 @@
-//! Evidence for the agent's revision, kept so that most events are checked without a lock.
+//! Evidence for the agent's revision, stored so that most events need no lock.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -9,12 +9,12 @@ use crate::spec::Spec;
 /// Evidence for the revision from the frames of a connection.
 pub(super) struct RevisionEvidence {
     detector: Mutex<RevisionDetector>,
-    /// `true` if further frames cannot add evidence. This is the usual state, and it can be read without the
+    /// `true` if no further frame can change the result. This is the usual state. It is readable without the
     /// lock.
     pub is_settled: AtomicBool,
     /// The revision, once it is known.
     pub revision: OnceLock<&'static Spec>,
-    /// Possible evidence in events, in the order of the dialect's rows.
+    /// For each row of an event, the evidence that such events can give.
     pub event_evidence: Box<[EventEvidence]>,
 }
 
@@ -35,7 +35,7 @@ impl RevisionEvidence {
         seen
     }
 
-    /// Publishes the result for readers without the lock.
+    /// Publishes the detector's result for readers that do not take the lock.
     pub fn note(&self, known: &RevisionDetector) {
         self.is_settled.store(known.is_settled(), Ordering::Relaxed);
         if let Some(revision) = known.revision() {

@@ -1,4 +1,4 @@
-//! The agent's revision and its consequences.
+//! The agent's revision, and its effects on lines, checks and errors.
 
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
@@ -18,8 +18,8 @@ impl Shared {
         self.revision.revision.get().copied()
     }
 
-    /// Returns the rules for the end of a run in the agent's revision; in the oldest revision if it is
-    /// unknown.
+    /// Returns the rules for the end of a run in the agent's revision. If the revision is unknown, returns
+    /// those of the oldest one.
     pub(super) fn run_end(&self) -> RunEnd {
         self.revision().unwrap_or(self.spec).run_end
     }
@@ -34,7 +34,7 @@ impl Shared {
         }
     }
 
-    /// Rejects a line that is too long for the agent's revision.
+    /// Fails if a line is too long for agents of the revision.
     pub(super) fn is_short_enough(&self, command: &str, line: &str) -> Result<(), Error> {
         let Some(revision) = self.revision() else { return Ok(()) };
         match revision.edges.longest_command {
@@ -48,7 +48,7 @@ impl Shared {
         }
     }
 
-    /// Rejects a command that the agent's revision lacks.
+    /// Fails if the agent's revision does not have the command.
     pub(super) fn has_command(&self, command: &str) -> Result<(), Error> {
         match self.revision.known().missing_command(command) {
             Some((revision, known)) => {
@@ -89,8 +89,8 @@ impl Shared {
         }
     }
 
-    /// Returns the error of a rejected command. If the agent does not know a command of another revision, the
-    /// error is [`Error::NotInRevision`].
+    /// Returns the error for a rejected command. The error is [`Error::NotInRevision`] if the agent does not
+    /// know the command and only other revisions have it.
     pub(super) fn failure(&self, command: &str, refused: RefusedError) -> Error {
         let text = self.spec.edges.unknown_command_text.replace("{command}", command);
         if refused.message == text {
@@ -104,7 +104,8 @@ impl Shared {
         Error::Refused(Box::new(refused))
     }
 
-    /// Returns the row of an event in the agent's revision; the row of all revisions if it is unknown.
+    /// Returns the row of an event in the agent's revision. If the revision is unknown, returns the row that
+    /// covers all revisions.
     pub(super) fn own_row(&self, event: &EventFrame) -> Option<&'static EventSpec> {
         let row = event.kind.spec()?;
         // Fast path for most events: rows without an effect on runs are equal in all revisions.

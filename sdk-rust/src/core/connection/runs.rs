@@ -1,4 +1,4 @@
-//! The runs of a connection that have a handle.
+//! The runs of a connection: start, updates, time limits and end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +15,9 @@ use crate::run_limits::RunMeter;
 use crate::run_tracker::{EndedBy, RunCompletion, RunTracker, TrackerAction, TrackerInput};
 use crate::spec::{AnswerTiming, CommandSpec, RunRole};
 
-/// Queue and answer for the handle of a run.
+/// Events and answer of a run, for its handle.
 pub(crate) struct RunQueue {
-    /// The events of the run; closed with its end.
+    /// The events of the run. The queue is closed when the run ends.
     pub events: EventQueue,
     /// The answer to the command that started the run.
     pub answer: oneshot::Receiver<Result<RawAnswer, Error>>,
@@ -59,7 +59,7 @@ impl Shared {
         Ok(RunQueue { events: receiver, answer, token })
     }
 
-    /// Stops a run at the end of its maximum duration.
+    /// Stops a run when its maximum duration has elapsed.
     pub fn limit_time(self: &Arc<Self>, token: u64, after: Duration, failure: RunFailure) {
         self.schedule(after, move |shared| {
             {
@@ -72,7 +72,8 @@ impl Shared {
         });
     }
 
-    /// Sends the abort command for a run that has reached a limit. If the agent does not stop it, the run ends anyway.
+    /// Sends the abort command for a run that has reached a limit. If the command fails, the run is considered
+    /// ended anyway.
     pub(super) fn stop_limited(self: &Arc<Self>, token: u64) {
         let stops = |row: &&CommandSpec| row.run == RunRole::Stops;
         let command = self.spec.commands.iter().find(stops).map(|row| row.wire).unwrap_or_default();
@@ -90,7 +91,7 @@ impl Shared {
         });
     }
 
-    /// Removes a run whose handle was dropped; its work continues.
+    /// Removes a run whose handle was dropped. The agent continues the work.
     pub fn forget_run(&self, token: u64) {
         let mut state = self.state();
         if let Some(at) = state.runs.iter().position(|run| run.token == token) {
@@ -106,12 +107,12 @@ impl Shared {
         }
     }
 
-    /// Returns the run that the command with that id started.
+    /// Returns the run that was started by the command with this id.
     pub(super) fn run_of_command(&self, key: &str) -> Option<u64> {
         self.state().runs.iter().find(|run| run.command_id == key).map(ActiveRun::token)
     }
 
-    /// Handles the agent's acknowledgement of an abort in a session.
+    /// Records that the agent acknowledged an abort, in all runs of a session.
     pub(super) fn stop_runs(self: &Arc<Self>, session: Option<&str>) {
         for run in self.state().runs.iter_mut().filter(|run| run.matches_session(session)) {
             run.outcome.record_abort();
@@ -119,7 +120,7 @@ impl Shared {
         self.feed_runs(session, TrackerInput::Stopped);
     }
 
-    /// Feeds an input to all runs of a session.
+    /// Passes an input to the trackers of all runs of a session.
     pub(super) fn feed_runs(self: &Arc<Self>, session: Option<&str>, input: TrackerInput) {
         let tokens: Vec<u64> = self
             .state()
@@ -133,7 +134,7 @@ impl Shared {
         }
     }
 
-    /// Feeds an input to one run and executes its action.
+    /// Passes an input to the tracker of one run, and carries out the action that the tracker requests.
     pub(super) fn feed_run(self: &Arc<Self>, token: u64, input: TrackerInput) {
         let rules = self.run_end();
         let (action, wake) = {
@@ -158,8 +159,8 @@ impl Shared {
         }
     }
 
-    /// Queries the state, with the declared time limit: a mute agent must not keep a run open forever. `is_lost` is
-    /// `true` just after a lost line.
+    /// Queries the agent's state for a run. The query has a declared time limit, because a mute agent must not
+    /// keep the run open forever. `is_lost` is `true` directly after a line was lost.
     fn query_state(self: &Arc<Self>, token: u64, is_lost: bool) {
         let Some(asked) = self.run_end().state else { return };
         // A pending query suffices, because its response follows all earlier events; but that response may have been
@@ -178,7 +179,7 @@ impl Shared {
         }
     }
 
-    /// Returns the parameters of a command for the session of a run.
+    /// Returns the parameters of a command for a run: only the session, if the dialect has this parameter.
     fn session_members(&self, token: u64) -> String {
         let state = self.state();
         let run = state.runs.iter().find(|run| run.token == token);
@@ -188,13 +189,13 @@ impl Shared {
         }
     }
 
-    /// Fails a run whose command is not answered in time, if the answer is the end of the run.
+    /// Fails a run if its command is not answered in time. Used only if the answer is the end of the run.
     pub fn limit_run(self: &Arc<Self>, token: u64, command: &str, after: Duration) {
         let command = command.to_owned();
         self.schedule(after, move |shared| drop(shared.time_out_run(token, &command, after)));
     }
 
-    /// Fails a run whose command was not answered within that time. Returns the failure.
+    /// Fails a run whose command was not answered in time. Returns the failure.
     pub fn time_out_run(&self, token: u64, command: &str, after: Duration) -> Error {
         let error = self.timeout_error(command, after);
         let is_open = {
@@ -209,7 +210,8 @@ impl Shared {
         error
     }
 
-    /// Handles the response to a query of the state, or its absence. Another query may still be answered.
+    /// Processes the response to a state query, or its absence. The absence has no effect while another query
+    /// is unanswered.
     pub(super) fn handle_state(self: &Arc<Self>, token: u64, input: TrackerInput) {
         let is_asking = {
             let mut state = self.state();
@@ -222,8 +224,8 @@ impl Shared {
         }
     }
 
-    /// Adds an unanswered state query of a run. Returns `true` if the query must be sent: fewer than `most` were
-    /// unanswered.
+    /// Counts a new state query of a run. Returns `false` if `most` queries are already unanswered; then the
+    /// query must not be sent.
     fn begin_query(&self, token: u64, most: u8) -> bool {
         let mut state = self.state();
         let run = state.runs.iter_mut().find(|run| run.token == token && run.pending_queries < most);

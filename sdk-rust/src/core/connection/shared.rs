@@ -1,4 +1,4 @@
-//! State that the tasks of a connection share, with the calls and their end.
+//! State that the tasks of a connection share, and the functions that send commands and settle calls.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,7 +22,7 @@ use crate::spec::{Framing, RunRole, Spec};
 use crate::tap::{Direction, Tap};
 use crate::termination::{Cause, RecentFrames, Termination};
 
-/// Time limit during close for lines that the agent has not read yet.
+/// When the connection is closed, longest wait for lines that the agent has not read yet.
 const FLUSH_WITHIN: Duration = Duration::from_millis(500);
 
 /// Callback for every whole frame and its direction.
@@ -37,7 +37,8 @@ pub(crate) struct Settings {
     pub timeout: Option<Duration>,
     pub tap: Option<Arc<dyn Tap>>,
     pub dialogs: Option<Arc<dyn RawDialogHandler>>,
-    /// Receives every whole frame without redaction, for use inside this library; called like a tap.
+    /// Function that receives every whole frame without redaction, for use inside this library. The connection
+    /// calls it as it calls a tap.
     pub watch: Option<Arc<Watch>>,
     /// The revision named by the caller.
     pub revision: Option<&'static Spec>,
@@ -54,7 +55,7 @@ pub(crate) struct RawAnswer {
 pub(super) enum Outgoing {
     /// A line, without its end.
     Line(String),
-    /// The end: the writer closes the other side's stdin. The sender reports that all earlier lines are
+    /// The end: the writer closes the agent's stdin. The sender notifies the caller when all earlier lines are
     /// written.
     End(oneshot::Sender<()>),
 }
@@ -71,21 +72,20 @@ pub(super) struct State {
     pub(super) next_id: u64,
     pub(super) pending: PendingCalls<Waiter>,
     pub(super) runs: Vec<ActiveRun>,
-    /// The sessions of unanswered abort commands, by the keys of the commands.
+    /// The unanswered abort commands: the key of each command, and its session.
     pub(super) stops: Vec<(String, Option<String>)>,
     pub(super) subscribers: Vec<Subscriber>,
     pub(super) recent: RecentFrames,
     pub(super) ended: Option<Termination>,
-    /// The error for all calls after the agent turned out to speak another dialect.
+    /// The error of all calls after the agent was found to speak another dialect.
     pub(super) other_dialect: Option<Error>,
 }
 
-/// Maximum number of tracked abort commands.
+/// Maximum number of recorded abort commands.
 const MAX_STOPS: usize = 64;
 
 impl State {
-    /// Records an abort command when it is sent. The oldest record makes room, so unanswered commands do not
-    /// accumulate.
+    /// Records an abort command when it is sent. If there are too many records, removes the oldest.
     fn record_stop(&mut self, key: String, session: Option<String>) {
         if self.stops.len() == MAX_STOPS {
             self.stops.remove(0);
@@ -93,7 +93,8 @@ impl State {
         self.stops.push((key, session));
     }
 
-    /// Removes an answered abort command and returns its session; returns `None` for any other command.
+    /// Removes the record of an abort command and returns its session. Returns `None` if the key belongs to no
+    /// abort command.
     pub(super) fn take_stop(&mut self, key: &str) -> Option<Option<String>> {
         let at = self.stops.iter().position(|(known, _)| known == key)?;
         Some(self.stops.remove(at).1)
@@ -108,7 +109,7 @@ pub(crate) struct Shared {
     pub(super) outbox: mpsc::UnboundedSender<Outgoing>,
     /// Detection of the agent's revision.
     pub(super) revision: RevisionEvidence,
-    /// Ends all tasks.
+    /// Token that ends all tasks.
     pub(super) stop: CancellationToken,
     pub(super) ended: watch::Sender<Option<Termination>>,
     pub(super) reader_blocked: AtomicBool,
@@ -116,16 +117,16 @@ pub(crate) struct Shared {
     pub(super) exited: CancellationToken,
     /// Cancelled after the agent's output was read to its end.
     pub(super) read_to_end: CancellationToken,
-    /// Number of reads.
+    /// Number of reads from the agent's output.
     pub(super) reads: AtomicU64,
     /// `true` after this side started to close the connection.
     pub(super) closing: AtomicBool,
-    /// Hash state that makes the keys of events distinct for each session.
+    /// Hash state for the keys of events, which differ between sessions.
     pub(super) sessions: std::hash::RandomState,
     pub(super) dialogs: OpenDialogs,
     pub(super) tap_broken: AtomicBool,
     pub(super) dropped_events: AtomicU64,
-    /// Number of unsent bytes, for an agent that does not read.
+    /// Number of bytes that are queued for the agent and not written yet.
     pub(super) unsent: AtomicUsize,
 }
 
@@ -239,7 +240,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Rejects further lines if too many bytes are unsent: the agent does not read its stdin.
+    /// Fails if too many bytes are queued, because the agent does not read its stdin.
     fn admit(&self, command: &str) -> Result<(), Error> {
         let waiting = self.unsent.load(Ordering::Relaxed);
         if waiting > self.settings.queue_bytes {
@@ -255,16 +256,16 @@ impl Shared {
         let _ = self.outbox.send(Outgoing::Line(line));
     }
 
-    /// Closes the agent's stdin after earlier lines were written. Waits only briefly for an agent that does
-    /// not read.
+    /// Closes the agent's stdin after earlier lines were written. If the agent does not read them, waits only
+    /// briefly.
     pub(super) async fn close_stdin(&self) {
         let (written, flushed) = oneshot::channel();
         let _ = self.outbox.send(Outgoing::End(written));
         let _ = tokio::time::timeout(FLUSH_WITHIN, flushed).await;
     }
 
-    /// Returns a new id: a string in flat dialects, a number in JSON-RPC. The result is the key in the table
-    /// and the raw JSON.
+    /// Returns a new id as the key in the table of calls, and as raw JSON. The JSON is a string in flat
+    /// dialects and a number in JSON-RPC.
     fn next_id(&self, state: &mut State) -> (String, String) {
         state.next_id += 1;
         let id = state.next_id;
@@ -274,7 +275,8 @@ impl Shared {
         }
     }
 
-    /// Registers a call, then sends it, so that the waiter precedes the line. Returns the id.
+    /// Registers a call and then sends it, so that the response cannot arrive before the registration. Returns
+    /// the id.
     pub(super) fn send_command(
         &self,
         command: &str,
@@ -378,7 +380,7 @@ impl Drop for PanicGuard {
     }
 }
 
-/// Marks a call as abandoned by its caller when dropped.
+/// Guard of a pending call. Dropping it marks the call as abandoned by its caller.
 struct AbandonGuard<'a> {
     shared: &'a Shared,
     id: &'a str,

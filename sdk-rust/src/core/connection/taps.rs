@@ -8,7 +8,7 @@ use crate::numbers;
 use crate::redact::redact;
 use crate::tap::{Diagnostic, Direction, Tap};
 
-/// Frames up to this length are searched for numbers that are not read exactly, in bytes.
+/// Maximum length of frames that are always searched for inexact numbers, in bytes.
 const SEARCH_LIMIT: usize = 4096;
 
 impl Shared {
@@ -36,8 +36,8 @@ impl Shared {
         self.with_tap(|tap| tap.diagnostic(&diagnostic));
     }
 
-    /// Reports the first number of a frame that is not read exactly. Frames are searched only if there is a tap, and
-    /// long ones only if it receives frames: reading them takes less time than searching them.
+    /// Reports the first number of a frame that Rust cannot represent exactly. Does nothing without a tap. Long
+    /// frames are searched only if the tap receives frames, because a search takes longer than reading.
     pub(super) fn report_inexact(&self, text: &str) {
         let mut is_searched = false;
         self.with_tap(|tap| is_searched = text.len() <= SEARCH_LIMIT || tap.wants_frames());
@@ -47,7 +47,7 @@ impl Shared {
         }
     }
 
-    /// Passes a whole frame to the watcher within this library.
+    /// Passes a whole frame to the watcher, a function inside this library.
     pub(super) fn watch(&self, direction: Direction, text: &str) {
         if let Some(watch) = &self.settings.watch {
             watch(direction, text);

@@ -1,4 +1,4 @@
-//! Handling of unreadable lines: an answer among them fails its call, and runs request the agent's state.
+//! Handling of unreadable lines. If the line is an answer, its call fails. Runs request the agent's state.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use crate::run_tracker::TrackerInput;
 use crate::scan;
 use crate::spec::{Framing, RunRole};
 
-/// Time limit for the response to a call after a line that quotes it.
+/// Time that a call waits for its real response after a line that only quotes it.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
-/// The call of an answer, by its id.
+/// The id in an answer.
 pub(super) enum AnswerId {
-    /// The key of a call.
+    /// The key of a call in the table.
     Key(String),
     /// A value of a JSON type that ids of this client never have.
     OtherType(String),
@@ -27,7 +27,7 @@ impl Shared {
         matches!(self.spec.framing, Framing::JsonRpc { .. })
     }
 
-    /// Reads the id of an answer: a text in flat dialects, a number in JSON-RPC.
+    /// Reads the id of an answer, which is a text in flat dialects and a number in JSON-RPC.
     pub(super) fn answer_id(&self, raw: &str) -> AnswerId {
         match (self.is_json_rpc(), scan::string(raw)) {
             (false, Some(text)) => AnswerId::Key(text.into_owned()),
@@ -45,8 +45,9 @@ impl Shared {
         }
     }
 
-    /// Returns the key of the call for an answer whose id has another JSON type: the call with that id as text, or the
-    /// only waiting call. `command` is the name in the answer.
+    /// Returns the key of the call that an answer with an id of the wrong JSON type belongs to. This is the
+    /// call with the same id as text, otherwise the only waiting call. `command` is the command that the answer
+    /// names.
     pub(super) fn call_of_other_id(&self, id: &str, command: Option<&str>) -> Option<String> {
         let state = self.state();
         if state.pending.has_waiter(id) {
@@ -80,8 +81,8 @@ impl Shared {
         true
     }
 
-    /// Fails a call whose answer follows other text in its line, unless its answer arrives within [`ANSWER_WITHIN`]:
-    /// the line may be a log that quotes the answer.
+    /// Fails a call because of an answer that follows other text in its line. The line may be a log that quotes
+    /// the answer. The call therefore fails only if no real answer arrives within [`ANSWER_WITHIN`].
     fn fail_call_later(self: &Arc<Self>, key: String, reason: &str, frame: &str) {
         if !self.state().pending.has_waiter(&key) {
             return;

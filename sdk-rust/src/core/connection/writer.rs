@@ -1,4 +1,5 @@
-//! The writer: it writes whole lines in order, even if callers are cancelled.
+//! The writer of a connection. It writes whole lines in order, even if the callers that sent them are
+//! cancelled.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,8 +16,8 @@ use crate::transport::BoxWriter;
 /// Maximum number of lines in one write.
 const BATCH: usize = 64;
 
-/// Maximum capacity of the retained buffer, in bytes. A larger buffer, from one long line, is freed after the
-/// write.
+/// Maximum capacity of the buffer that is kept after a write, in bytes. A buffer that grew larger for one long
+/// line is freed.
 const KEEP_CAPACITY: usize = 1 << 20;
 
 pub(super) async fn run(

@@ -33,11 +33,11 @@ pub enum ClientFrame<D: Dialect> {
         /// Encoding of empty JSON-RPC parameters.
         empty: EmptyParams,
     },
-    /// The answer to a dialog: its members with the envelope.
+    /// The answer to a dialog: all members of its frame.
     Answer(Map<String, Value>),
 }
 
-/// Classified line of a client; fields named raw contain raw JSON.
+/// Classified line of a client. Raw values are JSON text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ClientLine<'a> {
     /// The raw id.
@@ -50,7 +50,7 @@ pub(crate) struct ClientLine<'a> {
     pub empty: EmptyParams,
     /// `true` if the line answers a dialog.
     pub is_answer: bool,
-    /// `true` if the line names the protocol, for dialects that require it.
+    /// `true` if the line contains `"jsonrpc": "2.0"`, which JSON-RPC requires. Always `true` in flat dialects.
     pub is_of_protocol: bool,
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn client_line<'a>(spec: &Spec, line: &'a str) -> Result<ClientLine<'
     })
 }
 
-/// Returns the members around the parameters of a command.
+/// Returns the envelope of a command: members of its frame that are not parameters.
 pub(crate) fn command_envelope(spec: &Spec) -> Envelope {
     if spec.framing_is_flat() { Envelope::of(&["id", "type"]) } else { Envelope::NONE }
 }

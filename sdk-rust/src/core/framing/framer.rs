@@ -9,21 +9,22 @@ use super::{Bom, FramerOptions, FramingError, Incoming};
 const LF: u8 = b'\n';
 const CR: u8 = b'\r';
 
-/// Lines this long (in bytes) may share the block they were read in.
+/// Minimum length in bytes of a line that may share the memory of the block in which it was read.
 const SHARE_FROM: usize = 4 * 1024;
-/// A line shares its block only if it is at least this fraction of the block, which bounds the memory kept
-/// alive by this factor.
+/// A line shares the memory of its block only if the block is at most this many times longer. A retained line
+/// therefore keeps at most this multiple of its length alive.
 const SHARE_FRACTION: usize = 8;
-/// A read buffer larger than this, from one long line, is not reused for later short lines; in bytes.
+/// Maximum capacity of a read buffer that is reused, in bytes. A buffer that grew larger for one long line is
+/// replaced.
 const KEEP_CAPACITY: usize = 1024 * 1024;
 
-/// Retained beginning of an undelivered line, in bytes: enough for its type and its id.
+/// Length of the retained beginning of a line that was not delivered, in bytes: enough for its type and its id.
 const HEAD: usize = 1024;
 
 /// One line of a stream, borrowed from the bytes that were pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// The text without its line end. A blank line is empty text; its meaning is the caller's decision.
+    /// The text without its line end. A blank line is an empty text, and the caller decides about it.
     pub text: &'a str,
     /// Start of the line in the stream, in bytes.
     pub offset: u64,
@@ -31,23 +32,25 @@ pub struct Line<'a> {
     pub terminated: bool,
 }
 
-/// Splits a stream of bytes into lines, independent of the chunks.
+/// Splits a stream of bytes into lines. The division of the stream into chunks has no influence on the lines.
 ///
-/// A line that is too long or not UTF-8 causes one [`FramingError`]; the next line is delivered as usual.
-/// Lines inside a chunk are borrowed in place; only an unfinished line is copied. Each byte is searched for
-/// LF once, so one-byte chunks stay linear.
+/// A line that is too long or not UTF-8 causes one [`FramingError`]; the next line is delivered as usual. Lines
+/// inside a chunk are borrowed in place; only an unfinished line is copied. Each byte is searched for LF only
+/// once, so the time stays linear even for chunks of one byte.
 #[derive(Debug, Default)]
 pub struct Framer {
     options: FramerOptions,
-    /// The unfinished line; empty while discarding. Between calls it contains no LF.
+    /// The bytes of the unfinished line; empty while a line is discarded. Between calls it contains no LF.
     tail: BytesMut,
-    /// Number of bytes of `tail` without an LF; less than its length only inside `drain`.
+    /// Number of bytes of `tail` that are known to contain no LF. Only inside `drain` is it less than the
+    /// length of `tail`.
     searched: usize,
     /// The stream offset of the first byte of `tail`, or of the next byte if `tail` is empty.
     base: u64,
-    /// `true` if the current line was too long and has been reported: everything up to its LF is discarded.
+    /// `true` while the rest of a line that was too long is discarded, up to its LF. The line has already been
+    /// reported.
     discarding: bool,
-    /// The beginnings of the undelivered lines of a reader, oldest first.
+    /// The beginnings of the lines that were not delivered, oldest first. Only a reader collects them.
     heads: Vec<String>,
 }
 
@@ -79,8 +82,8 @@ impl Framer {
         self.buffer_part(rest, on_line);
     }
 
-    /// Ends the stream: a last line without LF is delivered, marked as unterminated. Afterwards the framer is
-    /// at the start of a new stream.
+    /// Ends the stream. A last line without LF is delivered and marked as unterminated. Afterwards the framer
+    /// can start a new stream.
     pub fn finish(&mut self, on_line: &mut impl FnMut(Result<Line<'_>, FramingError>)) {
         if !self.discarding && !self.tail.is_empty() {
             on_line(self.check_line(&self.tail, self.base, false));
@@ -204,7 +207,8 @@ impl Framer {
         Ok(Line { text, offset, terminated })
     }
 
-    /// Returns `true` if a line of this length exceeds the limit, unless `last` can be the CR before its LF.
+    /// Returns `true` if a line of this length is too long. `last` is its last byte: a CR before the LF does
+    /// not count.
     #[inline]
     fn too_long(&self, length: usize, last: Option<&u8>) -> bool {
         length > self.options.max_line && !(length - 1 == self.options.max_line && last == Some(&CR))
@@ -214,8 +218,8 @@ impl Framer {
         FramingError::TooLong { limit: self.options.max_line, offset }
     }
 
-    /// Returns the buffer for the next read, with at least `room` bytes free. [`drain`](Self::drain) takes
-    /// the added bytes.
+    /// Returns the buffer for the next read. If fewer than `low` bytes are free, reserves `room` bytes.
+    /// [`drain`](Self::drain) processes the bytes that the read adds.
     pub(super) fn buffer(&mut self, low: usize, room: usize) -> &mut BytesMut {
         if self.tail.capacity() - self.tail.len() < low {
             self.tail.reserve(room);
@@ -223,8 +227,8 @@ impl Framer {
         &mut self.tail
     }
 
-    /// Takes the lines that were read into [`buffer`](Self::buffer), as texts that own or share their bytes.
-    /// If the first line is short, `look` receives the text that contains all of them.
+    /// Takes the lines that were read into [`buffer`](Self::buffer). Each text owns its bytes or shares those
+    /// of the block. If the first line is short, `look` receives the text of the whole block.
     pub(super) fn drain(&mut self, out: &mut Vec<Incoming>, look: &mut impl FnMut(&str)) {
         if self.discarding {
             let Some(at) = memchr(LF, &self.tail) else {
@@ -253,7 +257,8 @@ impl Framer {
         self.searched = self.tail.len();
     }
 
-    /// Ends a reader's stream like [`finish`](Self::finish). Returns `true` if a last line lacked its LF.
+    /// Ends the stream of a reader, as [`finish`](Self::finish) does. Returns `true` if the last line had no
+    /// LF.
     pub(super) fn drain_end(&mut self, out: &mut Vec<Incoming>) -> bool {
         let unterminated = self.discarding || !self.tail.is_empty();
         let last = head(&self.tail);
@@ -269,7 +274,7 @@ impl Framer {
         unterminated
     }
 
-    /// Returns and clears the beginnings of the undelivered lines, oldest first.
+    /// Removes and returns the beginnings of the lines that were not delivered, oldest first.
     pub(super) fn take_heads(&mut self) -> Vec<String> {
         std::mem::take(&mut self.heads)
     }
@@ -311,7 +316,7 @@ impl Framer {
     }
 }
 
-/// Returns the beginning of the line of a fault, in a block that starts at that offset of the stream.
+/// Returns the beginning of the line that caused a fault. `start` is the position of the block in the stream.
 fn head_at(block: &[u8], start: u64, fault: &FramingError) -> String {
     let (FramingError::TooLong { offset, .. } | FramingError::InvalidUtf8 { line_start: offset, .. }) = fault;
     let at = usize::try_from(offset.saturating_sub(start)).unwrap_or(usize::MAX);

@@ -7,12 +7,12 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use super::framer::Framer;
 use super::{FramerOptions, Incoming};
 
-/// Size of one read, in bytes.
+/// Number of bytes to reserve for a read.
 const READ_SIZE: usize = 256 * 1024;
-/// Minimum free space for a read, in bytes: the usual capacity of a pipe.
+/// Minimum free space for a read, in bytes; it is the usual capacity of a pipe.
 const MIN_FREE: usize = 64 * 1024;
 
-/// Reads lines from an [`AsyncRead`], in batches of all lines of one read.
+/// Reads lines from an [`AsyncRead`]. A batch contains all lines that one read completes.
 ///
 /// Large lines share the buffer of the read. Small lines own their bytes, so a small line does not keep a
 /// whole buffer alive.
@@ -25,7 +25,8 @@ pub struct FrameReader<R> {
 }
 
 impl<R: AsyncRead + Unpin> FrameReader<R> {
-    /// Creates a reader with the default limit that drops a byte order mark.
+    /// Creates a reader with the default options: lines of at most 64 MiB, without a byte order mark at the
+    /// start.
     pub fn new(reader: R) -> Self {
         Self::with_options(reader, FramerOptions::default())
     }
@@ -38,13 +39,14 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// Appends the next lines to `out` and returns their number: at least one, or 0 at the end of the stream.
     /// Returns the error of a failed read. Delivered lines stay delivered, and the call may be repeated.
     ///
-    /// The method waits for one line, never for a fuller batch. Dropping the future loses nothing.
+    /// The method waits only until one line is complete. It never waits to fill a batch. Dropping the future
+    /// loses nothing.
     pub async fn next_batch(&mut self, out: &mut Vec<Incoming>) -> io::Result<usize> {
         self.next_batch_of(out, &mut |_| ()).await
     }
 
-    /// Works like [`next_batch`](Self::next_batch). If short lines were split from one text, as in nearly all
-    /// cases, `look` receives this text first.
+    /// Works like [`next_batch`](Self::next_batch). If the batch consists of short lines from one block of
+    /// text, as it nearly always does, `look` first receives that text.
     pub(crate) async fn next_batch_of(
         &mut self,
         out: &mut Vec<Incoming>,
@@ -69,7 +71,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         Ok(out.len() - before)
     }
 
-    /// Returns the beginnings of the undelivered lines of the last batch, oldest first.
+    /// Returns the beginnings of those lines of the last batch that were not delivered, oldest first.
     pub(crate) fn take_heads(&mut self) -> Vec<String> {
         self.framer.take_heads()
     }

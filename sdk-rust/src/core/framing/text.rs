@@ -1,4 +1,4 @@
-//! The text of one line: checked once, shared from then on.
+//! The text of one line. It is checked once to be UTF-8, and then shared.
 
 use std::fmt;
 
@@ -50,13 +50,13 @@ impl FrameText {
         self.0.is_empty()
     }
 
-    /// Returns the same bytes, without the UTF-8 guarantee.
+    /// Converts the text into its bytes, without the guarantee that they are UTF-8.
     pub fn into_bytes(self) -> Bytes {
         self.0
     }
 
-    /// Returns the given part of this text, sharing its bytes; `None` if `part` does not lie inside this
-    /// text.
+    /// Returns a part of this text, which shares the bytes of the whole. Returns `None` if `part` is not inside
+    /// this text.
     pub fn slice_of(&self, part: &str) -> Option<Self> {
         if part.is_empty() {
             return Some(Self::default());

@@ -12,8 +12,8 @@ pub struct Receiver<T, R> {
 }
 
 impl<T, R: Clone> Receiver<T, R> {
-    /// Returns the next item. Fails once the queue is empty and has ended; further calls fail in the same
-    /// way. Dropping the future loses nothing.
+    /// Returns the next item. Fails if the queue is empty and has ended; every further call then fails in the
+    /// same way. Dropping the future loses nothing.
     pub async fn recv(&mut self) -> Result<T, QueueEnd<R>> {
         poll_fn(|context| self.poll_recv(context)).await
     }
@@ -33,9 +33,9 @@ impl<T, R: Clone> Receiver<T, R> {
         Ok(count)
     }
 
-    /// Passes queued items to `take` and returns their number. Stops after `most` items or with the item that
-    /// reaches `bytes` bytes. Waits for at least one item; fails like [`recv`](Self::recv). `take` must not
-    /// use the queue.
+    /// Passes queued items to `take` and returns their number. Stops after `most` items, or after the item with
+    /// which `bytes` bytes are reached. Waits for at least one item. Fails like [`recv`](Self::recv). `take`
+    /// must not use the queue.
     pub fn poll_recv_batch(
         &mut self,
         context: &mut Context<'_>,

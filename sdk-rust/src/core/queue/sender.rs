@@ -13,10 +13,10 @@ pub struct Sender<T, R> {
 }
 
 impl<T, R> Sender<T, R> {
-    /// Queues an item of `size` bytes, waiting for room if the policy requires it.
+    /// Queues an item of `size` bytes. Waits for room if the policy requires it.
     ///
-    /// Never fails; the result is the outcome for the item. Dropping the future drops an item that is not
-    /// queued yet.
+    /// Never fails: the result states whether the item was queued, replaced another or was dropped. Dropping
+    /// the future before the item is queued drops the item.
     pub async fn push(&self, item: T, size: usize, key: Option<CoalesceKey>) -> PushResult {
         let mut item = item;
         loop {
@@ -28,9 +28,9 @@ impl<T, R> Sender<T, R> {
         }
     }
 
-    /// Queues an item of `size` bytes beyond the limit, up to a total of `most` bytes. For senders that
-    /// cannot wait. An item beyond `most` is dropped and ends the queue as [`Overflow::Detach`] does. A
-    /// closed or detached queue drops the item.
+    /// Queues an item of `size` bytes even beyond the limit, for senders that cannot wait. If the total would
+    /// exceed `most` bytes, the item is dropped and the queue ends as with [`Overflow::Detach`]. A closed or
+    /// detached queue drops the item.
     pub fn push_beyond(&self, value: T, size: usize, key: Option<CoalesceKey>, most: usize) -> PushResult {
         let value = match self.try_push(value, size, key) {
             Ok(pushed) => return pushed,
@@ -58,16 +58,17 @@ impl<T, R> Sender<T, R> {
         pushed
     }
 
-    /// Queues an item of `size` bytes without waiting. Returns the item as the error if it would have to
-    /// wait.
+    /// Queues an item of `size` bytes without waiting. Returns the item as the error if the policy requires to
+    /// wait for room.
     pub fn try_push(&self, value: T, size: usize, key: Option<CoalesceKey>) -> Result<PushResult, T> {
         let pushed = self.try_push_quietly(value, size, key);
         self.wake();
         pushed
     }
 
-    /// Works like [`try_push`](Self::try_push), but does not wake a waiting subscriber until a call of
-    /// [`wake`](Self::wake) or the end of the queue. For callers that queue many items at once.
+    /// Works like [`try_push`](Self::try_push), but does not wake the subscriber. The subscriber is woken by
+    /// [`wake`](Self::wake) or at the end of the queue. This is faster for callers that queue many items at
+    /// once.
     pub fn try_push_quietly(&self, value: T, size: usize, key: Option<CoalesceKey>) -> Result<PushResult, T> {
         let shared = &*self.shared;
         // The replaced item is dropped after the lock is released.
@@ -108,9 +109,9 @@ impl<T, R> Sender<T, R> {
         Ok(outcome)
     }
 
-    /// Moves items from the front of `items` into the queue as long as there is room and `size` returns a
-    /// size. Moves no item if [`try_push`](Self::try_push) would drop it. Does not wake the subscriber, as
-    /// [`try_push_quietly`](Self::try_push_quietly).
+    /// Moves items from the front of `items` into the queue. Stops when there is no room, or when `size`
+    /// returns `None`. Moves no item if the queue has ended or has no subscriber. Does not wake the subscriber,
+    /// as with [`try_push_quietly`](Self::try_push_quietly).
     pub fn push_while_room(&self, items: &mut VecDeque<T>, size: impl Fn(&T) -> Option<usize>) {
         let mut state = self.shared.state();
         if !state.subscribed || state.end.is_some() {
@@ -125,21 +126,21 @@ impl<T, R> Sender<T, R> {
         }
     }
 
-    /// Wakes a subscriber that waits although there is something to receive.
+    /// Wakes the subscriber if it waits and there is something to receive.
     pub fn wake(&self) {
         if let Some(waker) = self.take_waker() {
             waker.wake();
         }
     }
 
-    /// Returns the waker of a subscriber that waits although there is something to receive. The caller must
-    /// wake it soon, and not under a lock.
+    /// Returns the waker of the subscriber if it waits and there is something to receive. The caller must wake
+    /// it soon, and not under a lock.
     pub fn take_waker(&self) -> Option<Waker> {
         let mut state = self.shared.state();
         if state.items.is_empty() && state.end.is_none() { None } else { state.waiting.take() }
     }
 
-    /// Waits until a push of `size` bytes need not wait: there is room, or the item would be dropped.
+    /// Waits until a push of `size` bytes would not wait. Then there is room, or the push would drop the item.
     pub async fn room_for(&self, size: usize) {
         loop {
             let mut notified = pin!(self.shared.room.notified());
@@ -182,7 +183,7 @@ impl<T, R> Sender<T, R> {
         }
     }
 
-    /// Returns the number of items that were dropped: pushed after the queue had ended or the subscriber was
+    /// Returns the number of dropped items. An item is dropped if the queue has ended, or if the subscriber was
     /// dropped.
     pub fn dropped(&self) -> u64 {
         self.shared.state().dropped

@@ -1,4 +1,4 @@
-//! Frames with a secret payload: events that carry a key, reduced to their type.
+//! Reduction of events that carry a key to their type.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -8,22 +8,23 @@ use memchr::memmem::Finder;
 use crate::generated::secrets::{ENVELOPES, SECRET_EVENTS};
 use crate::scan::{self, MemberSpan, Outline};
 
-/// Searches for the types of events that carry a key, built once: building takes longer than searching a short
-/// frame.
+/// Searchers for the types of events that carry a key. They are built once, because building takes longer than
+/// the search of a short frame.
 static SEARCHES: LazyLock<Vec<(&str, Finder<'static>)>> =
     LazyLock::new(|| SECRET_EVENTS.iter().map(|kind| (*kind, Finder::new(*kind))).collect());
 
-/// Search for the escapes of letters.
+/// Searcher for escapes that may stand for letters.
 static ESCAPES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u00"));
 
-/// Returns `true` if a frame of a text may have a secret payload: the text contains such a type, or escapes that
-/// may hide one. One search for many short frames is faster than one search for each.
+/// Returns `true` if a text may contain an event with a key. Such a text contains the type of the event, or
+/// escapes that may hide it. For many short frames, one search over their common text is faster than one for
+/// each.
 pub(crate) fn may_have_secret_payload(text: &str) -> bool {
     let mut all = SEARCHES.iter().map(|(_, search)| search).chain([&*ESCAPES]);
     all.any(|search| search.find(text.as_bytes()).is_some())
 }
 
-/// Returns a frame with a secret payload reduced to its type, or `None` for any other frame.
+/// Reduces an event that carries a key to its type. Returns `None` for any other frame.
 pub fn strip_payload(frame: &str) -> Option<String> {
     let plain = with_plain_letters(frame);
     let (kind, _) = SEARCHES.iter().find(|(_, search)| is_quoted(&plain, search))?;
@@ -39,8 +40,8 @@ pub fn strip_payload(frame: &str) -> Option<String> {
     }
 }
 
-/// Works like [`strip_payload`], for a frame with a known outline, which decides nearly all cases independent of
-/// the length.
+/// Works like [`strip_payload`], for a frame with a known outline. In nearly all cases the outline suffices, so
+/// the length of the frame does not matter.
 pub(crate) fn strip_payload_by_outline(frame: &str, outline: &Outline) -> Option<String> {
     let part = |from: u32, to: u32| frame.get(from as usize..to as usize).unwrap_or_default();
     let may_be = |&[name, name_end, from, to]: &MemberSpan| {
@@ -55,9 +56,9 @@ pub(crate) fn strip_payload_by_outline(frame: &str, outline: &Outline) -> Option
     outline.members().iter().any(may_be).then(|| strip_payload(frame)).flatten()
 }
 
-/// Returns the types that a frame names: types inside envelopes first, several types of one object in their
-/// order. Returns `None` for the beginning of a frame and for invalid JSON; text that resembles an event with a
-/// key is then treated as one.
+/// Returns all types that a frame contains: first those inside envelopes, then those of the object itself.
+/// Returns `None` for an incomplete frame and for invalid JSON. The caller then treats text that resembles an
+/// event with a key as such an event.
 fn types_in(text: &str, is_frame: bool) -> Option<Vec<Cow<'_, str>>> {
     let (mut types, mut inner) = (Vec::new(), Vec::new());
     let mut is_sound = true;
@@ -81,15 +82,15 @@ fn types_in(text: &str, is_frame: bool) -> Option<Vec<Cow<'_, str>>> {
     (walked.is_ok() && is_sound).then_some(inner)
 }
 
-/// Returns `true` if a text contains the needle as a whole string.
+/// Returns `true` if a text contains the searched text as a whole string, between quotes.
 fn is_quoted(text: &str, search: &Finder<'_>) -> bool {
     let bytes = text.as_bytes();
     let length = search.needle().len();
     search.find_iter(bytes).any(|at| at > 0 && bytes[at - 1] == b'"' && bytes.get(at + length) == Some(&b'"'))
 }
 
-/// Returns the frame with letters and `_` in place of their escapes, because escapes do not change a type.
-/// Most frames have no such escapes.
+/// Replaces escapes of letters and of `_` by the characters, because escapes do not change a type. Most frames
+/// contain no such escapes.
 fn with_plain_letters(frame: &str) -> Cow<'_, str> {
     let bytes = frame.as_bytes();
     let mut plain = String::new();

@@ -1,6 +1,6 @@
-//! Search in blocks of 64 bytes for the end of a string with many quotes.
+//! Search for the end of a string in blocks of 64 bytes, for strings with many quotes.
 
-/// Minimum number of quotes in 64 bytes; below it, hopping from quote to quote is faster.
+/// Minimum number of quotes in 64 bytes. With fewer quotes, a search from quote to quote is faster.
 const MANY_QUOTES: u32 = 2;
 
 /// Result of [`scan_blocks`].
@@ -11,8 +11,8 @@ pub(super) enum ScanStep {
     Continue(usize),
 }
 
-/// Searches for the end of a string block by block, as long as the blocks contain many quotes. `rest` is the
-/// rest of the string; its first byte is not escaped.
+/// Searches for the end of a string block by block, and stops after a block with few quotes. `rest` is the part
+/// of the string to search; its first byte is not escaped.
 #[inline(never)]
 pub(super) fn scan_blocks(rest: &[u8]) -> ScanStep {
     let mut carried = 0;
@@ -57,8 +57,8 @@ fn matches_of_sixteen(sixteen: &[u8; 16], wanted: u8) -> u32 {
     mask.cast_unsigned()
 }
 
-/// Returns the offset of the first quote or backslash among the first bytes of `rest`, the rest of a string.
-/// Returns the number of checked bytes as the error if neither occurs.
+/// Returns the offset of the first quote or backslash among the first bytes of `rest`. If they contain neither,
+/// returns the number of checked bytes as the error.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn first(rest: &[u8]) -> Result<usize, usize> {
@@ -73,8 +73,8 @@ pub(super) fn first(rest: &[u8]) -> Result<usize, usize> {
     Err(offset)
 }
 
-/// Returns the offset of the first quote or backslash among the first bytes of `rest`, the rest of a string.
-/// Returns the number of checked bytes as the error if neither occurs.
+/// Returns the offset of the first quote or backslash among the first bytes of `rest`. If they contain neither,
+/// returns the number of checked bytes as the error.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 pub(super) fn first(rest: &[u8]) -> Result<usize, usize> {
@@ -99,11 +99,11 @@ fn matches(block: &[u8; 64], wanted: u8) -> u64 {
     u64::from_le_bytes(groups)
 }
 
-/// Returns the escaped bytes, given the backslashes. `carried` is 1 if the first byte is escaped; afterwards
-/// it is 1 if the byte after the block is escaped.
+/// Returns a bit for each escaped byte of a block; `backslashes` has a bit for each backslash. `carried` is 1
+/// if the first byte is escaped. The function sets it to 1 if the byte after the block is escaped.
 ///
-/// A run of backslashes escapes every second byte from its start on. The subtraction of the starts carries
-/// through each run and resolves all runs at once (the method is simdjson's).
+/// In a run of backslashes, every second byte after the start is escaped. One subtraction handles all runs at
+/// once, because its carry passes through each run. The method is simdjson's.
 #[inline]
 fn escapes(backslashes: u64, carried: &mut u64) -> u64 {
     const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;

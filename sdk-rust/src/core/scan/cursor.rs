@@ -1,4 +1,4 @@
-//! The structure of JSON text: brackets, strings and the text between them.
+//! Reading of the structure of JSON text: brackets, strings and the other characters.
 
 use memchr::memchr;
 
@@ -9,7 +9,7 @@ use super::value::unescape;
 /// A member's name as in the text, without its quotes.
 pub(super) struct Key<'a> {
     text: &'a str,
-    /// Computed once for all comparisons.
+    /// `true` if the name has escapes; computed once for all comparisons.
     escaped: bool,
 }
 
@@ -28,7 +28,8 @@ impl<'a> Key<'a> {
         self.text
     }
 
-    /// Returns `true` if the name has escapes, so that its length is not significant.
+    /// Returns `true` if the name has escapes. Its length in the text then differs from that of the decoded
+    /// name.
     #[inline]
     pub(super) fn is_escaped(&self) -> bool {
         self.escaped
@@ -45,7 +46,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// A position in a text, advanced by one piece of structure at a time.
+/// A position in a text. Each method consumes one element of its structure.
 pub(super) struct Cursor<'a> {
     pub(super) text: &'a str,
     pub(super) bytes: &'a [u8],
@@ -114,7 +115,7 @@ impl<'a> Cursor<'a> {
         self.bytes[self.at..].trim_ascii_end() == word.as_bytes()
     }
 
-    /// Fails if text follows.
+    /// Fails if anything but white space follows.
     pub(super) fn close(&mut self) -> Result<(), ScanError> {
         self.skip_whitespace();
         if self.at == self.bytes.len() { Ok(()) } else { Err(ScanError::TrailingText { offset: self.at }) }
@@ -156,7 +157,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Consumes one value at a nesting of `depth` brackets.
+    /// Consumes one value, which is inside `depth` open brackets.
     #[inline]
     pub(super) fn skip_value(&mut self, depth: usize) -> Result<(), ScanError> {
         match self.bytes[self.at] {
@@ -166,7 +167,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Consumes a number, `true`, `false` or `null`, without a check of its characters.
+    /// Consumes a number, `true`, `false` or `null`. Its characters are not checked.
     fn scalar(&mut self) -> Result<(), ScanError> {
         let start = self.at;
         while let Some(byte) = self.bytes.get(self.at)
@@ -217,9 +218,9 @@ impl<'a> Cursor<'a> {
     /// to have no escapes.
     ///
     /// The search hops from quote to quote and checks each quote for an escape: an odd number of preceding
-    /// backslashes. This is linear, because the backslashes counted for one quote follow the previous quote.
-    /// A check of each backslash would take three times as long in text full of `\n`. In text full of escaped
-    /// quotes hops are short and slow, so after a short hop the search examines whole blocks.
+    /// backslashes. The total time is linear, because only backslashes after the previous quote are counted. A
+    /// check of each backslash would take three times as long in text full of `\n`. In text full of escaped
+    /// quotes, hops are short and therefore slow. After a short hop, the search examines whole blocks instead.
     #[inline]
     fn string(&mut self) -> Result<bool, ScanError> {
         let start = self.at + 1;
@@ -273,13 +274,14 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Returns `true` if the byte after `before` is escaped: `before` ends with an odd number of backslashes.
+/// Returns `true` if the byte after `before` is escaped, because `before` ends with an odd number of
+/// backslashes.
 #[inline]
 fn escaped(before: &[u8]) -> bool {
     before.iter().rev().take_while(|&&byte| byte == b'\\').count() % 2 == 1
 }
 
-/// Maximum length of a short hop, in bytes. After a longer hop, further hops are faster than blocks.
+/// Length in bytes of a short hop. After a longer hop, more hops are faster than a search in blocks.
 const SHORT_HOP: usize = 24;
 
 const OTHER: u8 = 0;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// Maximum nesting of brackets, in levels: equal in the clients of all languages, and equal to the limit of
-/// JSON decoders. Deeper text is rejected.
+/// Maximum number of nested brackets. Deeper text is rejected. The limit is the same in the clients of all
+/// languages and in common JSON decoders.
 pub const MAX_DEPTH: usize = 127;
 
 /// Kind of a text that is not an object.
@@ -40,7 +40,7 @@ pub enum ScanError {
     /// The text contains only white space.
     #[error("the text is blank")]
     Blank,
-    /// The text is JSON of another kind, judged by its first character.
+    /// The text is another kind of JSON than an object, according to its first character.
     #[error("expected an object, found {found}")]
     NotAnObject {
         /// The kind of the text.
@@ -57,7 +57,7 @@ pub enum ScanError {
     /// The text has an unexpected character.
     #[error("expected {expected} at byte {offset}")]
     Malformed {
-        /// The expected item.
+        /// The element that was expected instead.
         expected: &'static str,
         /// Position in bytes from the start of the text.
         offset: usize,

@@ -1,7 +1,7 @@
-//! The positions of the members of an object, for later access.
+//! An outline: the positions of an object's members, recorded for later access.
 
-/// Offsets into the text, in bytes: start and end of a member's name, then start and end of its value. The
-/// name excludes its quotes and includes its escapes.
+/// Offsets into the text in bytes: start and end of a member's name, start and end of its value. The quotes of
+/// the name are excluded; its escapes remain.
 pub type MemberSpan = [u32; 4];
 
 /// The positions of the members of an object, and of the members of its inner objects.
@@ -13,7 +13,7 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Returns `true` if positions in a text of that length fit.
+    /// Returns `true` if a text of that length can have an outline.
     pub fn fits(length: usize) -> bool {
         u32::try_from(length).is_ok()
     }
@@ -28,7 +28,8 @@ impl Outline {
         &self.members
     }
 
-    /// Returns the members of the inner object from `start` to `end`; empty if they were not recorded.
+    /// Returns the members of the inner object from `start` to `end`. Returns an empty list if they were not
+    /// recorded.
     pub fn inner(&self, start: u32, end: u32) -> &[MemberSpan] {
         let from = self.inner.partition_point(|place| place[0] < start);
         let to = self.inner.partition_point(|place| place[0] < end);
@@ -48,7 +49,7 @@ impl Outline {
         self.inner.len()
     }
 
-    /// Removes the inner members after the first `noted`.
+    /// Removes all inner members except the first `noted`.
     pub(super) fn truncate_inner(&mut self, noted: usize) {
         self.inner.truncate(noted);
     }

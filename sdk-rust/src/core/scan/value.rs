@@ -6,8 +6,8 @@ use memchr::memchr;
 
 /// Decodes a raw JSON string; `None` if the value is not a string or contains an unknown escape.
 ///
-/// Borrows if there is no escape. A lone surrogate escape becomes U+FFFD: agents send such halves at cuts in
-/// a model's text.
+/// Borrows if there is no escape. A lone surrogate becomes U+FFFD. Agents send such halves if they cut a
+/// model's text inside a surrogate pair.
 pub fn string(raw: &str) -> Option<Cow<'_, str>> {
     unescape(raw.strip_prefix('"')?.strip_suffix('"')?)
 }
@@ -61,7 +61,8 @@ pub(super) fn unescape(text: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(plain))
 }
 
-/// Returns the character after `\u`, and the number of its bytes after the backslash.
+/// Decodes an escape after `\u`. Returns the character, and the length of the escape in bytes without its
+/// backslash.
 fn unescape_unicode(text: &str) -> Option<(char, usize)> {
     let first = hex(text)?;
     if let Some(character) = char::from_u32(first) {

@@ -24,9 +24,9 @@ use super::system::{self, Group};
 /// A started program, in a process group of its own (on Windows: a job object), so a terminal's Ctrl-C does
 /// not reach it. Dropping it ends the program and its process group in the background.
 ///
-/// The group ends step by step. First its stdin is closed; after a grace period it receives SIGTERM, after
-/// another SIGKILL; then it is reaped. Windows has no SIGTERM: there the job is terminated after the first
-/// grace period. Processes that the program left in its group when it ended are ended in the same way.
+/// The group ends step by step. First its stdin is closed. After a grace period it receives SIGTERM, and after
+/// a second one SIGKILL. Then it is reaped. Windows has no SIGTERM: there the job is terminated after the first
+/// grace period. If the program ends and leaves processes in its group, they are ended in the same way.
 /// Processes that moved to another group or session are not affected. If the runtime ends first, the group is
 /// killed at once.
 pub struct ChildProcess {
@@ -37,13 +37,13 @@ pub struct ChildProcess {
     stdin: StdinGate,
     tail: StderrTail,
     progress: watch::Receiver<Progress>,
-    /// Requests the shutdown; dropping the sender requests it too.
+    /// Sender of the shutdown request. Dropping the sender also requests the shutdown.
     shutdown_request: watch::Sender<bool>,
 }
 
 impl ChildProcess {
-    /// Starts a program and returns its stdout and its stdin. Fails if the program cannot be started, or
-    /// outside of a tokio runtime.
+    /// Starts a program and returns its stdout and its stdin. Fails if the program cannot be started, or if no
+    /// tokio runtime is running.
     pub fn spawn(options: ChildOptions) -> Result<(Self, BoxReader, BoxWriter), SpawnError> {
         let runtime =
             Handle::try_current().map_err(|error| SpawnError::new(&options, io::Error::other(error)))?;
@@ -103,21 +103,21 @@ impl ChildProcess {
         self.id
     }
 
-    /// Returns the descriptors of this side of the child's stdin, stdout and stderr, as they were at its
-    /// start. A forked copy of this process that runs no other program (`fork` alone) keeps them open and can
-    /// close them by these numbers.
+    /// Returns the file descriptors of this process for the child's stdin, stdout and stderr, as they were at
+    /// the start. After `fork` without `exec`, a copy of this process keeps them open and can close them by
+    /// these numbers.
     #[cfg(unix)]
     pub fn pipes(&self) -> [RawFd; 3] {
         self.pipes
     }
 
-    /// Returns the process group, which can be checked and killed after the handle was dropped.
+    /// Returns the process group. It can be checked and killed even after the handle was dropped.
     pub fn group(&self) -> ProcessGroup {
         ProcessGroup { group: Arc::clone(&self.group), progress: self.progress.clone() }
     }
 
     /// Resolves when the process has ended, even while other processes keep its pipes open. May be called any
-    /// number of times; the future outlives the handle.
+    /// number of times. The future stays valid after the handle was dropped.
     pub fn exit(&self) -> impl Future<Output = Exit> + Send + 'static {
         let mut progress = self.progress.clone();
         async move {
@@ -137,21 +137,21 @@ impl ChildProcess {
         self.tail.text()
     }
 
-    /// Closes the stdin of the process, even if the writer still exists: the process reads end of file.
+    /// Closes the stdin of the process, even if its writer still exists. The process then reads end of file.
     pub fn close_stdin(&self) {
         self.stdin.close();
     }
 
-    /// Starts the same shutdown as [`shutdown`](Self::shutdown), without waiting.
+    /// Requests the same steps as [`shutdown`](Self::shutdown), without waiting.
     pub fn request_shutdown(&self) {
         self.shutdown_request.send_replace(true);
     }
 
-    /// Ends the process and its group by the ladder and returns the exit.
+    /// Ends the process and its group step by step, as described at [`ChildProcess`]. Returns the exit.
     ///
-    /// The process can still read everything written before; a pending write fails as a broken pipe. Takes at
-    /// most both grace periods and two seconds more. A process that survives even SIGKILL until then is
-    /// reported with neither code nor signal. Dropping the future does not stop the ladder.
+    /// The process can still read everything that was written before. A pending write fails as a broken pipe.
+    /// The wait lasts at most both grace periods and two more seconds. If the process has not ended by then in
+    /// spite of SIGKILL, its exit has neither code nor signal. Dropping the future does not stop the shutdown.
     pub async fn shutdown(&self) -> Exit {
         self.request_shutdown();
         let mut progress = self.progress.clone();
@@ -166,8 +166,8 @@ impl ChildProcess {
     }
 }
 
-/// The process group of a child, independent of its handle: it keeps no process alive, and dropping it ends
-/// no process.
+/// The process group of a child, independent of the child's handle. It keeps no process alive, and dropping it
+/// ends no process.
 #[derive(Clone)]
 pub struct ProcessGroup {
     group: Arc<Group>,
@@ -175,13 +175,13 @@ pub struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    /// Returns `true` if the whole group has ended or was killed.
+    /// Returns `true` if all processes of the group have ended, or the group was killed.
     pub fn is_over(&self) -> bool {
         self.progress.borrow().is_over
     }
 
-    /// Resolves when the group is over: after the end of its leader, or after a shutdown, and after the
-    /// ladder is complete.
+    /// Resolves when the group is over: all of its processes have ended, or the last step of a shutdown is
+    /// complete.
     pub fn wait(&self) -> impl Future<Output = ()> + Send + 'static {
         let mut progress = self.progress.clone();
         async move {

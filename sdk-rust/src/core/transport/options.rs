@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Callback for each line on a child's stderr, without its line end and in order. It runs on the task that
-/// reads stderr, so it must not block. After a panic it is not called again.
+/// Function that receives each line on a child's stderr, in order and without its line end. It runs on the task
+/// that reads stderr, so it must not block. After a panic it is not called again.
 pub type StderrCallback = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Options for the start and the end of a child process.
@@ -20,15 +20,15 @@ pub struct ChildOptions {
     pub args: Vec<OsString>,
     /// Its working directory; `None` for the directory of this process.
     pub cwd: Option<PathBuf>,
-    /// Variables added to the inherited environment.
+    /// Variables to add to the inherited environment.
     pub env: Vec<(OsString, OsString)>,
-    /// Variables removed from the inherited environment.
+    /// Variables to remove from the inherited environment.
     pub env_remove: Vec<OsString>,
-    /// Size of the retained end of stderr, in bytes: 64 KiB.
+    /// Maximum length of the retained end of stderr, in bytes; 64 KiB by default.
     pub stderr_tail_bytes: usize,
-    /// Time limit for the end of the group after its stdin was closed: 2 s.
+    /// Time that the group has to end after its stdin was closed; 2 s by default.
     pub eof_grace: Duration,
-    /// Time limit for the end of the group after SIGTERM: 2 s.
+    /// Time that the group has to end after SIGTERM; 2 s by default.
     pub term_grace: Duration,
     /// Called with each line of stderr.
     pub on_stderr_line: Option<StderrCallback>,
@@ -80,7 +80,7 @@ impl ChildOptions {
         self
     }
 
-    /// Sets the time limits for the end of the group after end of input and after SIGTERM.
+    /// Sets the times that the group has to end: `eof` after its stdin was closed, `term` after SIGTERM.
     pub fn graces(mut self, eof: Duration, term: Duration) -> Self {
         (self.eof_grace, self.term_grace) = (eof, term);
         self

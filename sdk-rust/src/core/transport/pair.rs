@@ -2,10 +2,10 @@
 
 use super::Transport;
 
-/// Creates two connected transports: one side reads the bytes written by the other. Each direction buffers up
-/// to `buffer` bytes.
+/// Creates two connected transports. Each side reads the bytes that the other side writes. Each direction
+/// buffers up to `buffer` bytes.
 ///
-/// A full direction makes the writer wait, as a full pipe does. Dropping the writer of one side ends the
+/// If the buffer is full, the writer waits, as with a full pipe. Dropping the writer of one side ends the
 /// stream of the other side.
 pub fn memory_pair(buffer: usize) -> (Transport, Transport) {
     // Two one-way streams instead of one split two-way stream: each half can be dropped on its own.

@@ -13,16 +13,17 @@ use super::stderr::StderrDrain;
 use super::stdin::StdinGate;
 use super::system::{self, Group};
 
-/// Waiting time for a killed group. Only a process stuck in the kernel takes longer; the system reaps it
-/// later.
+/// Longest wait for a killed group. Only a process that is stuck in the kernel takes longer. The system reaps
+/// it later.
 const KILL_WAIT: Duration = Duration::from_secs(2);
-/// Delay before the first check for a group without its leader, and maximum interval of later checks.
+/// Delay before the first check of a group whose leader has ended. Later checks have longer intervals, at most
+/// `MAX_CHECK_INTERVAL`.
 const FIRST_CHECK: Duration = Duration::from_millis(2);
 const MAX_CHECK_INTERVAL: Duration = Duration::from_millis(50);
-/// Maximum delay of a dropped runtime for reaping a killed child.
+/// Longest time, in milliseconds, by which reaping a killed child delays the end of a runtime.
 const DROP_WAIT_MS: u32 = 500;
 
-/// State of a child as seen from outside.
+/// State of a child that its handles can observe.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Progress {
     /// The exit of the leader, after it has ended.
@@ -33,9 +34,9 @@ pub(super) struct Progress {
 
 /// The task that owns a child from its start to its end.
 ///
-/// The task drains stderr throughout and detects the end of the process even while other processes keep its
-/// pipes open. It shuts the group down on request, when the handle is dropped, and when the leader ended and
-/// left other processes behind. If the runtime drops the task early, it kills the group at once.
+/// The task reads stderr all the time. It detects the end of the process even while other processes keep its
+/// pipes open. It shuts the group down on request, when the handle is dropped, and when the leader ends but
+/// other processes remain. If the runtime drops the task before its end, the group is killed at once.
 pub(super) struct ShutdownLadder {
     pub(super) child: Child,
     pub(super) group: Arc<Group>,
@@ -47,7 +48,7 @@ pub(super) struct ShutdownLadder {
 }
 
 impl ShutdownLadder {
-    /// Runs until the group is over. The shutdown starts when `asked` becomes true or loses its sender.
+    /// Runs until the group is over. The shutdown starts when `asked` becomes true or its sender is dropped.
     pub(super) async fn run(mut self, mut asked: watch::Receiver<bool>) {
         let ended = loop {
             tokio::select! {
@@ -72,7 +73,7 @@ impl ShutdownLadder {
         self.finish();
     }
 
-    /// Waits until leader and group have ended. Returns `false` if they have not ended in time.
+    /// Waits until the leader and the group have ended. Returns `false` if this takes longer than `grace`.
     async fn settle(&mut self, grace: Duration) -> bool {
         let mut deadline = std::pin::pin!(sleep(grace));
         let mut pause = FIRST_CHECK;
@@ -102,8 +103,8 @@ impl ShutdownLadder {
         self.progress.borrow().exit.is_some()
     }
 
-    /// Reports the exit. Without a status (another part of the program reaped the child) it has neither code
-    /// nor signal.
+    /// Reports the exit of the leader. If another part of the program has reaped the child, the exit has
+    /// neither code nor signal.
     fn leader_ended(&mut self, status: Option<ExitStatus>) {
         self.stderr.take_ready();
         let exit = Exit {

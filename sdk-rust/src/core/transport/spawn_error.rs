@@ -20,7 +20,8 @@ pub struct SpawnError {
 pub enum SpawnErrorKind {
     /// There is no such program.
     NotFound,
-    /// The file exists, but it cannot be run: no permission, no program, or its interpreter is missing.
+    /// The file exists but cannot be run: permission is missing, the file is not a program, or its interpreter
+    /// is missing.
     NotExecutable,
     /// Another process has the program open for writing. A retry may help.
     Busy,

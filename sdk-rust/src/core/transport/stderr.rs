@@ -1,4 +1,4 @@
-//! A child's stderr: always drained, with its end retained.
+//! Reading of a child's stderr. Everything is read, and the last bytes are retained.
 //!
 //! A child blocks when its pipe is full, so draining must not depend on a consumer.
 
@@ -15,10 +15,11 @@ use super::system;
 
 /// Size of one read, in bytes.
 const READ: usize = 64 * 1024;
-/// Maximum length of a line for the callback, in bytes; a longer line is passed in pieces of this size.
+/// Maximum length of a line for the callback, in bytes. A longer line is passed in several parts of this
+/// length.
 const LINE_PIECE: usize = 16 * 1024;
-/// Maximum amount taken after the end of the process, in bytes: more than a pipe can contain. Other processes
-/// may keep the pipe open and continue to write.
+/// Maximum number of bytes to read after the end of the process; a pipe holds less. The limit is necessary
+/// because other processes may keep the pipe open and continue to write.
 const MAX_FINAL_READ: usize = 2 * 1024 * 1024;
 
 /// The last bytes of a child's stderr. Clones share them.
@@ -51,7 +52,7 @@ impl StderrTail {
     }
 }
 
-/// Reads a child's stderr into its tail and its callback.
+/// Reader of a child's stderr. It stores the last bytes and calls the callback with each line.
 pub(super) struct StderrDrain {
     /// `None` after the end of stderr.
     pipe: Option<ChildStderr>,
@@ -65,7 +66,7 @@ impl StderrDrain {
         Self { pipe, tail, lines: LineSplitter { callback, partial: Vec::new() }, buffer: vec![0; READ] }
     }
 
-    /// Reads once. Never resolves after the end of stderr, for use in a `select!`.
+    /// Reads once. After the end of stderr, waits forever, as a branch of a `select!` must.
     pub(super) async fn step(&mut self) {
         let Some(pipe) = &mut self.pipe else { return std::future::pending().await };
         match pipe.read(&mut self.buffer).await {
@@ -75,8 +76,8 @@ impl StderrDrain {
         }
     }
 
-    /// Takes the bytes that are in the pipe now, without waiting: the last output of an ended process.
-    /// Windows cannot peek into a pipe; there only [`take_rest`](Self::take_rest) reads them.
+    /// Reads the bytes that are in the pipe now, without waiting. They are the last output of an ended process.
+    /// Windows cannot do this: there, only [`take_rest`](Self::take_rest) reads them.
     pub(super) fn take_ready(&mut self) {
         let mut taken = 0;
         while let Some(pipe) = &self.pipe
@@ -94,8 +95,8 @@ impl StderrDrain {
         }
     }
 
-    /// Works like [`take_ready`](Self::take_ready), for a process that has just ended. If the system cannot
-    /// peek into a pipe, reads it to its end for a short time, because other processes may keep it open.
+    /// Reads the last output of a process that has just ended. Works like [`take_ready`](Self::take_ready). On
+    /// Windows, reads the pipe for a short time instead, because other processes may keep it open.
     pub(super) async fn take_rest(&mut self) {
         self.take_ready();
         let Some(wait) = system::STDERR_WAIT else { return };
@@ -113,7 +114,7 @@ impl StderrDrain {
         self.lines.add(chunk);
     }
 
-    /// Closes stderr, or records its end. A last line without line end is delivered.
+    /// Closes stderr. The last line is delivered even without a line end.
     pub(super) fn end(&mut self) {
         self.pipe = None;
         self.lines.flush();

@@ -1,4 +1,4 @@
-//! A child's stdin that its writer or the shutdown can close.
+//! A child's stdin. Its writer can close it, and so can the shutdown.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -8,14 +8,14 @@ use std::task::{Context, Poll, Waker};
 use tokio::io::AsyncWrite;
 use tokio::process::ChildStdin;
 
-/// Closes a child's stdin from outside. Clones share it.
+/// Handle that closes a child's stdin independently of its writer. Clones share the stdin.
 #[derive(Clone)]
 pub(super) struct StdinGate(Arc<Mutex<GateState>>);
 
 struct GateState {
     /// `None` after it was closed.
     stdin: Option<ChildStdin>,
-    /// The waker of a waiting writer: closing must wake it.
+    /// The waker of a waiting writer, which must be woken when the stdin is closed.
     waiting: Option<Waker>,
 }
 
@@ -25,7 +25,7 @@ impl StdinGate {
         (gate.clone(), StdinWriter(gate))
     }
 
-    /// Closes the stdin: the child reads end of file. A pending or later write fails as a broken pipe.
+    /// Closes the stdin, so that the child reads end of file. A pending or later write fails as a broken pipe.
     pub(super) fn close(&self) {
         let (stdin, waiting) = {
             let mut gate = self.lock();

@@ -1,4 +1,4 @@
-//! The parts of processes and stdio that differ between systems. Both modules have the same items.
+//! The code for processes and stdio that differs between Unix and Windows. Both modules have the same items.
 
 #[cfg(unix)]
 pub(super) use super::unix::*;

@@ -9,15 +9,15 @@ use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::mpsc;
 
-/// Size of one read of the thread, in bytes.
+/// Size of one read by the thread, in bytes.
 const READ: usize = 64 * 1024;
-/// Maximum number of buffered reads.
+/// Maximum number of reads whose data wait in the buffer.
 const READY: usize = 4;
 
 /// Reads a file that only supports blocking reads, on a thread of its own.
 ///
-/// It does not use the runtime's blocking pool, because a runtime waits for the pool when it ends, and a
-/// terminal may never deliver input. The thread ends with the stream, or with the process.
+/// It does not use the blocking pool of the runtime. When a runtime ends, it waits for its pool, and a read
+/// from a terminal may never return. The thread ends with the stream, or with the process.
 pub(super) struct ThreadReader {
     chunks: mpsc::Receiver<io::Result<Bytes>>,
     current: Bytes,

@@ -20,11 +20,11 @@ pub(super) use group::Group;
 pub(super) use spawn_error::kind_of;
 pub(super) use stdio::{divert as divert_stdio, enlarge, open as open_stdio};
 
-/// Waiting time for the rest of stderr after the end of a process: not needed, because [`read_ready`] reads
-/// it.
+/// Time to wait for the last output on stderr after the end of a process. No wait is needed, because
+/// [`read_ready`] reads that output.
 pub(super) const STDERR_WAIT: Option<Duration> = None;
 
-/// Returns the program to start, as given. The system finds it.
+/// Returns the program to start, as the caller named it. The system searches for it.
 pub(super) fn program(options: &ChildOptions) -> OsString {
     options.program.clone()
 }
@@ -39,14 +39,14 @@ pub(super) fn signal_name(number: i32) -> Option<&'static str> {
     SIGNALS.iter().find(|(known, _)| known.as_raw() == number).map(|(_, name)| *name)
 }
 
-/// Reads the bytes that are in the pipe now; fails if it is empty.
+/// Reads the bytes that are in the pipe now. Fails if the pipe is empty.
 ///
-/// Reads the descriptor directly, because the runtime may not know yet that it is readable.
+/// Reads the file descriptor directly, because the runtime may not have noticed yet that it is readable.
 pub(super) fn read_ready(pipe: &ChildStderr, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(rustix::io::read(pipe, buffer)?)
 }
 
-/// Numbers differ between systems; names do not.
+/// Signals and their names. The numbers of signals differ between systems; the names do not.
 const SIGNALS: &[(Signal, &str)] = &[
     (Signal::HUP, "SIGHUP"),
     (Signal::INT, "SIGINT"),

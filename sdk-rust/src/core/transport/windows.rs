@@ -23,11 +23,12 @@ use super::spawn_error::SpawnErrorKind;
 pub(super) use group::Group;
 pub(super) use stdio::{divert as divert_stdio, open as open_stdio};
 
-/// Waiting time for the rest of stderr after the end of a process, if other processes keep it open.
+/// Time to wait for the last output on stderr after the end of a process, because other processes may keep
+/// stderr open.
 pub(super) const STDERR_WAIT: Option<Duration> = Some(Duration::from_millis(100));
 
-/// Returns the program to start. The system finds `pi.exe` by the name `pi`, but not the `pi.cmd` that npm
-/// installs. Therefore this function searches the `PATH` of the child.
+/// Returns the path of the program to start, from a search in the `PATH` of the child. The system itself would
+/// find `pi.exe` for the name `pi`, but not `pi.cmd`, which npm installs.
 pub(super) fn program(options: &ChildOptions) -> OsString {
     let is_path = |name: &OsStr| name.eq_ignore_ascii_case("PATH");
     let added = options.env.iter().rfind(|(name, _)| is_path(name)).map(|(_, value)| value.clone());

@@ -1,4 +1,5 @@
-//! Unions distinguished by shape: the `choice!` macro and its support code.
+//! Choices: unions whose alternatives are distinguished by their JSON kind or members. The `choice!` macro and
+//! its support code.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,7 +8,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// The JSON kind of an arm.
+/// The JSON kind of an alternative in a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonShape {
     /// A string.
@@ -22,28 +23,28 @@ pub enum JsonShape {
     Members,
 }
 
-/// A generated choice.
+/// Implemented by each generated choice: a union whose alternatives differ by their JSON kind or members.
 pub trait ChoiceUnion: Sized {
     /// The type's name, for messages.
     const NAME: &'static str;
-    /// The arms in order, by kind.
+    /// The JSON kinds of the alternatives, in order.
     const ARMS: &'static [JsonShape];
 
-    /// Decodes the arm at that position.
+    /// Decodes the alternative at that position.
     ///
     /// # Errors
-    /// The error of the arm.
+    /// Fails with the error of the alternative.
     fn arm<'de, D: serde::Deserializer<'de>>(position: usize, deserializer: D) -> Result<Self, D::Error>;
 }
 
-/// Decodes a choice by its JSON kind.
+/// Decoder of a choice that selects the alternative by its JSON kind.
 #[derive(Debug)]
 pub struct ChoiceVisitor<T>(PhantomData<T>);
 
 /// Decodes a choice.
 ///
 /// # Errors
-/// If no arm matches.
+/// Fails if no alternative matches.
 pub fn visit_choice<'de, T: ChoiceUnion, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
@@ -104,7 +105,7 @@ impl<'de, T: ChoiceUnion> Visitor<'de> for ChoiceVisitor<T> {
     }
 }
 
-/// Declares a union whose arms are distinguished by JSON kind or by members.
+/// Declares a union whose alternatives are distinguished by JSON kind or by members.
 macro_rules! choice {
     (
         $(#[doc = $doc:literal])*

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// Undeclared members of an object, in the order of their arrival.
 ///
-/// Empty for most values; an empty value has the size of a pointer.
+/// The list is empty for most values. An empty list takes only the size of a pointer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ExtraMembers(Option<Box<Map<String, Value>>>);
 
@@ -43,7 +43,7 @@ impl ExtraMembers {
     }
 }
 
-/// A value of an open union with an undeclared tag.
+/// A value of an open union whose tag is not declared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnknownVariant {
     /// The value of the tag.

@@ -1,6 +1,6 @@
 //! Members that may be absent, null, or have a value.
 
-/// A member that may be absent or null, with the two distinguished.
+/// A member that may be absent or null. Unlike `Option`, this type distinguishes the two.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Maybe<T> {
     /// The member is absent.
@@ -34,13 +34,13 @@ impl<T> Maybe<T> {
         matches!(self, Maybe::Absent)
     }
 
-    /// Converts an option, with null for `None`.
+    /// Converts an option. `None` becomes null.
     pub fn or_null(value: Option<T>) -> Self {
         value.map_or(Maybe::Null, Maybe::Value)
     }
 }
 
-/// Converts an option, with [`Maybe::Absent`] for `None`.
+/// Converts an option. `None` becomes [`Maybe::Absent`].
 impl<T> From<Option<T>> for Maybe<T> {
     fn from(value: Option<T>) -> Self {
         value.map_or(Maybe::Absent, Maybe::Value)

@@ -1,10 +1,10 @@
-//! Unions named by the envelope (commands, dialogs): the `named!` macro.
+//! Unions for commands and dialogs, whose variant is named outside of the parameters: the `named!` macro.
 
 use serde::de::{DeserializeSeed, MapAccess, Visitor};
 
 use super::record::{Envelope, Record};
 
-/// Decodes a record inside an envelope.
+/// Decoder of a record whose object also contains the members of an envelope.
 #[derive(Debug)]
 pub struct RecordSeed<T> {
     envelope: Envelope,
@@ -12,7 +12,7 @@ pub struct RecordSeed<T> {
 }
 
 impl<T> RecordSeed<T> {
-    /// Creates a seed with that envelope.
+    /// Creates a decoder with that envelope.
     pub fn new(envelope: Envelope) -> Self {
         RecordSeed { envelope, record: std::marker::PhantomData }
     }
@@ -48,7 +48,7 @@ pub fn decode_record<T: Record>(text: &str, envelope: Envelope) -> Result<T, ser
     })
 }
 
-/// Declares a union whose variant is named by the envelope.
+/// Declares a union whose variant is named in the envelope.
 macro_rules! named {
     (
         $(#[doc = $doc:literal])*

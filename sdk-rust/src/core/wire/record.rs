@@ -33,12 +33,12 @@ impl ConstantValue {
     }
 }
 
-/// Members around a record on the wire that are no part of the record.
+/// Members of an object that do not belong to its record, such as the id of a command.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Envelope {
-    /// Members of the envelope: skipped, and not retained as undeclared members.
+    /// Members of the envelope. They are skipped while decoding, and not kept as undeclared members.
     pub members: &'static [&'static str],
-    /// A constant that was already read, because it selected the record.
+    /// A constant that need not be checked, because its value was read already to select the record.
     pub known: Option<&'static str>,
 }
 
@@ -54,7 +54,7 @@ impl Envelope {
 
 /// A generated object type.
 pub trait Record: Sized {
-    /// Members with a fixed value, which come first on the wire.
+    /// Members with a fixed value. They are written first.
     const CONSTANTS: &'static [(&'static str, ConstantValue)];
 
     /// Decodes the members from a map.
@@ -70,12 +70,12 @@ pub trait Record: Sized {
     fn encode<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 }
 
-/// The key of a member, classified during reading.
+/// The key of a member, classified while reading.
 #[derive(Debug)]
 pub enum Key {
-    /// A declared member, by its position.
+    /// A declared member, by its index.
     Member(usize),
-    /// A constant, by its position.
+    /// A constant, by its index.
     Constant(usize),
     /// A member of the envelope.
     Skip,
@@ -83,7 +83,7 @@ pub enum Key {
     Other(String),
 }
 
-/// Reads and classifies a key.
+/// Reader that classifies a key.
 #[derive(Debug)]
 pub struct KeySeed {
     /// Names of the members.
@@ -122,7 +122,7 @@ impl Visitor<'_> for &KeySeed {
 /// Compares a constant with the value on the wire.
 ///
 /// # Errors
-/// If they differ.
+/// Fails if they differ.
 pub fn check_constant<'de, A: MapAccess<'de>>(
     map: &mut A,
     (name, expected): (&'static str, ConstantValue),
@@ -152,8 +152,8 @@ impl fmt::Display for ExpectedObject {
 
 /// Declares an object type with its codec.
 ///
-/// `required` members are `T`, `optional` members `Option<T>` (null is rejected), `nullable` members
-/// `Option<T>` and always written, `maybe` members [`Maybe<T>`](super::Maybe).
+/// The kind of a member determines its type. `required`: `T`. `optional`: `Option<T>`, and null is rejected.
+/// `nullable`: `Option<T>`, which is always written. `maybe`: [`Maybe<T>`](super::Maybe).
 macro_rules! record {
     (
         $(#[doc = $doc:literal])*

@@ -1,4 +1,4 @@
-//! A map whose first members were read in advance.
+//! A map whose first members have already been read, for a second decoder.
 
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Error, MapAccess};
@@ -13,7 +13,7 @@ pub struct Replay<A> {
 }
 
 impl<A> Replay<A> {
-    /// Creates a map of `ahead` in order, then `rest`.
+    /// Creates a map with the members `ahead`, followed by the members of `rest`.
     pub fn new(ahead: Vec<(String, Value)>, rest: A) -> Self {
         Replay { ahead: ahead.into_iter(), value: None, rest }
     }

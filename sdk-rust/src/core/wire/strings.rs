@@ -1,6 +1,6 @@
 //! Sets of strings: the `strings!` macro.
 
-/// Declares a set of strings. An open set retains unknown values in `Other`.
+/// Declares a set of strings. An open set keeps unknown values in `Other`.
 macro_rules! strings {
     (
         $(#[doc = $doc:literal])*

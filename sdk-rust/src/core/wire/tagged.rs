@@ -8,25 +8,24 @@ use serde_json::{Map, Value};
 
 use super::replay::Replay;
 
-/// A generated union.
+/// Implemented by each generated union whose variants are distinguished by a tag.
 pub trait TaggedUnion: Sized {
     /// The type's name, for messages.
     const NAME: &'static str;
     /// The member that distinguishes the variants.
     const TAG: &'static str;
 
-    /// Decodes the variant with that tag, which was already read. Returns `Ok(Err(map))` if no variant has
-    /// the tag.
+    /// Decodes the variant for a tag that was already read. Returns `Ok(Err(map))` if no variant has this tag.
     ///
     /// # Errors
-    /// The error inside the variant.
+    /// Fails with the error of the variant.
     fn variant<'de, A: MapAccess<'de>>(tag: &str, map: A) -> Result<Result<Self, A>, A::Error>;
 
-    /// Returns the value for an undeclared tag, or `None` for a closed union.
+    /// Returns the value for an undeclared tag. Returns `None` if the union is closed.
     fn unknown(tag: String, members: Map<String, Value>) -> Option<Self>;
 }
 
-/// Decodes a union from a map, without buffering if the tag comes first.
+/// Decoder of a union. If the tag is the first member, nothing is buffered.
 #[derive(Debug)]
 pub struct TagVisitor<T>(PhantomData<T>);
 
@@ -90,7 +89,7 @@ fn unknown<'de, T: TaggedUnion, A: MapAccess<'de>>(
     })
 }
 
-/// Declares a union of records.
+/// Declares a union of records that are distinguished by a tag.
 macro_rules! tagged {
     (
         $(#[doc = $doc:literal])*

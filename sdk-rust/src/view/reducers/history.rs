@@ -1,4 +1,4 @@
-//! Reducers that replace messages.
+//! Reducers that replace several messages at once.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::super::panel::{PendingInputState, Session};
 use super::messages::{copy_result, sum, with_tool_state};
 use super::slots::{Slots, message_of};
 
-/// Returns the keys that identify a message: its id or its time, and its text.
+/// Returns texts by which a message can be recognised: one from its id or time, and one from its content.
 fn identity_keys(message: &Message) -> Vec<String> {
     let call = message.call_id.as_deref().unwrap_or_default();
     let command = message.command.as_deref().unwrap_or_default();
@@ -25,7 +25,7 @@ fn identity_keys(message: &Message) -> Vec<String> {
     }
 }
 
-/// Applies the agent's list of messages; known messages keep their keys.
+/// Replaces the messages by the agent's list. Messages that are already known keep their keys.
 pub(in super::super) fn history(conversation: &mut Conversation, slots: &Slots) {
     let Some(given) = slots.get("messages").and_then(Value::as_array) else { return };
     let mut known: HashMap<String, Vec<Arc<Message>>> = HashMap::new();
@@ -67,7 +67,7 @@ pub(in super::super) fn history(conversation: &mut Conversation, slots: &Slots) 
     }
 }
 
-/// Returns the blocks of a message with the known state of its tools.
+/// Returns new blocks of a message, with the known state of the tools in the old message.
 fn tools(old: &Message, blocks: Vec<Block>) -> Vec<Block> {
     let known = |call: &str| {
         old.blocks.iter().find_map(|block| match block {
@@ -89,8 +89,8 @@ fn tools(old: &Message, blocks: Vec<Block>) -> Vec<Block> {
     blocks.into_iter().map(with_state).collect()
 }
 
-/// Returns all messages in the order of observation. Messages missing from the agent's list are marked as no
-/// longer in the model's context.
+/// Merges the known messages and the agent's list, in the order of their arrival. Messages that are missing
+/// from the list are marked as no longer in the model's context.
 fn merge_messages(old: &[Arc<Message>], reported: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let places: HashMap<&str, usize> =
         reported.iter().enumerate().map(|(place, message)| (message.key.as_str(), place)).collect();
@@ -124,8 +124,8 @@ fn merge_messages(old: &[Arc<Message>], reported: &[Arc<Message>]) -> Vec<Arc<Me
     gone.chain(reported).chain(growing).cloned().collect()
 }
 
-/// Returns `true` if the messages have the agent's order. The agent lists a summary first; here a summary keeps
-/// its place.
+/// Returns `true` if the messages are in the agent's order. Summaries are ignored: the agent lists a summary
+/// first, but here it keeps its place.
 fn is_ordered(all: &[Arc<Message>], reported: &[Arc<Message>]) -> bool {
     fn keys(list: &[Arc<Message>]) -> impl Iterator<Item = &str> {
         list.iter().filter(|message| message.role != Role::Summary).map(|message| message.key.as_str())
@@ -134,8 +134,8 @@ fn is_ordered(all: &[Arc<Message>], reported: &[Arc<Message>]) -> bool {
     keys(all).filter(|key| known.contains(key)).eq(keys(reported))
 }
 
-/// Applies the agent's number of messages. If the number of observed messages differs, some were not
-/// received.
+/// Compares the agent's number of messages with the number of known ones. If they differ and no run is active,
+/// marks the conversation as incomplete.
 pub(in super::super) fn count(conversation: &mut Conversation, slots: &Slots) {
     let Some(messages) = slots.get("messages").and_then(Value::as_u64) else { return };
     let in_context = |message: &&Arc<Message>| !message.is_gone() && !message.is_growing();
@@ -145,7 +145,8 @@ pub(in super::super) fn count(conversation: &mut Conversation, slots: &Slots) {
     }
 }
 
-/// Replaces the conversation. State that belongs to the agent and not to the session is retained.
+/// Replaces the conversation by that of another session. Keeps the state that belongs to the agent and not to
+/// the session.
 pub(in super::super) fn replace(conversation: &mut Conversation, slots: &Slots) {
     conversation.messages = Vec::new();
     conversation.complete = slots.get("empty") == Some(&Value::Bool(true));

@@ -1,4 +1,4 @@
-//! Reducers of everything beside the messages: queue, dialogs, notices, status, settings, tasks.
+//! Reducers of the state outside of the messages: queue, dialogs, notices, status, settings, tasks.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use super::super::conversation::Conversation;
 use super::super::panel::{Delivery, Draft, Notice, OpenQuestion, PendingInput, PendingInputState};
 use super::slots::{ReducerContext, Slots, id_text, record, text};
 
-/// Maximum number of notices.
+/// Maximum number of stored notices.
 const NOTICES: usize = 100;
 
 pub(in super::super) fn wait(conversation: &mut Conversation, slots: &Slots, about: &ReducerContext<'_>) {
@@ -60,7 +60,7 @@ pub(in super::super) fn queue(conversation: &mut Conversation, slots: &Slots) {
     conversation.waiting = left;
 }
 
-/// Sets a member of the conversation by its name; a name with a dot refers to a nested member.
+/// Sets a member of the conversation by its name. A name with a dot selects a member inside another.
 fn assign(conversation: &mut Conversation, name: &str, value: Option<&Value>) {
     fn put<T: DeserializeOwned>(member: &mut Option<T>, value: Option<&Value>) {
         *member = value.and_then(|value| serde_json::from_value(value.clone()).ok());
@@ -124,7 +124,7 @@ pub(in super::super) fn remove_question(conversation: &mut Conversation, id: Opt
     conversation.dialogs.retain(|question| id_text(Some(&question.id)) != id_text(id));
 }
 
-/// Closes expired questions: the agent has answered them itself.
+/// Closes questions whose time has elapsed. The agent has already continued without an answer.
 pub(in super::super) fn remove_expired(conversation: &mut Conversation, now: Option<f64>) {
     let Some(now) = now else { return };
     conversation.dialogs.retain(|question| match (question.at, question.timeout_ms) {

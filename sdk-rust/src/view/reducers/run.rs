@@ -58,7 +58,7 @@ fn end_run(conversation: &mut Conversation, error: Option<String>, is_dropped: b
     update(conversation);
 }
 
-/// Applies the outcome of a run. The reason for a failure is published at the end of the run.
+/// Applies the outcome of a run. A reason for a failure is stored and takes effect when the run ends.
 pub(in super::super) fn outcome(conversation: &mut Conversation, slots: &Slots) {
     let failure = &mut conversation.internal.failure;
     match text(slots, "told") {
@@ -71,7 +71,8 @@ pub(in super::super) fn outcome(conversation: &mut Conversation, slots: &Slots) 
     }
 }
 
-/// Ends all open work and all questions after the end of the connection, with that reason.
+/// Ends all open work and closes all questions when the connection has ended. `reason` becomes the error of an
+/// unfinished run.
 pub(in super::super) fn close(conversation: &mut Conversation, reason: &str) {
     let is_idle = conversation.run.state == RunState::Idle;
     conversation.internal.failure = None;
@@ -83,7 +84,7 @@ pub(in super::super) fn close(conversation: &mut Conversation, reason: &str) {
     conversation.shells.clear();
 }
 
-/// Settles open messages and tools at the end of a run.
+/// Gives incomplete messages and unfinished tools their final states at the end of a run.
 fn end_messages(conversation: &mut Conversation, has_failed: bool, is_dropped: bool) {
     let state = match () {
         () if conversation.run.aborting => MessageState::Aborted,

@@ -1,4 +1,4 @@
-//! Slots of a reducer, its context, and conversions of their values.
+//! Slots of a reducer (its arguments), the context of a reducer, and conversions of slots.
 
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use super::super::conversation::Message;
 use super::super::meaning::Meaning;
 
-/// The values of a reducer's slots.
+/// The values of a reducer's slots, by the slots' names.
 pub(in super::super) type Slots = Map<String, Value>;
 
-/// Context of a reducer besides its slots.
+/// Context in which a reducer is called.
 pub(in super::super) struct ReducerContext<'a> {
     /// The dialect's table.
     pub meaning: &'static Meaning,
@@ -29,7 +29,7 @@ pub(super) fn text<'s>(slots: &'s Slots, name: &str) -> Option<&'s str> {
     slots.get(name)?.as_str()
 }
 
-/// Returns a slot as a record of the conversation; `None` if it has another shape.
+/// Removes a slot and returns it as a record. Returns `None` if its value does not have the record's members.
 pub(super) fn record<T: DeserializeOwned>(slots: &mut Slots, name: &str) -> Option<T> {
     serde_json::from_value(slots.remove(name)?).ok()
 }
@@ -39,7 +39,7 @@ pub(super) fn message(slots: &mut Slots) -> Option<Message> {
     slots.get("message").and_then(message_of)
 }
 
-/// Converts the output of a reader into a message, without members of a wrong type.
+/// Converts the output of a reader to a message. Members whose values have a wrong type are omitted.
 pub(super) fn message_of(value: &Value) -> Option<Message> {
     let members = value.as_object()?;
     let fits = |name: &String, member: &Value| {
@@ -53,7 +53,7 @@ pub(super) fn message_of(value: &Value) -> Option<Message> {
     })
 }
 
-/// Returns an id in comparable form.
+/// Returns the JSON text of an id, for comparison with others.
 pub(in super::super) fn id_text(id: Option<&Value>) -> String {
     id.map(Value::to_string).unwrap_or_default()
 }

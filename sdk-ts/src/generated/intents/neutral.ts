@@ -435,7 +435,7 @@ export const neutral = {
     }
   },
   "todos": {
-    "doc": "Lists the open tasks of the agent.",
+    "doc": "Lists the tasks of the agent.",
     "params": [],
     "gives": [
       {"name":"todos","doc":"The tasks, each with `text` and `status`."}

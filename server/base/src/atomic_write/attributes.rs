@@ -9,7 +9,7 @@ use rustix::fs::XattrFlags;
 use rustix::io::Errno;
 
 /// Attributes that describe the old content, or that grant rights to a program. The system itself removes
-/// them when a file is written.
+/// these attributes when a file is written.
 const CONTENT_ATTRIBUTES: &[&[u8]] = &[b"security.capability", b"security.ima", b"security.evm"];
 
 /// Maximum size of lists and values in bytes (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
@@ -24,8 +24,8 @@ pub(super) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(mode))
 }
 
-/// Gives `new` the owner, the group and the extended attributes (including access lists) of the file at
-/// `target`. Returns true if `new` then has all of them.
+/// Copies the owner, the group and the extended attributes (including access lists) of the file at `target`
+/// to `new`. Returns true if `new` then has all of them.
 pub(super) fn copy_attributes(target: &Path, old: &Metadata, new: &File) -> bool {
     copy_owner(old, new).is_ok_and(|same| same) && copy_xattrs(target, new).is_ok_and(|same| same)
 }

@@ -1,4 +1,4 @@
-//! Reasons for a file that was not replaced.
+//! Errors of the replacement of a file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ impl WriteError {
         move |source| Self::System { call, path: path.to_owned(), source }
     }
 
-    /// Returns the error of the system, for callers with messages of their own.
+    /// Returns the error of the system, for callers that write their own message.
     pub fn into_io(self) -> io::Error {
         match self {
             Self::System { source, .. } => source,
@@ -44,7 +44,7 @@ impl WriteError {
     }
 }
 
-/// Returns true if a directory accepts no new file.
+/// Returns true if the error means that a directory accepts no new file.
 pub(super) fn is_directory_read_only(error: &io::Error) -> bool {
     use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
     matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem)

@@ -1,11 +1,11 @@
 //! Writing of the target itself.
 //!
-//! The old content is copied to a separate file and synced before the target changes. If writing fails,
-//! the copy is written back. If the program or the machine stops during the write, the copy stays: beside the
+//! The old content is copied to a separate file and synced before the target changes. If writing fails, the
+//! copy is written back. If the program or the machine stops during the write, the copy stays: beside the
 //! target as `.NAME.agentese-<16 hex digits>.old`, or under the same name in the directory for temporary
 //! files. The target may then contain a part of the new content, all of it, or later changes of another
-//! program. So nothing is written back; the next start in that directory, and the next such write, log the
-//! path of the copy.
+//! program. So nothing is written back later. The path of the copy is logged by the next agent that starts in
+//! that directory, and by the next write of this kind.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -20,7 +20,8 @@ use super::attributes;
 use super::error::{WriteError, is_directory_read_only};
 use super::options::{ContentWriter, Options};
 
-/// Maximum length in bytes of the target's name within the name of the copy: names end at 255 bytes.
+/// Maximum number of bytes of the target's name that the name of the copy contains. File names have at most
+/// 255 bytes.
 const MAX_NAME_LENGTH: usize = 200;
 
 const MARK: &str = ".agentese-";
@@ -30,13 +31,13 @@ fn parent_directory(target: &Path) -> &Path {
     target.parent().unwrap_or(Path::new("/"))
 }
 
-/// Returns the prefix of the names of its copies.
+/// Returns the prefix that the names of all copies of `target` have.
 fn backup_prefix(target: &Path) -> Vec<u8> {
     let name = target.file_name().unwrap_or_default().as_bytes();
     [b".", &name[..name.len().min(MAX_NAME_LENGTH)], MARK.as_bytes()].concat()
 }
 
-/// Returns the abandoned copies in a directory: those of one file, or all.
+/// Returns the abandoned copies in a directory: all of them, or only the copies of the file `of`.
 pub(super) fn abandoned_backups(directory: &Path, of: Option<&Path>) -> Vec<PathBuf> {
     let prefix = of.map(backup_prefix).unwrap_or_default();
     let is_copy = |name: &[u8]| {
@@ -56,7 +57,8 @@ pub(super) fn abandoned_backups(directory: &Path, of: Option<&Path>) -> Vec<Path
     regular.map(|entry| entry.path()).filter(|path| is_free(path)).collect()
 }
 
-/// Logs the paths of copies that interrupted programs have left.
+/// Logs the paths of copies that interrupted programs have left: all copies in a directory, or only the
+/// copies of the file `of`.
 pub fn log_abandoned_backups(directory: &Path, of: Option<&Path>) {
     for path in abandoned_backups(directory, of) {
         tracing::warn!(
@@ -94,8 +96,8 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Writes the content to the disk. The file is cut only after the new content is written, so no blocks are
-/// freed before.
+/// Writes the content to the disk. The file is shortened only at the end. Until then it keeps all of its
+/// blocks, so that the old content can be restored on a full disk.
 fn overwrite(file: &mut File, content: ContentWriter<'_>) -> io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
     content(file)?;
@@ -104,7 +106,7 @@ fn overwrite(file: &mut File, content: ContentWriter<'_>) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A copy of the old content on disk. Removed on drop unless it is kept.
+/// A copy of the old content on disk. Dropping it deletes the copy, unless [`Backup::keep`] was called.
 struct Backup {
     path: Option<PathBuf>,
     file: File,
@@ -135,7 +137,8 @@ impl Backup {
         Ok(Self { path: Some(path), file })
     }
 
-    /// Writes the copy back. The target still has its blocks, so this works on a full disk too.
+    /// Writes the copy back into the target. The target still has its blocks, so this works on a full disk
+    /// too.
     fn restore_into(&self, target: &mut File, length: u64) -> io::Result<()> {
         let mut copy = &self.file;
         copy.seek(SeekFrom::Start(0))?;

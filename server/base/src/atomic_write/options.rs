@@ -8,9 +8,10 @@ pub struct Options<'a> {
     /// The directory for a temporary copy of the old content, if the target's own directory accepts no new
     /// file.
     pub scratch: &'a Path,
-    /// The mode of a new file, before the umask. An existing file keeps its mode.
+    /// The mode of a new file, before the umask is applied. If the file replaces an existing one, it keeps
+    /// the mode of the existing file.
     pub mode: u32,
-    /// The mode of the file in any case, if set.
+    /// The mode that the file gets even if it exists; `None` to keep the mode of an existing file.
     pub exact_mode: Option<u32>,
 }
 

@@ -1,8 +1,8 @@
 //! The file that takes the target's name.
 //!
 //! If the system permits, the file has no name until it is complete, so a killed program leaves nothing.
-//! Otherwise the file has a recognizable name and is locked while it is in use. Abandoned files are removed
-//! before another such file is created in the directory.
+//! Otherwise the file has a recognizable name and is locked while it is in use. The first write in a
+//! directory by this process removes the abandoned files there.
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -14,13 +14,14 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
-/// The minimum age of an abandoned file. A younger one may belong to a program that has not locked it yet.
+/// The minimum age of an abandoned file. A younger file can belong to a program that has not locked it yet.
 const MIN_ABANDONED_AGE: Duration = Duration::from_secs(60);
 
 const PREFIX: &str = ".agentese-";
 const SUFFIX: &str = ".tmp";
 
-/// The new content before it gets its name. Removed on drop unless it gets one.
+/// The file with the new content, before it takes the name of the target. If it is dropped earlier, it is
+/// deleted.
 pub(super) struct TempSibling {
     directory: PathBuf,
     /// Temporary name of the file, if it has one.
@@ -48,7 +49,8 @@ impl TempSibling {
         &mut self.file
     }
 
-    /// Renames the file over the target. Fails with the error of the system; the file is then removed.
+    /// Renames the file over the target. If the system reports an error, fails with this error and removes
+    /// the file.
     pub fn persist(mut self, target: &Path) -> io::Result<()> {
         if self.path.is_none() {
             let path = temp_path(&self.directory)?;
@@ -112,7 +114,7 @@ fn link(_: &File, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Removes abandoned files of a directory, once in the life of this process.
+/// Removes abandoned files of a directory. Each process does this only once for a directory.
 fn sweep_once(directory: &Path) {
     static SWEPT: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
     let new = SWEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(directory.to_owned());

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-/// Source of environment variables; tests use their own.
+/// Source of environment variables, as a trait, so that tests can supply their own.
 pub trait Environment {
     /// Returns the value of a variable, or `None` if it is not set.
     fn get(&self, name: &str) -> Option<OsString>;
@@ -28,13 +28,13 @@ pub struct AgentPaths {
     pub models: &'static str,
     /// A project's settings in its working directory.
     pub project: &'static str,
-    /// `true` if JSON settings may have comments.
+    /// `true` if JSON settings can contain comments.
     pub comments: bool,
     /// `true` if settings without an effect are reported to the user.
     pub reports_unknown: bool,
-    /// A project's files for agents.
+    /// Folders with rules, prompts and skills for agents.
     pub resources: ResourceFolders,
-    /// `true` if folders of sessions are named by the path relative to the user's home or to the temporary directory.
+    /// `true` if the name of a session folder is a path relative to the user's home or the temporary directory.
     pub short_names: bool,
     /// Login with a device code, if supported.
     pub login: Option<Login>,
@@ -49,14 +49,14 @@ pub struct Login {
     pub client: &'static str,
 }
 
-/// Folders of a project and of a user with text for models.
+/// Names of folders with texts for models, in a project and in a user's home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResourceFolders {
-    /// Folders of a working directory with files for agents.
+    /// Folders of a working directory that contain files for agents.
     pub project: &'static [&'static str],
-    /// Folders with prompt templates, inside those folders and the agent directory.
+    /// Names of folders with prompt templates. They are inside the `project` folders and inside the agent directory.
     pub templates: &'static [&'static str],
-    /// Folders with rules for the output of models, in the same places.
+    /// Names of folders with rules for the output of models. They are in the same places as `templates`.
     pub rules: &'static [&'static str],
     /// Folders of the home directory with skills, in addition to `.agents`.
     pub home: &'static [&'static str],
@@ -65,7 +65,7 @@ pub struct ResourceFolders {
 }
 
 impl ResourceFolders {
-    /// The folders of pi, both from the program and from its document.
+    /// The folders of pi: both the folder that the program uses and the one in its document.
     pub const PI: Self = Self {
         project: &[".pi", ".pi/agent"],
         templates: &["prompts"],
@@ -104,16 +104,16 @@ impl Default for AgentPaths {
 }
 
 impl AgentPaths {
-    /// Returns the folder of a working directory with files for the agent: system prompt, extensions, agents;
-    /// not the settings.
+    /// Returns the folder of a working directory that contains the agent's files, except settings: system prompt,
+    /// extensions, agents.
     pub fn project_folder(&self, cwd: &Path) -> PathBuf {
         cwd.join(Path::new(self.project).parent().unwrap_or(Path::new("")))
     }
 }
 
-/// Returns the agent directory. The candidates in order: the value of the home's variable, its folder if that
-/// exists, `AGENTESE_HOME`, `~/.agentese/agent`. Returns `None` without a home directory. The directory need
-/// not exist.
+/// Returns the agent directory, which need not exist. The first of these applies: the directory that `paths.variable`
+/// names, `paths.folder` in the home directory if it exists, `AGENTESE_HOME`, `~/.agentese/agent`. Returns `None` if a
+/// home directory is needed and unknown.
 pub fn agent_dir(paths: &AgentPaths, environment: &dyn Environment) -> Option<PathBuf> {
     let set = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = set("HOME");

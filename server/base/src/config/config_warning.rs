@@ -1,4 +1,4 @@
-//! Problems of a settings file, for its author.
+//! Warnings about a settings file, for its author.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use super::text_file::TextFileError;
 /// Maximum length of a settings file, in bytes.
 pub(super) const LIMIT: u64 = 1 << 20;
 
-/// A part of a settings file without effect.
+/// A part of a settings file that has no effect.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigWarning {
@@ -19,7 +19,7 @@ pub enum ConfigWarning {
         /// The reason.
         source: TextFileError,
     },
-    /// The file is too long for a handwritten file.
+    /// The file is longer than 1 MiB, the limit for a handwritten file.
     #[error("{path}: longer than {LIMIT} bytes; the file is ignored", path = path.display())]
     TooLong {
         /// The file.
@@ -33,7 +33,7 @@ pub enum ConfigWarning {
         /// The error and its position.
         reason: String,
     },
-    /// One value has the wrong type; the previous value applies.
+    /// One value has the wrong type and is ignored, so the value before this file applies.
     #[error("{path}: {key} must be {expected}, found {found}; it is ignored", path = path.display())]
     WrongType {
         /// The file.
@@ -45,7 +45,7 @@ pub enum ConfigWarning {
         /// The actual value.
         found: String,
     },
-    /// Keys without an effect, each with a similar known key, if any.
+    /// Keys without an effect, each with a known key of a similar name, if there is one.
     #[error("{path}: these keys have no effect: {}", shown(keys), path = path.display())]
     Unknown {
         /// The file.

@@ -8,17 +8,17 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-/// Age of a lock after which its holder is considered dead. Agents of the pi family use the same value.
+/// Age after which the holder of a lock is considered dead. Agents of the pi family use the same value.
 const STALE_AGE: Duration = Duration::from_secs(10);
 
 /// The pause between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Reason for a failed lock.
+/// Reason why a file could not be locked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// Another program holds the lock and did not release it.
+    /// Another program held the lock until the time limit.
     #[error("another program holds the lock {}", .0.display())]
     Held(PathBuf),
     /// The system reported an error.
@@ -26,12 +26,12 @@ pub enum LockError {
     Io(#[from] io::Error),
 }
 
-/// The lock of a file, held until it is dropped.
+/// The lock of a file, held until this value is dropped.
 ///
-/// The lock consists of two locks. The directory `FILE.lock` is the lock of agents of the pi family, which
-/// share these files. A directory older than ten seconds was left behind, and this program takes the lock
-/// over. Two programs could take it over at once. Therefore agentese first takes the system's lock on the
-/// parent directory of the file, which ends with its process.
+/// It consists of two parts. The directory `FILE.lock` is the lock of agents of the pi family, which share
+/// these files. If it is older than ten seconds, its owner is considered dead and this program removes it. So
+/// that two programs cannot do this at once, agentese first locks the parent directory of the file. The
+/// system releases that lock when the process ends.
 #[derive(Debug)]
 pub struct FileLock {
     path: PathBuf,
@@ -39,8 +39,8 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Locks a file in an existing directory; the file itself may not exist yet. Blocks for at most
-    /// `timeout`, then fails.
+    /// Locks a file in an existing directory; the file itself need not exist. Blocks for at most `timeout`.
+    /// Fails if the lock is not free by then.
     pub fn acquire(file: &Path, timeout: Duration) -> Result<Self, LockError> {
         let end = Instant::now() + timeout;
         let mut name = file.as_os_str().to_owned();
@@ -76,7 +76,7 @@ impl Drop for FileLock {
     }
 }
 
-/// Repeats the attempt until it succeeds or the time is over.
+/// Repeats an attempt until it succeeds. Fails with `held` after the time limit.
 fn retry_until(
     end: Instant,
     held: impl Fn() -> LockError,
@@ -91,7 +91,7 @@ fn retry_until(
     Ok(())
 }
 
-/// Removes a lock that was left behind.
+/// Removes the directory of a lock if its holder is considered dead.
 fn remove_stale(path: &Path) -> io::Result<()> {
     if !is_stale(path) {
         return Ok(());

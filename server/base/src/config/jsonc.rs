@@ -6,13 +6,13 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: it is not valid JSON")]
 pub struct JsoncError {
-    /// Counted from 1.
+    /// Number of the line, counted from 1.
     pub line: usize,
-    /// Counted from 1.
+    /// Number of the column, counted from 1.
     pub column: usize,
 }
 
-/// Parses a text, without its byte order mark; null if the text has only comments.
+/// Parses a text and ignores its byte order mark. Returns null if the text has only comments.
 pub fn from_jsonc(text: &str) -> Result<Value, JsoncError> {
     let options = jsonc_parser::ParseOptions {
         allow_comments: true,

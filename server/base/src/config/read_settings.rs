@@ -19,19 +19,20 @@ mod tests;
 pub struct LoadedSettings {
     /// Effective settings.
     pub settings: Settings,
-    /// Warnings for the user about parts without effect.
+    /// Warnings for the user about parts of the files that have no effect.
     pub warnings: Vec<ConfigWarning>,
-    /// Trust in the working directory.
+    /// Decision of the user about the working directory.
     pub trust: Trust,
-    /// Path of the working directory's file, if it would change a setting but is ignored for lack of trust.
+    /// Path of the working directory's settings file, if the file would change a setting and is ignored because the
+    /// directory is not trusted.
     pub ignored_project_file: Option<PathBuf>,
 }
 
-/// Reads the user's settings in the agent directory, and then those of a trusted working directory, from the files that
-/// `paths` names. `trust` is an earlier decision about the working directory, if any. Never fails: an unreadable part
-/// becomes a warning, and its default applies.
+/// Reads the user's settings, and then the settings of the working directory if it is trusted. `paths` names both
+/// files. `trust` is an earlier decision about the working directory, if any. Never fails: an unreadable part becomes a
+/// warning, and its default applies.
 ///
-/// The user's own file can also grant trust, see [`Trust::of`]; the working directory's file cannot.
+/// The user's own file can also grant trust, see [`Trust::of`]. The file of the working directory cannot.
 pub fn load_settings(
     paths: &AgentPaths,
     agent_dir: Option<&Path>,
@@ -72,7 +73,7 @@ pub fn load_settings(
     loaded
 }
 
-/// Returns true if a file would change a setting. Does not apply the file.
+/// Returns true if a file would change a setting or cause a warning. Does not apply the file.
 fn would_change_settings(settings: &Settings, paths: &AgentPaths, path: &Path, home: Option<&Path>) -> bool {
     let (mut ignored, mut changed) = (Vec::new(), settings.clone());
     let Some(object) = read_object(path, paths.comments, &mut ignored, &mut changed) else {
@@ -83,8 +84,8 @@ fn would_change_settings(settings: &Settings, paths: &AgentPaths, path: &Path, h
     changed != *settings || !ignored.is_empty()
 }
 
-/// Returns the object in a file, or `None` if there is no usable file. If an unusable file may have required approvals,
-/// every tool requires one.
+/// Returns the object in a file, or `None` if the file is missing or unusable. If an unusable file possibly contains
+/// approval settings, every tool requires approval from then on.
 fn read_object(
     path: &Path,
     comments: bool,
@@ -116,7 +117,7 @@ fn read_object(
     None
 }
 
-/// Parses a file in the format that its name indicates; JSON may contain comments if `comments` is true.
+/// Parses a file as YAML or JSON, depending on its name. `comments` permits comments in JSON.
 fn parse(path: &Path, text: &str, comments: bool) -> Result<Value, String> {
     if is_yaml(path) {
         from_yaml(text)
@@ -235,17 +236,17 @@ fn apply_task(file: &mut SettingsReader<'_>, task: &mut TaskSettings) {
     file.set("task.budget.warnAtRatio", &mut budget.warn_at_ratio);
 }
 
-/// A settings file during its application; applied members are removed from its object.
+/// A settings file while it is applied. Members that were applied are removed from `object`.
 struct SettingsReader<'a> {
     path: &'a Path,
-    /// Keys that were requested.
+    /// Keys that the program has looked up in the file so far.
     known: Vec<&'static str>,
     object: Map<String, Value>,
     warnings: &'a mut Vec<ConfigWarning>,
 }
 
 impl SettingsReader<'_> {
-    /// Sets a field if the file has that key with a value of the right form.
+    /// Sets `field` if the file has the key with a value of the right type. Another type causes a warning.
     fn set<T: Setting>(&mut self, key: &'static str, field: &mut T) {
         // As everywhere in the pi family, null is the same as absent.
         let Some(value) = self.take(key).filter(|value| !value.is_null()) else { return };
@@ -255,7 +256,7 @@ impl SettingsReader<'_> {
         }
     }
 
-    /// Adds the paths in the list of the file. Relative paths start in the directory of the file.
+    /// Adds the paths that the file lists under a key. Relative paths start in the directory of the file.
     fn paths(&mut self, key: &'static str, field: &mut Vec<PathBuf>, home: Option<&Path>) {
         let mut listed: Vec<String> = Vec::new();
         self.set(key, &mut listed);
@@ -275,8 +276,8 @@ impl SettingsReader<'_> {
         tools.extend(listed);
     }
 
-    /// Removes and returns the value of a key. The parts of the key may be nested objects, or joined by dots, also
-    /// mixed. If both forms exist, the one with more dots applies.
+    /// Removes and returns the value of a key. In the file, the parts of the key can be nested objects, joined by dots,
+    /// or both. If several forms exist, the one with more dots applies.
     fn take(&mut self, key: &'static str) -> Option<Value> {
         self.known.push(key);
         match take(&mut self.object, key) {
@@ -295,7 +296,7 @@ impl SettingsReader<'_> {
 }
 
 /// Removes and returns the value of a key in an object, and removes objects that become empty. Fails if the first part
-/// of the key is not an object, with that part and the kind of its value.
+/// of the key has a value other than an object; the error contains that part and the kind of the value.
 fn take<'k>(object: &mut Map<String, Value>, key: &'k str) -> Result<Option<Value>, (&'k str, String)> {
     let outermost = key.split('.').next().unwrap_or_default();
     match object.get(outermost) {
@@ -329,13 +330,13 @@ fn take_nested(object: &mut Map<String, Value>, key: &str) -> Option<Value> {
     })
 }
 
-/// Keys that other code reads.
+/// Keys that other modules read, so that they do not count as unknown.
 const EXTERNAL_KEYS: [&str; 3] = ["extensionHost", "trustedDirectories", "defaultProjectTrust"];
 
-/// Minimum similarity of a key to a known one for a suggestion.
+/// Minimum similarity, from 0 to 1, between an unknown key and the known key that a warning suggests.
 const MIN_SIMILARITY: f64 = 0.75;
 
-/// Adds a key, or the keys below it if there are known keys below it.
+/// Adds `key` to `keys`. If known keys begin with it, adds the members of its value instead.
 fn collect_leaf_keys(key: String, value: &Value, known: &[&'static str], keys: &mut Vec<String>) {
     let within = |known: &&str| known.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with('.'));
     match value {
@@ -348,7 +349,7 @@ fn collect_leaf_keys(key: String, value: &Value, known: &[&'static str], keys: &
     }
 }
 
-/// Returns the keys of a file that were not requested, each with a similar known key, if any.
+/// Returns the keys of a file that the program did not look up, each with a similar known key, if any.
 fn unknown_keys(object: &Map<String, Value>, known: &[&'static str]) -> Vec<(String, Option<&'static str>)> {
     let mut keys = Vec::new();
     for (key, value) in object.iter().filter(|(key, _)| !EXTERNAL_KEYS.contains(&key.as_str())) {

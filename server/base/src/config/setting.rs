@@ -1,4 +1,4 @@
-//! Forms of the values of settings.
+//! Types of settings, and their conversion from JSON values.
 
 use std::path::PathBuf;
 
@@ -9,11 +9,12 @@ use super::{IsolationMode, MergeMode, ProxyUrl, TimeLimit};
 
 use super::{RuleContext, RuleInterrupt, RuleRepeat};
 
-/// A type of a setting's value.
+/// A type that the value of a setting can have.
 pub(super) trait Setting: Sized {
-    /// The expected form, with its article.
+    /// Description of the expected value, with an article, for warnings.
     const EXPECTED: &'static str;
-    /// `true` if the value is one of a few names, so that a wrong one may be shown.
+    /// `true` if the value is one of a few names. A warning then shows a wrong value, which is probably not a
+    /// secret.
     const IS_NAME: bool = false;
     fn read(value: &Value) -> Option<Self>;
 }
@@ -133,7 +134,7 @@ impl Setting for QueueMode {
     }
 }
 
-/// Implements a setting with one of a few names.
+/// Implements [`Setting`] for a type whose values have names.
 macro_rules! named {
     ($setting:ty, $expected:literal, $($name:literal => $value:expr),+) => {
         impl Setting for $setting {
@@ -168,7 +169,7 @@ impl<T: Setting> Setting for Option<T> {
     }
 }
 
-/// Describes a value, without content that may be a misplaced secret.
+/// Describes a value for a warning. Leaves out text, because it is possibly a misplaced secret.
 pub(super) fn describe(value: &Value, is_name: bool) -> String {
     match value {
         Value::Number(number) => number.to_string(),

@@ -19,11 +19,11 @@ pub struct Settings {
     pub default_model: Option<String>,
     /// Default thinking level of models.
     pub default_thinking_level: Option<ThinkingLevel>,
-    /// Patterns of the models for cycling; `None` for all models.
+    /// Patterns of the models that a client can cycle through; `None` for all models.
     pub enabled_models: Option<Vec<String>>,
-    /// Delivery of steering messages.
+    /// Delivery of steering messages: one at a time, or all at once.
     pub steering_mode: QueueMode,
-    /// Delivery of follow-ups.
+    /// Delivery of follow-ups: one at a time, or all at once.
     pub follow_up_mode: QueueMode,
     /// Compaction of long conversations.
     pub compaction: CompactionSettings,
@@ -31,11 +31,11 @@ pub struct Settings {
     pub retry: RetrySettings,
     /// Summaries of abandoned branches.
     pub branch_summary: BranchSummarySettings,
-    /// Number of thinking tokens for each level, for providers that count them.
+    /// Number of thinking tokens for each level, for providers that require a number.
     pub thinking_budgets: ThinkingBudgets,
     /// Shell for commands; `~` is expanded.
     pub shell_path: Option<PathBuf>,
-    /// Lines before every command.
+    /// Lines that run before every shell command.
     pub shell_command_prefix: Option<String>,
     /// Treatment of images.
     pub images: ImageSettings,
@@ -47,24 +47,24 @@ pub struct Settings {
     pub rules: RuleSettings,
     /// Task lists.
     pub todo: TodoSettings,
-    /// Absolute paths of extensions. The lists of several files are combined.
+    /// Absolute paths of extensions, from all settings files.
     pub extensions: Vec<PathBuf>,
-    /// Absolute paths of skills, combined likewise.
+    /// Absolute paths of skills, from all settings files.
     pub skills: Vec<PathBuf>,
-    /// Absolute paths of prompt templates, combined likewise.
+    /// Absolute paths of prompt templates, from all settings files.
     pub prompts: Vec<PathBuf>,
-    /// `true` if changes of a client are written to the user's file (`rpc.persistDefaults`).
+    /// `true` if settings that a client changes are written to the user's file (`rpc.persistDefaults`).
     pub persist_defaults: bool,
-    /// `true` if commands run without the variables that hold keys of providers (`rpc.hideKeys`).
+    /// `true` if shell commands run without the environment variables that contain keys of providers (`rpc.hideKeys`).
     pub hide_keys: bool,
-    /// Time limit of the question about trust in a directory, in milliseconds (`rpc.trustDialogMs`); 0 disables the
-    /// question.
+    /// Time limit in milliseconds for the question about trust in a directory (`rpc.trustDialogMs`). With 0, the
+    /// question is not asked.
     pub trust_dialog_ms: u64,
-    /// Limits that end a run (`limits.*`).
+    /// Limits of a run (`limits.*`).
     pub limits: RunLimits,
     /// Subagents, verification and budgets (`task.*`).
     pub task: TaskSettings,
-    /// Other members of the files, with unknown meaning.
+    /// Members of the files that have no meaning here.
     pub other: Map<String, Value>,
 }
 
@@ -110,7 +110,8 @@ pub struct CompactionSettings {
     pub reserve_tokens: u64,
     /// Number of tokens of the newest messages that are kept unchanged.
     pub keep_recent_tokens: u64,
-    /// `true` if the model continues automatically after a compaction, in dialects with this behaviour.
+    /// `true` if the model continues without a new prompt after a compaction. Has an effect only in dialects with this
+    /// behaviour.
     pub auto_continue: bool,
 }
 
@@ -120,21 +121,21 @@ impl Default for CompactionSettings {
     }
 }
 
-/// The settings `limits.*`: limits of a run, from a prompt to the end of all following work; 0 means no limit.
+/// The settings `limits.*`. They apply from a prompt to the end of all work that follows from it. 0 means no limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunLimits {
-    /// Number of answers of the model.
+    /// Maximum number of answers of the model.
     pub max_turns: u64,
-    /// Cost in US dollars, including subagents.
+    /// Maximum cost in US dollars, including subagents.
     pub max_cost_usd: f64,
-    /// Time in milliseconds.
+    /// Maximum time in milliseconds.
     pub max_time_ms: u64,
-    /// Number of failures of the same call with the same error.
+    /// Maximum number of times that the same call fails with the same error.
     pub max_equal_calls: u64,
 }
 
 impl RunLimits {
-    /// Returns the stricter one of each two limits.
+    /// Returns the smaller limit of both values for each field; 0 counts as no limit.
     pub(super) fn within(self, other: Self) -> Self {
         let stricter =
             |one: u64, other: u64| if one == 0 || other == 0 { one.max(other) } else { one.min(other) };
@@ -167,7 +168,7 @@ pub struct RetrySettings {
     pub max_retries: u32,
     /// Pause before the first retry in milliseconds; each later pause is twice as long.
     pub base_delay_ms: u64,
-    /// Longest pause that a provider may request, in milliseconds.
+    /// Longest pause before a retry that a provider can request, in milliseconds.
     pub max_delay_ms: u64,
 }
 
@@ -177,20 +178,20 @@ impl Default for RetrySettings {
     }
 }
 
-/// The settings `http*`. Environment variables have precedence.
+/// The settings `http*`. Environment variables override them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NetworkSettings {
     /// Time limit for establishing a connection.
     pub connect_timeout: Option<TimeLimit>,
-    /// Time limit for the next part of an answer.
+    /// Maximum time between two parts of an answer.
     pub idle_timeout: Option<TimeLimit>,
-    /// URL of a proxy; may contain a password.
+    /// URL of a proxy. It can contain a password.
     pub proxy: Option<ProxyUrl>,
     /// File with additional trusted certificates in PEM form.
     pub ca_file: Option<PathBuf>,
 }
 
-/// A time limit in milliseconds; 0 and `disabled` mean no limit.
+/// A time limit in milliseconds; 0 means no limit and is also written `disabled`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeLimit(pub u64);
 
@@ -209,7 +210,7 @@ impl TimeLimit {
     }
 }
 
-/// The URL of a proxy, which is not printed.
+/// The URL of a proxy. Debug output does not show it, because it can contain a password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ProxyUrl(pub String);
 
@@ -224,7 +225,7 @@ impl std::fmt::Debug for ProxyUrl {
 pub struct BranchSummarySettings {
     /// Number of tokens of the context window that stay free for the summary.
     pub reserve_tokens: u64,
-    /// `true` if a branch is abandoned without a question about its summary.
+    /// `true` if the user is not asked about a summary when a branch is abandoned.
     pub skip_prompt: bool,
 }
 
@@ -234,7 +235,7 @@ impl Default for BranchSummarySettings {
     }
 }
 
-/// The settings `thinkingBudgets.*`; the provider decides about missing ones.
+/// The settings `thinkingBudgets.*`. For a missing level, the provider's default applies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThinkingBudgets {
     /// Number of tokens for the level minimal.
@@ -252,7 +253,7 @@ pub struct ThinkingBudgets {
 pub struct ImageSettings {
     /// `true` if large images are reduced.
     pub auto_resize: bool,
-    /// `true` if models receive no images.
+    /// `true` if images are not sent to models.
     pub block_images: bool,
 }
 
@@ -265,10 +266,10 @@ impl Default for ImageSettings {
 /// The settings `approval.*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalSettings {
-    /// Names of the tools that require approval, compared without case; `*` means every tool. The lists of several
-    /// files are combined.
+    /// Names of the tools that require approval, regardless of case; `*` means every tool. Contains the names from all
+    /// settings files.
     pub tools: Vec<String>,
-    /// Time limit for an answer in milliseconds; 0 means no limit.
+    /// Time limit for the user's answer in milliseconds; 0 means no limit.
     pub timeout_ms: u64,
 }
 
@@ -279,10 +280,10 @@ impl Default for ApprovalSettings {
 }
 
 impl ApprovalSettings {
-    /// The name for every tool.
+    /// The entry of `tools` that means every tool.
     pub const ALL_TOOLS: &'static str = "*";
 
-    /// Returns true if calls of that tool require approval.
+    /// Returns true if calls of a tool require approval.
     pub fn requires(&self, tool: &str) -> bool {
         self.tools.iter().any(|name| name == Self::ALL_TOOLS || name.eq_ignore_ascii_case(tool))
     }
@@ -293,13 +294,13 @@ impl ApprovalSettings {
 pub struct RuleSettings {
     /// `true` if rules apply.
     pub enabled: bool,
-    /// Treatment of an interrupted answer.
+    /// Treatment of an answer that a rule interrupted.
     pub context: RuleContext,
-    /// Default of the parts of an answer that a rule interrupts.
+    /// Parts of an answer that a rule can interrupt, unless the rule itself states them.
     pub interrupt: RuleInterrupt,
-    /// Repetition of a rule in one session.
+    /// Repetition of one rule in a session: never, or after some turns.
     pub repeat: RuleRepeat,
-    /// Number of turns before a rule applies again.
+    /// Number of turns after which a rule can apply again, for [`RuleRepeat::AfterGap`].
     pub repeat_gap: u64,
 }
 
@@ -324,16 +325,16 @@ pub enum RuleContext {
     Keep,
 }
 
-/// The parts of an answer that a rule interrupts.
+/// The parts of an answer that a rule can interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleInterrupt {
     /// All parts.
     Always,
     /// Text and thinking.
     ProseOnly,
-    /// Arguments of tools.
+    /// Arguments of tool calls.
     ToolOnly,
-    /// No part: the model is notified afterwards.
+    /// No part. The model is notified after its answer.
     Never,
 }
 
@@ -350,13 +351,13 @@ impl RuleInterrupt {
         Self::NAMES.iter().find(|(mode, _)| *mode == self).map_or("", |(_, name)| name)
     }
 
-    /// Returns the mode with that name.
+    /// Returns the mode with this name in files.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(_, known)| *known == name).map(|(mode, _)| *mode)
     }
 }
 
-/// The repetition of a rule.
+/// The repetition of one rule in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleRepeat {
     /// Once in a session.
@@ -368,9 +369,9 @@ pub enum RuleRepeat {
 /// The settings `todo.*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TodoSettings {
-    /// `true` if the model has a task list.
+    /// `true` if the model has a tool for a task list.
     pub enabled: bool,
-    /// `true` if the model is reminded of its list.
+    /// `true` if the model is reminded of tasks that are still open.
     pub reminders: bool,
     /// Maximum number of reminders for one prompt.
     pub max_reminders: u32,

@@ -13,10 +13,10 @@ use serde_json::{Map, Value};
 use super::file_lock::{FileLock, LockError};
 use crate::atomic_write;
 
-/// Waiting time for another program that writes the same file.
+/// Maximum waiting time for another program that writes the same file.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A change made by a client that may outlive the process.
+/// A change of a setting by a client, which can be saved for later processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SettingsChange {
@@ -33,11 +33,11 @@ pub enum SettingsChange {
     SteeringMode(QueueMode),
     /// The delivery of follow-ups.
     FollowUpMode(QueueMode),
-    /// Retries of failed turns; `true` enables them.
+    /// `true` if failed turns are retried.
     RetryEnabled(bool),
-    /// Compaction of long conversations; `true` enables it.
+    /// `true` if long conversations are compacted automatically.
     CompactionEnabled(bool),
-    /// A further trusted directory, with its path resolved by the system.
+    /// An additional trusted directory, as an absolute path without symbolic links.
     TrustedDirectory(String),
 }
 
@@ -74,7 +74,7 @@ impl SettingsChange {
     }
 }
 
-/// Receiver of changes that may outlive the process. It never blocks and never fails: errors are logged.
+/// Saves changes of settings for later processes. Never blocks the caller and never fails; errors are logged.
 pub trait SettingsStore: Send + Sync {
     /// Saves one change.
     fn save(&self, change: SettingsChange);
@@ -83,7 +83,7 @@ pub trait SettingsStore: Send + Sync {
     fn finish(&self) {}
 }
 
-/// Saves nothing: the changes of a client last for the process.
+/// A store that saves nothing, so that changes end with the process.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NullSettingsStore;
 
@@ -106,7 +106,7 @@ pub enum SettingsFileError {
     Io(#[from] io::Error),
 }
 
-/// Writes changes to a settings file on a thread of its own. Dropping it waits for pending changes.
+/// A store that writes changes to a settings file on its own thread. Dropping the store waits for pending changes.
 pub struct SettingsFile(Mutex<Option<WriterThread>>);
 
 struct WriterThread {
@@ -115,7 +115,7 @@ struct WriterThread {
 }
 
 impl SettingsFile {
-    /// Creates a writer for the file at that path, which need not exist. Fails if no thread can be started.
+    /// Creates a store for the settings file at `path`, which need not exist. Fails if no thread can be started.
     pub fn new(path: PathBuf) -> io::Result<Self> {
         let (sender, receiver) = channel();
         let thread = std::thread::Builder::new()
@@ -174,15 +174,16 @@ fn run_writer(path: &Path, changes: &Receiver<SettingsChange>) {
     }
 }
 
-/// Changes keys of a settings file and leaves everything else unchanged: other keys, their order, and other
-/// members of their objects. The file is replaced as a whole with mode 0600. A missing file is created, and a
-/// symbolic link stays a link. Blocks. Fails without a change if the file is not a JSON object, or if another
-/// program holds its lock for two seconds.
+/// Changes keys of a settings file and leaves everything else unchanged: other keys, their order, and other members of
+/// their objects. The file is replaced as a whole with mode 0600. A missing file is created, and a symbolic link stays
+/// a link. Blocks. Fails without a change if the file is not a JSON object. Also fails without a change if another
+/// program holds the lock for two seconds.
 pub fn write_settings(path: &Path, changes: &[SettingsChange]) -> Result<(), SettingsFileError> {
     change_file(path, |object| changes.iter().for_each(|change| change.apply(object)))
 }
 
-/// Changes the object of a settings file as [`write_settings`] does, and returns the result of `change`.
+/// Calls `change` with the object of a settings file, saves the object as [`write_settings`] does, and returns the
+/// result of `change`.
 pub(super) fn change_file<T>(
     path: &Path,
     change: impl FnOnce(&mut Map<String, Value>) -> T,

@@ -9,13 +9,13 @@ pub struct TaskSettings {
     pub isolation: IsolationMode,
     /// Return of a subagent's changes (`task.isolation.merge`).
     pub merge: MergeMode,
-    /// Maximum number of concurrent subagents of one call.
+    /// Maximum number of subagents that one call runs at the same time.
     pub max_concurrency: u64,
-    /// Maximum number of generations of subagents.
+    /// Maximum number of generations of subagents: with 1, subagents start no further subagents.
     pub max_recursion_depth: u64,
     /// The settings `task.verification.*`.
     pub verification: VerificationSettings,
-    /// The settings `task.budget.*`.
+    /// Budget of a session (`task.budget.*`).
     pub budget: BudgetLimits,
 }
 
@@ -44,26 +44,28 @@ pub enum IsolationMode {
 /// Return of a subagent's changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeMode {
-    /// A patch applied to the files.
+    /// The changes are applied to the files as a patch.
     Patch,
-    /// A commit on a branch, which is merged.
+    /// The changes are committed to a branch, and the branch is merged.
     Branch,
 }
 
 /// The settings `task.verification.*`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VerificationSettings {
-    /// `true` to enable verification; `None` for verification on request.
+    /// `false` if verification is disabled and requests for it are rejected; `true` or `None` if subagents
+    /// can be verified.
     pub enabled: Option<bool>,
-    /// The default profile; may be empty.
+    /// Name of the default profile, for calls without a profile. Empty if there is no default.
     pub default_profile: String,
-    /// `true` if every isolated subagent is verified, provided that `enabled` is true.
+    /// `true` if every isolated subagent is verified, even without a request. Has an effect only if `enabled`
+    /// is `true`.
     pub require_for_isolated: bool,
-    /// Default number of repairs for profiles without a value.
+    /// Maximum number of repair attempts, for profiles that set no number.
     pub max_retries: u64,
-    /// Number of output lines of a failed command in the prompt of a repair.
+    /// Maximum number of output lines of a failed command that the prompt for a repair contains.
     pub failure_context_line_limit: u64,
-    /// The profiles by name, in their written form.
+    /// The profiles by name, in the form of the settings file.
     pub profiles: Map<String, Value>,
 }
 
@@ -83,7 +85,7 @@ impl Default for VerificationSettings {
 /// The settings `task.budget.*`; `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BudgetLimits {
-    /// Time limit in milliseconds since the start of the first run.
+    /// Time limit in milliseconds, counted from the start of the first run.
     pub max_wall_time_ms: Option<u64>,
     /// Maximum number of input tokens.
     pub max_input_tokens: Option<u64>,
@@ -95,9 +97,9 @@ pub struct BudgetLimits {
     pub max_cost_usd: Option<f64>,
     /// Maximum number of tool calls.
     pub max_tool_calls: Option<u64>,
-    /// Maximum number of started subagents.
+    /// Maximum number of subagents that are started.
     pub max_subagents: Option<u64>,
-    /// Fraction of a limit that triggers a warning.
+    /// Share of a limit, from 0 to 1, at which a warning is sent.
     pub warn_at_ratio: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Bounded reading of small files of users.
+//! Reading of small text files of a user, with a limit on their length.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::encoding::{Encoding, Utf8Converter};
 
-/// The text of a file, possibly cut.
+/// The text of a file, cut if the file is too long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextFile {
     /// Text without a byte order mark, decoded from UTF-8, or from UTF-16 with a mark. Invalid bytes become replacement
@@ -23,7 +23,7 @@ pub enum TextFileError {
     /// The system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The path is a directory, a pipe or a device, and reading it might never end.
+    /// The path is a directory, a pipe or a device. Reading these might never end.
     #[error("it is not a regular file")]
     NotRegular,
 }
@@ -35,7 +35,7 @@ impl TextFileError {
     }
 }
 
-/// Reads at most `limit` bytes of a regular file; a longer one is cut at a character. Fails if the path is not a
+/// Reads at most `limit` bytes of a regular file; a longer file is cut between characters. Fails if the path is not a
 /// regular file or cannot be read. Never waits for a pipe.
 pub fn read_text(path: &Path, limit: u64) -> Result<TextFile, TextFileError> {
     // Opening a pipe waits for its writer, so the check comes first.

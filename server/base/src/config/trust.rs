@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use super::expand_home;
 
-/// Decision about a working directory: trust allows its files to be executed and to change settings.
+/// The user's decision about a working directory. In a trusted directory, files can run programs and change
+/// settings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Trust {
     /// The user trusts the directory.
@@ -25,9 +26,10 @@ impl From<bool> for Trust {
 }
 
 impl Trust {
-    /// Returns the decision of the user's own settings about a directory. Trusted if `defaultProjectTrust` is
-    /// `always`, or if `trustedDirectories` names the directory or a parent. Otherwise not trusted if
-    /// `defaultProjectTrust` is `never`. Paths are compared as resolved by the system.
+    /// Returns the decision about a directory that the user's own settings contain. The directory is trusted
+    /// if `defaultProjectTrust` is `always`, or if `trustedDirectories` has the directory or a parent.
+    /// Otherwise it is refused if `defaultProjectTrust` is `never`. Symbolic links in paths are resolved
+    /// first.
     pub fn of(user: &Map<String, Value>, directory: &Path, home: Option<&Path>) -> Self {
         let default = user.get("defaultProjectTrust").and_then(Value::as_str);
         if default == Some("always") || is_listed(user, directory, home) {

@@ -1,4 +1,4 @@
-//! The complete settings file of a user: an open object whose members are read and merged as a whole.
+//! A user's settings file as a JSON object, for clients that read and change any of its members.
 
 use std::path::{Path, PathBuf};
 
@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use super::settings_store::{SettingsFileError, change_file};
 use super::text_file::read_regular;
 
-/// The user's settings file, for dialects whose clients read and write all of its members.
+/// The user's settings file, for dialects in which clients read and write all members.
 #[derive(Debug, Clone)]
 pub struct UserFile(PathBuf);
 
 impl UserFile {
-    /// Creates a handle for the file at that path, which need not exist.
+    /// Creates a handle for the file at `path`, which need not exist.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
     }

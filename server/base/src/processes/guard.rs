@@ -1,26 +1,26 @@
-//! The guard: a small process between the server and a command, which outlives the server just long enough.
+//! The guard: a small process between the server and a command. When the server ends, the guard ends the command and
+//! then itself.
 //!
-//! The server runs its own binary as `agentese __guard -- PROGRAM ARGUMENT…`. The guard's standard input is one end
-//! of a socket pair. On it the guard reports, a line each:
+//! The server runs its own binary as `agentese __guard -- PROGRAM ARGUMENT…`. The guard's standard input is one end of
+//! a socket pair. On it the guard reports, a line each:
 //!
 //! | line | meaning |
 //! |---|---|
 //! | `started PID` | the program runs; its process group has the same number |
-//! | `failed ERRNO` | it could not be started |
+//! | `failed ERRNO` | the program could not be started; `ERRNO` is the error number |
 //! | `code N`, `signal N` | the program ended with this code or signal |
 //!
-//! The server never writes. Closing its end, intentionally or by the end of the server, is the order to end
-//! the process group: SIGTERM, and [`GRACE`] later SIGKILL. The guard stays while any process of the group
-//! runs, so background processes of a command live as long as the server and no longer. A process that leaves
-//! the group with `setsid` or `setpgid` is not followed.
+//! The server never writes to the socket. When the server closes its end, or ends itself, the guard ends the process
+//! group: it sends SIGTERM, and after [`GRACE`] SIGKILL. The guard stays while any process of the group runs, so
+//! background processes of a command end with the server at the latest. A process that leaves the group with `setsid`
+//! or `setpgid` is not followed.
 //!
-//! With `--files N` before the dashes, the program has this limit of open files. With `--talk` before the
-//! dashes, the guard's standard output is a socket too, over which the server communicates with the program.
-//! This socket becomes the program's standard input and output. Otherwise the program reads from the null
-//! device.
+//! With `--files N` before the dashes, the program has a limit of N open files. With `--talk` before the dashes, the
+//! guard's standard output is a second socket, for communication between the server and the program. This socket
+//! becomes the program's standard input and output. Otherwise the program reads from the null device.
 //!
-//! The guard is in a session of its own. Signals of a terminal to the server's group do not reach it.
-//! A command that requests a password from a terminal fails instead of waiting forever.
+//! The guard is in a session of its own. Signals of a terminal to the server's group do not reach it. A command that
+//! requests a password from a terminal fails instead of waiting forever.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -50,19 +50,19 @@ pub(super) const TALK: &str = "--talk";
 /// The option with the limit of open files for the program, if it differs from the guard's own limit.
 pub(super) const FILES: &str = "--files";
 
-/// Time between the request to end a process group and the kill.
+/// Time between SIGTERM and SIGKILL when a process group is ended.
 pub const GRACE: Duration = Duration::from_millis(500);
 
-/// Waiting time after a kill. The group ends at once unless a process is stuck in the kernel.
+/// Waiting time after SIGKILL. The group ends at once unless a process is stuck in the kernel.
 const AFTER_KILL: Duration = Duration::from_secs(2);
 
-/// Interval of the checks for the end of the group, on systems without adoption of orphans.
+/// Pause between two checks for the end of the group, on systems on which the guard cannot adopt orphans.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs the guard if the program was started as one, and returns its exit code; otherwise `None`.
+/// Runs the guard and returns its exit code, if the program was started as a guard. Otherwise returns `None`.
 ///
-/// Must be called first in `main`, before the command line is parsed and a runtime is created, because
-/// earlier work would delay every command. Uses only the standard library and a few system calls.
+/// Must be the first call in `main`, before the command line is parsed and a runtime is created. Work before the call
+/// would delay every command. Uses only the standard library and a few system calls.
 pub fn main_if_guard() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     (arguments.next()? == GUARD_COMMAND).then(|| match guard(arguments) {
@@ -133,9 +133,9 @@ fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static s
     Ok(())
 }
 
-/// Installs handlers without an effect, so that these signals have their default effect in the started
-/// program. A program inherits ignored signals, such as those under `nohup` or in the background of a script.
-/// A signal with a handler is reset to its default. The guard itself does not use these signals.
+/// Installs handlers that do nothing for SIGHUP, SIGINT and SIGQUIT. A started program inherits ignored signals, as
+/// under `nohup` or in the background of a script. A signal with a handler is reset to its default instead. The guard
+/// itself does not need these signals.
 fn install_noop_handlers() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
     for signal in [SIGHUP, SIGINT, SIGQUIT] {
@@ -144,7 +144,8 @@ fn install_noop_handlers() {
     }
 }
 
-/// Waits for the end of all processes in the group; reports the end of its leader.
+/// Waits until all processes in the group have ended. Reports the exit of the first process, the group leader, to the
+/// server.
 fn wait_for_group(server: &mut UnixStream, leader: Pid) {
     let mut leader_ended = false;
     loop {
@@ -170,8 +171,8 @@ fn wait_for_group(server: &mut UnixStream, leader: Pid) {
     }
 }
 
-/// Ends the group after the server's end was closed. The process ends when [`wait_for_group`] detects the end
-/// of the group.
+/// Ends the group when the server has closed its end of the socket. Then [`wait_for_group`] returns. If a process of
+/// the group is stuck, exits after [`AFTER_KILL`].
 fn kill_group_when_closed(mut server: UnixStream, group: &Mutex<Option<Pid>>) {
     let mut ignored = [0; 64];
     loop {
@@ -190,8 +191,8 @@ fn kill_group_when_closed(mut server: UnixStream, group: &Mutex<Option<Pid>>) {
     std::process::exit(1);
 }
 
-/// Closes the guard's copies of the output pipe. Only the command may keep the pipe open, because the server waits for
-/// its end.
+/// Closes the guard's copies of the output pipe. The server waits for the end of this pipe, so only the command must
+/// keep it open.
 fn release_output() {
     if let Ok(null) = std::fs::File::options().write(true).open("/dev/null") {
         let _ = rustix::stdio::dup2_stdout(&null);
@@ -199,7 +200,8 @@ fn release_output() {
     }
 }
 
-/// Adopts orphans, so that `wait` reports every end in the group and no zombies are left to an inactive init.
+/// Makes the guard the parent of orphans in the group. So `wait` reports the end of each, and they do not remain as
+/// zombies.
 #[cfg(target_os = "linux")]
 fn adopt_orphans() {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
@@ -208,8 +210,8 @@ fn adopt_orphans() {
 #[cfg(not(target_os = "linux"))]
 fn adopt_orphans() {}
 
-/// Lets the system resume a stopped guard when the server dies. A guard stopped with SIGSTOP cannot detect
-/// the closed socket. A server that ends normally wakes the guard itself; a killed server cannot.
+/// Makes the system resume a stopped guard when the server dies. A guard that was stopped with SIGSTOP cannot detect
+/// that the socket is closed. A server that ends normally resumes the guard itself; a killed server cannot.
 #[cfg(target_os = "linux")]
 fn resume_when_parent_dies() {
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::CONT));
@@ -229,7 +231,7 @@ fn report(exit: Exit) -> String {
     }
 }
 
-/// One line from a guard, as parsed by the server.
+/// One line from a guard, as the server parses it.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Report {
     Started(Pid),
@@ -238,7 +240,7 @@ pub(crate) enum Report {
 }
 
 impl Report {
-    /// Parses a line. Fails with the line if no guard sends such a line.
+    /// Parses a line. If the line has another form, fails with an error that contains it.
     pub(crate) fn parse(line: &str) -> io::Result<Self> {
         let parsed = line.split_once(' ').and_then(|(word, number)| {
             let number = number.parse().ok()?;

@@ -25,7 +25,7 @@ use super::spawner::{CommandLine, Exit, PipedProcess, ProcessHandle, Spawner};
 
 /// Time limit for the first report of a guard, which starts in milliseconds.
 const GUARD_START: Duration = Duration::from_secs(10);
-/// Waiting time for the end of a group after its grace period.
+/// Maximum waiting time for the end of a process group after SIGKILL.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -43,15 +43,16 @@ pub struct LocalSpawner {
 }
 
 impl LocalSpawner {
-    /// Creates a spawner that runs every command under the given binary, or directly for `None`. The `main`
-    /// of the binary must call [`super::guard::main_if_guard`]. With any other binary every spawn fails.
+    /// Creates a spawner that runs every command under the binary `guard`, or without a guard for `None`. The
+    /// `main` of that binary must call [`super::guard::main_if_guard`]. With any other binary, every start
+    /// fails.
     pub fn new(guard: Option<PathBuf>) -> Self {
         let closing = CancellationToken::new();
         Self { guard, _close: closing.clone().drop_guard(), closing }
     }
 
-    /// Creates a spawner whose guard is the running binary itself. If the binary cannot be found, commands
-    /// run unguarded.
+    /// Creates a spawner that uses the running binary as its guard. If the path of the binary is unknown,
+    /// commands run without a guard.
     pub fn guarded_by_this_binary() -> Self {
         // On Linux the link stays valid after the file is replaced by a newer version or deleted.
         let link = PathBuf::from("/proc/self/exe");
@@ -146,7 +147,7 @@ impl Spawner for LocalSpawner {
     }
 }
 
-/// Creates a socket pair: the server's end and the guard's end.
+/// Creates a socket pair and returns the server's end and the guard's end.
 fn lifeline() -> io::Result<(StdUnixStream, Stdio)> {
     let (ours, theirs) = StdUnixStream::pair()?;
     ours.set_nonblocking(true)?;
@@ -171,8 +172,9 @@ fn apply_environment(command: &mut Command, line: &CommandLine) {
     }
 }
 
-/// Starts the process with a socket for communication and a pipe for its errors. A guard receives the socket
-/// as its standard output and passes it on; a program receives it as its standard input too.
+/// Starts the process with a socket for communication and a pipe for its stderr. The program receives the
+/// socket as its stdin and stdout. A guard receives the socket only as its stdout, and passes it on to the
+/// program.
 fn start_piped(
     mut command: Command,
     line: &CommandLine,
@@ -206,7 +208,7 @@ fn piped_process(
     }
 }
 
-/// Starts the process with one pipe for both of its channels, which preserves the order of the writes.
+/// Starts the process with one pipe for both stdout and stderr, so that the order of the writes is preserved.
 fn start(mut command: Command, line: &CommandLine) -> io::Result<(Child, pipe::Receiver)> {
     let (reader, writer) = io::pipe()?;
     apply_environment(&mut command, line);
@@ -283,9 +285,10 @@ impl Drop for UnguardedProcess {
 }
 
 struct GuardedProcess {
-    /// The server's end of the socket, for closing it. Taken when the guard is left to a background task.
+    /// The server's end of the guard's socket, used to close it. `None` after a background task has taken the
+    /// guard over.
     lifeline: Option<StdUnixStream>,
-    /// The same end, to read from it.
+    /// The server's end of the guard's socket, used to read from it.
     reports: ReportReader,
     guard: Option<Child>,
     group: Option<Pid>,
@@ -340,8 +343,8 @@ impl ProcessHandle for GuardedProcess {
 }
 
 impl GuardedProcess {
-    /// Closes the sending direction, which orders the guard to end the group; the guard's reports still
-    /// arrive.
+    /// Closes the sending direction of the socket, so that the guard ends the group. The guard's reports
+    /// still arrive.
     fn close(&self) {
         if let Some(lifeline) = &self.lifeline {
             let _ = lifeline.shutdown(Shutdown::Write);
@@ -391,14 +394,14 @@ impl Drop for GuardedProcess {
     }
 }
 
-/// The server's end of a guard's socket.
+/// Reader of the reports that a guard sends over its socket.
 struct ReportReader {
     socket: UnixStream,
     unread: Vec<u8>,
 }
 
 impl ReportReader {
-    /// Returns the next line, or `None` after the end of the guard. May be dropped and called again.
+    /// Returns the next report, or `None` after the end of the guard. Dropping the future loses no data.
     async fn next(&mut self) -> io::Result<Option<Report>> {
         loop {
             if let Some(end) = memchr::memchr(b'\n', &self.unread) {

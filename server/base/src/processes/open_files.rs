@@ -1,17 +1,17 @@
-//! The limit of open files: as high as possible for this process, unchanged for its commands.
+//! The limit of open files. It is raised for this process; commands get the original limit.
 
 use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// A limit accepted by systems that reject the hard limit.
+/// A limit for systems on which the soft limit cannot be as high as the hard limit.
 const FALLBACK_LIMIT: u64 = 10_240;
 
-/// The limit at the start of this process.
+/// The soft limit at the start of this process; `None` if it was not raised.
 static INITIAL_LIMIT: OnceLock<Option<u64>> = OnceLock::new();
 
-/// Raises the soft limit to the hard limit. If the system refuses, the limit stays unchanged. Only the first
-/// call has an effect.
+/// Raises the soft limit of this process to the hard limit. If the system refuses, tries 10240, and otherwise
+/// leaves the limit unchanged. Only the first call has an effect.
 pub fn raise_limit() {
     INITIAL_LIMIT.get_or_init(|| {
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
@@ -22,7 +22,7 @@ pub fn raise_limit() {
     });
 }
 
-/// Returns the soft limit for commands, or `None` if it equals the limit of this process.
+/// Returns the soft limit for commands, or `None` if commands inherit the limit of this process.
 pub(super) fn limit_of_commands() -> Option<u64> {
     INITIAL_LIMIT.get().copied().flatten()
 }

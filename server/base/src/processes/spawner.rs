@@ -1,4 +1,4 @@
-//! Start of commands, as a trait, so that tests of the engine can inject faults.
+//! The trait that starts commands. Tests implement it to inject faults.
 
 use std::ffi::OsString;
 use std::io;
@@ -18,7 +18,7 @@ pub struct CommandLine {
     pub cwd: PathBuf,
     /// Variables added to the inherited environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// Variables removed from it.
+    /// Names of variables that are removed from the inherited environment.
     pub hidden: Vec<OsString>,
 }
 
@@ -33,12 +33,12 @@ pub enum Exit {
 
 /// Starts commands.
 pub trait Spawner: Send + Sync {
-    /// Starts one command in a process group of its own, with the null device as input. Fails with the error
-    /// of the operating system if the program did not start. Dropping the future leaves no process behind.
+    /// Starts one command in its own process group; its stdin is the null device. Fails with the error of the
+    /// operating system if the program did not start. Dropping the future leaves no process behind.
     fn spawn<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, io::Result<Box<dyn ProcessHandle>>>;
 
-    /// Starts a program that communicates with the server, in a process group of its own; otherwise as
-    /// [`Spawner::spawn`]. The default fails with [`io::ErrorKind::Unsupported`].
+    /// Starts a program that communicates with the server over stdin and stdout. Everything else is as in
+    /// [`Spawner::spawn`]. The default implementation fails with [`io::ErrorKind::Unsupported`].
     fn spawn_piped<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, io::Result<PipedProcess>> {
         let _ = command;
         Box::pin(async { Err(io::ErrorKind::Unsupported.into()) })
@@ -47,27 +47,28 @@ pub trait Spawner: Send + Sync {
 
 /// A program that communicates with the server.
 pub struct PipedProcess {
-    /// The program's standard input; after a shutdown the program reads its end.
+    /// The program's stdin. After this writer is shut down, the program reads the end of its input.
     pub input: Box<dyn AsyncWrite + Send + Unpin>,
-    /// The program's standard output.
+    /// The program's stdout.
     pub output: Box<dyn AsyncRead + Send + Unpin>,
-    /// The program's error channel.
+    /// The program's stderr.
     pub errors: Box<dyn AsyncRead + Send + Unpin>,
-    /// The process, without further output.
+    /// The process. Its [`ProcessHandle::take_output`] returns an empty stream.
     pub process: Box<dyn ProcessHandle>,
 }
 
-/// A started command. Dropping one that has not ended ends its process group.
+/// A started command. Dropping the handle of a running command ends its process group.
 pub trait ProcessHandle: Send {
-    /// Returns the stream of the command's output and error channels, in the order of the writes. A second
-    /// call returns an empty stream.
+    /// Returns the command's stdout and stderr as one stream, in the order of the writes. A second call
+    /// returns an empty stream.
     fn take_output(&mut self) -> Box<dyn AsyncRead + Send + Unpin>;
 
-    /// Waits for the end of the command itself; other processes in its group may still run. May be dropped
-    /// and called again. Fails if the end is unknown.
+    /// Waits until the command itself has ended; other processes in its group can still run. Dropping the
+    /// future has no effect, and the method can be called again. Fails if the result of the command is
+    /// unknown.
     fn wait(&mut self) -> BoxFuture<'_, io::Result<Exit>>;
 
-    /// Ends all processes in the group: requests the end, and kills after half a second. Returns in bounded
+    /// Ends all processes in the group with SIGTERM, and with SIGKILL after half a second. Returns in bounded
     /// time, even if a process is stuck in the kernel.
     fn end(&mut self) -> BoxFuture<'_, ()>;
 }

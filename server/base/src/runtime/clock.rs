@@ -5,12 +5,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-/// Source of time.
+/// Source of the current time and of delays.
 pub trait Clock: Send + Sync {
-    /// Milliseconds since the Unix epoch. Never fails; a clock before 1970 gives 0.
+    /// Returns the milliseconds since the Unix epoch. Never fails; a clock before 1970 gives 0.
     fn now_ms(&self) -> i64;
 
-    /// Waits for that duration. Dropping the future ends the wait.
+    /// Waits for `duration`. Dropping the future ends the wait.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 }
 

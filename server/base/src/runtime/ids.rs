@@ -1,4 +1,4 @@
-//! Identifiers: unpredictable ones, and predictable ones for tests.
+//! Identifiers: random identifiers, and numbered ones for tests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,8 +7,8 @@ pub trait Ids: Send + Sync {
     /// Returns a new identifier in the form of a UUID, unique during the lifetime of this value.
     fn uuid(&self) -> String;
 
-    /// Returns an identifier for an entry of a session: eight hex digits. It is not unique by itself; the
-    /// caller must check for duplicates.
+    /// Returns an identifier for an entry of a session: eight hex digits. The identifier can occur twice, so
+    /// the caller must check for duplicates.
     fn entry(&self) -> String;
 }
 
@@ -26,7 +26,7 @@ impl Ids for RandomIds {
     }
 }
 
-/// Numbered identifiers, equal in repeated runs. Entries have a counter of their own.
+/// Numbered identifiers, the same in every run. Identifiers of entries have their own counter.
 #[derive(Debug, Default)]
 pub struct NumberedIds {
     uuids: AtomicU64,

@@ -12,7 +12,7 @@ use crate::extensions;
 use crate::mcp;
 use crate::session::Session;
 
-/// The content of the frames of a growing answer.
+/// The content of the frames that a server sends while an answer grows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum UpdateContent {
     /// The whole answer so far.
@@ -22,8 +22,8 @@ pub enum UpdateContent {
     Delta,
 }
 
-/// Creates the components of an agent in another directory, equal to those of an agent that is started there.
-/// Fails with a sentence for the client.
+/// Creates the components of an agent that works in another directory. They equal the components of an agent that
+/// is started there. The error is a sentence that the client can show.
 pub trait ComponentsFactory: Send + Sync {
     /// Returns the components. May block.
     fn components(&self, cwd: &Path) -> Result<AgentComponents, String>;
@@ -32,7 +32,7 @@ pub trait ComponentsFactory: Send + Sync {
 /// The components of an agent. Cheap to clone except for the session, which is unique: see
 /// [`AgentComponents::for_session`].
 pub struct AgentComponents {
-    /// The options of its engine. Hooks and commands of extensions are added to them.
+    /// The options of the agent's engine. The conversation service adds the hooks and commands of extensions.
     pub options: engine::Options,
     /// The session to continue, or `None` for a new one.
     pub session: Option<Session>,
@@ -42,15 +42,15 @@ pub struct AgentComponents {
     pub mcp: mcp::McpOptions,
     /// The question about trust in the working directory, if it is open.
     pub pending_trust: Option<PendingTrust>,
-    /// The content of the frames of a growing answer, in a dialect that leaves it open.
+    /// The content of the frames while an answer grows. Used by dialects that leave the choice to the server.
     pub updates: UpdateContent,
-    /// True if no tools were configured, so that a dialect may add its own.
+    /// True if the tools are the default ones, so that a dialect may add its own tools.
     pub has_default_tools: bool,
-    /// The factory for sessions in other directories, in protocols that have them. `None` if those sessions
-    /// use the same components.
+    /// The factory for sessions in other directories. Only protocols with several sessions use it. If it is `None`,
+    /// those sessions use the same components.
     pub components_factory: Option<Arc<dyn ComponentsFactory>>,
-    /// The remote agents, one for each session, in protocols with several sessions. `None` if this agent
-    /// carries out the sessions.
+    /// The remote agents, one for each session. Only protocols with several sessions use them. If it is `None`,
+    /// this agent carries out the sessions itself.
     pub remote_agents: Option<Arc<dyn RemoteAgents>>,
 }
 
@@ -78,12 +78,12 @@ impl AgentComponents {
 
 /// Starts an agent for each session of a client, and knows their stored sessions.
 pub trait RemoteAgents: Send + Sync {
-    /// Returns the common abilities of the agents.
+    /// Returns the abilities that all of the agents have.
     fn capabilities(&self) -> RemoteCapabilities;
 
-    /// Starts an agent in a directory, for a new session or for the stored session with that id. Returns
-    /// `None` if no such session exists. Awaits `before` after the session is found and before the agent
-    /// opens it, so that `before` can close the session elsewhere.
+    /// Starts an agent in the directory `cwd`. With `session`, the agent opens that stored session, otherwise a new
+    /// one. Awaits `before` after the session is found and before the agent opens it, so that `before` can close
+    /// the session elsewhere. Returns `None` if the session does not exist.
     fn start<'a>(
         &'a self,
         cwd: &'a Path,
@@ -94,7 +94,7 @@ pub trait RemoteAgents: Send + Sync {
     /// Ends the agent of a session, if there is one.
     fn stop<'a>(&'a self, session: &'a str) -> BoxFuture<'a, ()>;
 
-    /// Returns the stored sessions, newest first, optionally of one directory.
+    /// Returns the stored sessions, newest first; all of them, or only the sessions of one directory.
     fn list<'a>(
         &'a self,
         cwd: Option<&'a str>,

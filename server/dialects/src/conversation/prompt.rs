@@ -16,7 +16,7 @@ pub struct PromptRequest {
     pub text: String,
     /// The images of the prompt.
     pub images: Vec<ImageContent>,
-    /// The handling during a run. Without it, the prompt is rejected during a run.
+    /// The queue for a prompt that arrives during a run. If it is `None`, the prompt is rejected during a run.
     pub delivery: Option<InputQueue>,
 }
 
@@ -27,17 +27,17 @@ impl PromptRequest {
     }
 }
 
-/// The reason why a prompt was rejected. Nothing has changed.
+/// The reason why a prompt was rejected. A rejected prompt changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PromptRequestError {
     /// The prompt was aborted, or another session was opened, before the prompt reached the engine.
     #[error("{CANCELLED}")]
     Cancelled,
-    /// The prompt waited for the decision about trust.
+    /// The prompt was aborted before the decision about trust, or the files of the trusted directory are unusable.
     #[error(transparent)]
     Trust(#[from] TrustError),
-    /// A command of an extension runs at once or not at all.
+    /// The input for a queue is a command of an extension. Such commands run at once and cannot be queued.
     // The pi document prescribes this text.
     #[error(
         "Extension command \"/{0}\" cannot be queued. Use prompt() or execute the command when not streaming."
@@ -54,15 +54,15 @@ pub enum PromptRequestError {
     Engine(#[from] PromptError),
 }
 
-/// The result of the hooks of extensions for a prompt.
+/// The result of the input hooks: input for the engine, or the outcome if an extension handled the prompt.
 enum HookedPrompt {
     Input(UserInput, OnAccepted),
     Done(PromptOutcome),
 }
 
 impl ConversationService {
-    /// Handles a prompt: runs a command of an extension, and passes any other input to the engine after the
-    /// hooks of extensions. Returns after the start of the work, not after its end.
+    /// Handles a prompt. A command of an extension is run. Other input passes the input hooks of the extensions and
+    /// goes to the engine. Returns when the work has started, without waiting for its end.
     pub async fn prompt(
         &self,
         request: PromptRequest,
@@ -95,8 +95,8 @@ impl ConversationService {
         }
     }
 
-    /// Aborts the current work and starts a prompt in one step, so that no other work can start in between.
-    /// The closing events of the aborted work precede the acceptance of the prompt.
+    /// Aborts the current work and starts a prompt. No other work can start between the two. The closing events of
+    /// the aborted work are sent before the prompt is accepted.
     pub async fn abort_and_prompt(
         &self,
         request: PromptRequest,
@@ -163,7 +163,7 @@ impl ConversationService {
         self.host.cancel_pending();
     }
 
-    /// Waits until a prompt may be processed.
+    /// Waits until extensions, trust and MCP servers allow a prompt. Fails if the prompt is aborted meanwhile.
     async fn ready_for_prompts(&self) -> Result<(), PromptRequestError> {
         if !self.host.ready_unless_cancelled().await {
             return Err(PromptRequestError::Cancelled);
@@ -179,7 +179,8 @@ impl ConversationService {
         }
     }
 
-    /// Runs the hooks of extensions, and prepares the resulting input.
+    /// Runs the command of an extension that the prompt names. Other input passes the input hooks and is prepared
+    /// for the engine.
     async fn run_input_hooks(
         &self,
         request: PromptRequest,
@@ -206,7 +207,8 @@ impl ConversationService {
         }
     }
 
-    /// Prepares input for a queue. Fails for a command of an extension, because such a command runs at once.
+    /// Prepares input for a queue. Fails if the input is a command of an extension, because such a command cannot
+    /// be queued.
     async fn prepare_queued_input(
         &self,
         text: String,
@@ -221,8 +223,8 @@ impl ConversationService {
         self.prepare_input(text, images, empty).await
     }
 
-    /// Expands the name of an MCP prompt, a skill or a template, and checks the images. `empty` is true if
-    /// input without a text is accepted.
+    /// Replaces the name of an MCP prompt, a skill or a template with its text, and checks the images. If `empty`
+    /// is true, the text may be empty.
     async fn prepare_input(
         &self,
         text: String,
@@ -241,7 +243,7 @@ impl ConversationService {
     }
 }
 
-/// Notifies the caller, then starts the run.
+/// Reports the acceptance to the caller, then starts the run.
 fn start_run(prompt: AcceptedPrompt, on_accepted: OnAccepted) -> PromptOutcome {
     let outcome = prompt.run_handle().map_or(PromptOutcome::Queued, PromptOutcome::Run);
     // The response precedes the first event of the run.

@@ -7,8 +7,8 @@ use futures::future::join_all;
 
 use super::ConversationService;
 
-/// The conversations of a process, by the ids of their sessions. Each one has its own engine, extensions, command
-/// queue and storage. Models, settings and tools are shared, because their components are.
+/// The conversations of a process, by the id of their session. Each has its own engine, extensions, command queue
+/// and storage. They share the models, settings and tools.
 #[derive(Debug, Default)]
 pub struct ConversationRegistry(Mutex<BTreeMap<String, Arc<ConversationService>>>);
 
@@ -17,7 +17,8 @@ impl ConversationRegistry {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a conversation under the id of its session. Returns the previous one with this id, unchanged.
+    /// Adds a conversation under the id of its session. If the id was in use, returns the conversation that had it;
+    /// that one keeps running.
     pub fn add(&self, conversation: Arc<ConversationService>) -> Option<Arc<ConversationService>> {
         self.conversations().insert(conversation.engine().status().session_id, conversation)
     }
@@ -83,7 +84,8 @@ mod tests {
         tokio::time::timeout(SOON, future).await.expect("it does not take that long")
     }
 
-    /// Returns components with a model that answers `ok` to every prompt, but never answers `hang`.
+    /// Returns components with a scripted model: it answers `ok` to every prompt, except that it never answers
+    /// `hang`.
     fn components(directory: &Path) -> AgentComponents {
         let script = json!({"responses": [
             {"when": {"user": "hang"}, "keep": true, "hang_after": 0},

@@ -2,13 +2,13 @@
 
 use crate::session::SessionSummary;
 
-/// The maximum length of the title of a session without a name, in characters.
+/// The maximum length of a title that is made from a message, in characters.
 const LONGEST_TITLE: usize = 80;
 
-/// Reason for a failure, as a sentence for the client.
+/// The reason why a request to a remote agent failed, as a sentence that the client can show.
 pub type RemoteSessionError = String;
 
-/// The abilities of agents.
+/// The abilities that all remote agents have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RemoteCapabilities {
     /// True if the agents open stored sessions.

@@ -1,4 +1,5 @@
-//! The context of a command: the callback at its acceptance, and the signal of its replacement.
+//! The context of a command: a callback for its acceptance, and a future that completes when another command
+//! replaces it.
 
 use agentese::serve::Call;
 use agentese::spec::Dialect;
@@ -15,13 +16,14 @@ pub enum PromptOutcome {
     Run(RunHandle),
     /// The prompt waits in a queue of the current run.
     Queued,
-    /// The prompt was a command of an extension. The token is cancelled at the end of the command.
+    /// The prompt was a command of an extension. The token is cancelled when the command has ended.
     Command(CancellationToken),
-    /// An extension handled the prompt.
+    /// An input hook of an extension handled the prompt, so no run starts.
     Handled,
 }
 
-/// The context of a command. It receives the acceptance, and signals that another command replaces this one.
+/// The context of a command. It reports the acceptance to the sender, and completes a future when another command
+/// replaces this one.
 pub struct RequestContext {
     pub(super) on_accepted: OnAccepted,
     pub(super) replaced: BoxFuture<'static, ()>,
@@ -30,9 +32,9 @@ pub struct RequestContext {
 pub(super) type OnAccepted = Box<dyn FnOnce(&PromptOutcome) + Send>;
 
 impl RequestContext {
-    /// Creates a context. `on_accepted` runs after a prompt is accepted and before its first event. It does not
-    /// run if the prompt fails or an extension handles it. `replaced` completes when another command ends
-    /// this one and waits for its end.
+    /// Creates a context. `on_accepted` runs when a prompt is accepted, before its first event. It does not run if
+    /// the prompt fails or an extension handles it. `replaced` completes when another command stops this one and
+    /// waits for its end.
     pub fn new(
         on_accepted: impl FnOnce(&PromptOutcome) + Send + 'static,
         replaced: impl Future<Output = ()> + Send + 'static,
@@ -40,8 +42,8 @@ impl RequestContext {
         Self { on_accepted: Box::new(on_accepted), replaced: replaced.boxed() }
     }
 
-    /// Creates the context of a command without response data. The response is sent at the acceptance, if the
-    /// dialect responds then.
+    /// Creates the context of a command without response data. If the dialect responds at the acceptance, the
+    /// context sends that response.
     pub fn for_call<D: Dialect, R: 'static>(call: &Call<D, R>) -> Self {
         let responder = call.clone();
         Self::new(move |_| responder.accept(), call.replaced())

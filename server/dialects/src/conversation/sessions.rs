@@ -1,5 +1,5 @@
-//! Operations that replace the conversation or a part of it. Extensions may first open dialogs. A command
-//! that waits for the end of such an operation withdraws these dialogs.
+//! Operations that replace the conversation or a part of it. Extensions may open dialogs before such an operation.
+//! If another command has to wait for the operation, these dialogs are withdrawn.
 
 use std::path::Path;
 
@@ -44,7 +44,7 @@ impl ConversationService {
         self.run_replacing(context, self.engine.compact(focus)).await
     }
 
-    /// Compacts the conversation now, except for that many tokens of its newest messages; see
+    /// Compacts the conversation now, and keeps at most `keep_recent` tokens of the newest messages unchanged; see
     /// [`crate::engine::Engine::compact_to`].
     pub async fn compact_to(
         &self,

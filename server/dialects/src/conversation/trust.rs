@@ -1,5 +1,4 @@
-//! The question about trust in the working directory, which the user receives when the answer is first
-//! needed.
+//! The question to the user about trust in the working directory. It is sent when the answer is first needed.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +20,7 @@ pub struct TrustQuestion {
     pub title: String,
     /// True if the answer can be stored.
     pub can_remember: bool,
-    /// The time limit for an answer. No answer means no.
+    /// The time limit for an answer. After it, the answer is no.
     pub timeout: Duration,
 }
 
@@ -44,7 +43,7 @@ const CHOICES: [(&str, TrustAnswer); 3] = [
 ];
 
 impl TrustQuestion {
-    /// Sends the question to the user and waits within the time limit. Dropping the future withdraws the
+    /// Sends the question and waits for the answer, up to the time limit. Dropping the future withdraws the
     /// question.
     async fn prompt_user(&self, ui: &dyn Ui) -> TrustAnswer {
         let choices =
@@ -67,7 +66,7 @@ impl TrustQuestion {
     }
 }
 
-/// The configuration that trust enables.
+/// The configuration that applies once the directory is trusted.
 #[derive(Debug)]
 pub struct TrustedComponents {
     /// The configuration of the engine.
@@ -78,7 +77,7 @@ pub struct TrustedComponents {
     pub servers: Vec<ServerDefinition>,
 }
 
-/// A pending decision about a working directory whose files need trust.
+/// The pending decision about a working directory whose configuration files need trust.
 #[derive(Clone)]
 pub struct PendingTrust {
     question: TrustQuestion,
@@ -88,7 +87,7 @@ pub struct PendingTrust {
 type TrustedLoader = dyn Fn(bool) -> Result<TrustedComponents, String> + Send + Sync;
 
 impl PendingTrust {
-    /// Adds MCP servers that are independent of the answer.
+    /// Adds MCP servers that start whether or not the user trusts the directory.
     pub fn with_servers(self, more: Vec<ServerDefinition>) -> Self {
         let Self { question, loader } = self;
         Self::new(question, move |always| {
@@ -99,8 +98,8 @@ impl PendingTrust {
         })
     }
 
-    /// Creates a pending decision. After a yes, `loader` returns the enabled configuration; its argument is
-    /// true if the answer should be stored. `loader` may block.
+    /// Creates a pending decision. After a yes, `loader` returns the configuration to apply. Its argument is true
+    /// if the user chose to store the answer. `loader` may block.
     pub fn new(
         question: TrustQuestion,
         loader: impl Fn(bool) -> Result<TrustedComponents, String> + Send + Sync + 'static,
@@ -115,7 +114,7 @@ impl fmt::Debug for PendingTrust {
     }
 }
 
-/// The components of the agent that the answer affects.
+/// The parts of the agent that a yes changes.
 #[derive(Clone, Copy)]
 pub(super) struct TrustTargets<'a> {
     pub engine: &'a Engine,
@@ -123,14 +122,14 @@ pub(super) struct TrustTargets<'a> {
     pub mcp: &'a Servers,
 }
 
-/// The kind of a waiting command.
+/// The kind of command that waits for the decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TrustWaiter {
     Prompt,
     Bash,
 }
 
-/// The reason why a command does not continue.
+/// The reason why a command that waited for the decision does not run.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 pub enum TrustError {
     /// The command was aborted.
@@ -146,7 +145,8 @@ pub enum TrustError {
 pub(super) struct TrustGate {
     pending: Option<PendingTrust>,
     decided: OnceCell<()>,
-    /// Cancelled when the waiting commands of that kind should stop.
+    /// Tokens for the waiting prompts and the waiting shell commands. Cancelling one stops all commands that wait
+    /// with it.
     prompts: Mutex<CancellationToken>,
     commands: Mutex<CancellationToken>,
 }
@@ -156,8 +156,8 @@ impl TrustGate {
         Self { pending, ..Self::default() }
     }
 
-    /// Waits for the decision about trust. Returns at once if the decision exists. All waiting commands share
-    /// one question.
+    /// Waits for the decision about trust. All waiting commands share one question. Returns at once if the decision
+    /// exists. Fails if the command is stopped meanwhile, or if the files of the trusted directory are unusable.
     pub async fn wait_for_trust(
         &self,
         targets: TrustTargets<'_>,
@@ -175,7 +175,7 @@ impl TrustGate {
         }
     }
 
-    /// Waits until the commands of that kind are stopped.
+    /// Waits until commands of that kind are stopped.
     pub async fn wait_until_stopped(&self, waiter: TrustWaiter) {
         let stop = self.stop_token(waiter).lock().unwrap_or_else(PoisonError::into_inner).clone();
         stop.cancelled().await;
@@ -233,7 +233,7 @@ mod tests {
         fn push(&self, _: Event<'_>) {}
     }
 
-    /// Returns the same answer to every question; `None` if no client is connected.
+    /// A user interface that gives the same answer to every question. It is `None` if no client is connected.
     struct AnsweringUi(Option<TrustAnswer>, AtomicUsize);
 
     impl Ui for AnsweringUi {
@@ -250,7 +250,7 @@ mod tests {
         }
     }
 
-    /// Never answers.
+    /// A user interface that never answers.
     struct SilentUi(AtomicUsize);
 
     impl Ui for SilentUi {

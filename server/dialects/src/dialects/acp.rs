@@ -47,21 +47,20 @@ use error::unknown_session;
 const MAX_ATTEMPTS: usize = 100;
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// Calls of one answer run side by side if the tools permit it.
+/// Tool calls of one answer run side by side if the tools permit it.
 const BEHAVIOR: BehaviorProfile =
     BehaviorProfile { call_order: CallOrder::SharedInParallel, ..BehaviorProfile::PI };
 
 /// Speaks ACP: converts values and calls the conversation service of a session.
 pub struct AcpServer {
-    /// The components of sessions in the process's own directory.
+    /// The components for sessions in the working directory of the process.
     components: Mutex<AgentComponents>,
     client: Arc<ClientConnection>,
     conversations: ConversationRegistry,
     sessions: Mutex<BTreeMap<String, Arc<ActiveSession>>>,
-    /// The requests that can be cancelled, by their ids in canonical JSON.
+    /// Cancels open requests. The keys are the ids of the requests as canonical JSON.
     requests: Mutex<HashMap<String, CancellationToken>>,
-    /// The sessions from the last listing of remote agents, and its directory, for the pages after the first
-    /// one.
+    /// The last list from the remote agents, with the directory that was requested. Later pages are taken from it.
     listed_sessions: Mutex<Option<(Option<String>, Vec<ListedSession>)>>,
     stop: CancellationToken,
 }

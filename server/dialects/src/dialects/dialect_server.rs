@@ -13,30 +13,30 @@ use crate::config::AgentPaths;
 use crate::conversation::AgentComponents;
 use crate::engine::BehaviorProfile;
 
-/// Speaks one dialect with one client. Commands arrive through the [`Dispatch`] of the dialect, which every
-/// implementation of the generated `Service` has.
+/// Speaks one dialect with one client. Commands arrive through [`Dispatch`], which is implemented for each type
+/// that implements the generated `Service`.
 pub trait DialectServer: Dispatch<<Self as DialectServer>::Dialect> {
     /// The dialect of the server.
     type Dialect: Dialect;
 
-    /// Returns the behaviour of the dialect's agent in a revision.
+    /// Returns the behaviour of the agent whose dialect this is, for one revision of the dialect.
     fn behavior_profile(_spec: &'static Spec) -> BehaviorProfile {
         BehaviorProfile::PI
     }
 
-    /// The location of the settings and models of the dialect's users.
+    /// The directories with the settings and models of the agent's users.
     const PATHS: AgentPaths = AgentPaths::PI;
 
-    /// Adds the features that only the dialect's agent has: tools, hooks, policies.
+    /// Adds the features that only the agent of this dialect has: tools, hooks, policies.
     fn configure(components: &mut AgentComponents) {
         let _ = components;
     }
 
-    /// Creates an agent of those components, which speaks that revision of the dialect. Starts nothing and sends
-    /// nothing. Cancelling `stop` ends the serving.
+    /// Creates an agent from `components` that speaks the revision `spec` of the dialect. Starts nothing and sends
+    /// nothing. If `stop` is cancelled, the server stops serving.
     fn new(components: AgentComponents, spec: &'static Spec, stop: CancellationToken) -> Self;
 
-    /// Connects the client: from now on events and questions go to it. Called once, in a runtime, before the
+    /// Connects the client; from now on it receives events and questions. Called once, in a runtime, before the
     /// server reads the first line.
     fn connect(&self, emitter: Emitter<Self::Dialect>);
 }
@@ -61,7 +61,8 @@ impl DialectEntry {
         Self::revision::<F>(0)
     }
 
-    /// Returns the entry of a later revision, by its index in the declared order.
+    /// Returns the entry of a later revision. `revision` is its index in the declaration, from 0 for the first
+    /// revision.
     pub const fn revision<F: DialectServer>(revision: usize) -> Self {
         Self {
             spec: F::Dialect::REVISIONS[revision],
@@ -73,12 +74,12 @@ impl DialectEntry {
         }
     }
 
-    /// Returns the tables of that revision.
+    /// Returns the tables of this revision.
     pub fn spec(&self) -> &'static Spec {
         self.spec
     }
 
-    /// Returns the location of the settings and models of the dialect's users.
+    /// Returns the directories with the settings and models of the agent's users.
     pub fn paths(&self) -> AgentPaths {
         self.paths
     }
@@ -88,7 +89,7 @@ impl DialectEntry {
         (self.behavior_profile)(self.spec)
     }
 
-    /// Serves one client until its input ends. Never fails: bad input gets an error response.
+    /// Serves one client until its input ends. Invalid input gets an error response and never ends the serving.
     pub async fn serve(
         &self,
         components: AgentComponents,
@@ -99,7 +100,7 @@ impl DialectEntry {
     }
 }
 
-/// Returns the behaviour of a dialect's agent, with the switches that its revision declares.
+/// Returns the behaviour of the agent, with the `behavior` that its revision declares.
 fn revision_profile<F: DialectServer>(spec: &'static Spec) -> BehaviorProfile {
     BehaviorProfile { behavior: spec.behavior, ..F::behavior_profile(spec) }
 }

@@ -1,4 +1,4 @@
-//! The omp dialect: its additions to the commands of the family. pisces inherits all of them.
+//! The omp dialect: the commands that omp adds to the pi family. pisces inherits all of them.
 //!
 //! The components of its agent include rules on the output of the model and reminders of open tasks.
 
@@ -27,8 +27,8 @@ use crate::tools::TodoTool;
 /// Speaks the dialect.
 pub type OmpServer = pi_common::PiCommonServer<Omp>;
 
-/// The behaviour of the agent: each tool decides if its calls run side by side; steering cuts a batch of
-/// calls short.
+/// The behaviour of omp 12.7: tool calls of one answer run side by side if the tools permit it, and steering
+/// interrupts running calls.
 pub(super) const OMP_12_7: BehaviorProfile = BehaviorProfile {
     call_order: CallOrder::SharedInParallel,
     default_thinking: ThinkingLevel::High,
@@ -51,7 +51,7 @@ pub(super) const OMP_12_7: BehaviorProfile = BehaviorProfile {
     ..BehaviorProfile::PI
 };
 
-/// The behaviour of revisions that send an event when they are ready.
+/// The behaviour of omp 13.19, which also sends an event when it is ready.
 pub(super) const OMP_13_19: BehaviorProfile = BehaviorProfile {
     min_update_interval: Duration::from_millis(50),
     hashes_mentioned_lines: true,
@@ -79,7 +79,8 @@ pub(super) const PATHS: AgentPaths = AgentPaths {
     short_names: true,
 };
 
-/// Adds rules, task lists, and the continuation after a compaction.
+/// Adds three features of omp: rules on the output of the model, a task list, and the continuation after a
+/// compaction.
 pub(super) fn configure(components: &mut AgentComponents) {
     let options = &mut components.options;
     let (settings, clock) = (&options.settings, &options.clock);
@@ -177,7 +178,7 @@ impl<D: PiCommon> BaseService<D> for pi_common::PiCommonServer<D> {
     }
 }
 
-/// The commands of newer revisions, which the server does not speak.
+/// Commands of newer revisions. The server does not implement them.
 impl DialectCommands for OmpServer {}
 
 fn state(status: EngineStatus) -> OmpSessionState {

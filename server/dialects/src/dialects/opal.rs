@@ -42,8 +42,7 @@ use crate::providers::Catalog;
 use active_session::ActiveSession;
 use client::ClientConnection;
 
-/// The behaviour of the agent: each tool decides if its calls run side by side; prompts wait until the model
-/// would stop.
+/// The behaviour of Opal: tool calls of one answer run side by side if the tools permit it.
 const BEHAVIOR: BehaviorProfile =
     BehaviorProfile { call_order: CallOrder::SharedInParallel, ..BehaviorProfile::PI };
 
@@ -79,7 +78,7 @@ pub struct OpalServer {
     /// The ids of sessions that are starting.
     starting_ids: Mutex<BTreeSet<String>>,
     stop: CancellationToken,
-    /// Cancelled when pending requests should stop waiting.
+    /// Cancelled when the server shuts down, so that waiting requests end.
     closing: CancellationToken,
 }
 

@@ -1,5 +1,5 @@
-//! The operator dialect: seven commands, one at a time, with the response after the command is done; events
-//! are in an envelope.
+//! The operator dialect: seven commands, one at a time. Each response is sent after the work of its command. Events
+//! are inside an envelope.
 //!
 //! | file | concept |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! The pi dialect: the commands that omp and pisces have in another form or not at all.
+//! The pi dialect: the commands that omp and pisces lack or have in another form.
 
 mod entries;
 
@@ -25,9 +25,9 @@ use crate::resources::{CommandInfo, CommandSource, Location};
 /// Speaks the dialect.
 pub type PiServer = pi_common::PiCommonServer<Pi>;
 
-/// The behaviour since 1.5. The calls of one answer run side by side, and steering waits for the end of the
-/// turn. Answers and results keep more metadata. A run lasts until no retry, compaction or queued input
-/// follows it.
+/// The behaviour of pi since 1.5. Tool calls of one answer run side by side, and steering waits for the end of the
+/// turn. Answers and results keep more metadata. A run includes all retries, compactions and queued input that
+/// follow it.
 pub(super) const PI_1_5: BehaviorProfile = BehaviorProfile {
     call_order: CallOrder::AllInParallel,
     interrupt_mode: InterruptMode::Wait,
@@ -58,7 +58,7 @@ pub(super) const PI_1_5: BehaviorProfile = BehaviorProfile {
     ..BehaviorProfile::PI
 };
 
-/// The behaviour of the first revision: an answer that a compaction cuts off is dropped.
+/// The behaviour of pi 0.55: a compaction drops the answer that it interrupts.
 pub(super) const PI_0_55: BehaviorProfile = BehaviorProfile {
     compaction_drops_interrupted_answer: true,
     accepts_empty_input: true,
@@ -66,7 +66,7 @@ pub(super) const PI_0_55: BehaviorProfile = BehaviorProfile {
     ..BehaviorProfile::PI
 };
 
-/// Returns the outcome of queued input, if the revision reports it.
+/// Returns the outcome of queued input. Returns `None` if the revision does not report outcomes.
 fn queued_result(server: &PiServer) -> Option<InputReceipt> {
     since_pi_1_5(server.spec).then(|| InputReceipt::new(Disposition::Queued))
 }

@@ -1,9 +1,9 @@
-//! The dialects pi, omp and pisces: their common code is written once.
+//! The pi family: the dialects pi, omp and pisces, and the code that they share.
 //!
-//! [`PiCommonServer`] has the commands that all of them share (`agentese::pi::BaseService`). Each dialect adds its
-//! own commands in its own folder. `agentese::omp::BaseService` has the commands of omp that pisces inherits;
-//! `agentese::pi::DialectCommands` has the commands of pi alone. Events that a dialect does not declare are not
-//! sent.
+//! [`PiCommonServer`] has the commands that all three share (`agentese::pi::BaseService`). Each dialect adds its
+//! own commands in its own folder: `agentese::pi::DialectCommands` has the commands of pi alone.
+//! `agentese::omp::BaseService` has the commands of omp that pisces inherits. Events that a dialect does not
+//! declare are not sent.
 //!
 //! | file | concept |
 //! |---|---|

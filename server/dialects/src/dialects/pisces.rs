@@ -1,5 +1,4 @@
-//! The pisces dialect: the commands are the commands of omp. Its additions are events, which the family
-//! writes.
+//! The pisces dialect. It has the commands of omp and more events, which the code of the pi family sends.
 
 use agentese::pisces::Pisces;
 use agentese::spec::Spec;

@@ -8,8 +8,7 @@ use super::{acp, omp, opal, operator, pi, pisces};
 /// ACP, which is not a dialect: editors select it with an option of its own.
 pub static ACP: DialectEntry = DialectEntry::first_revision::<acp::AcpServer>();
 
-/// The revisions that the server speaks, the oldest of each dialect first. Without a choice, the server
-/// speaks the first entry.
+/// The revisions that the server speaks, with the oldest of each dialect first. The first entry is the default.
 pub static DIALECTS: &[DialectEntry] = &[
     DialectEntry::first_revision::<pi::PiServer>(),
     DialectEntry::revision::<pi::PiServer>(1),

@@ -135,26 +135,28 @@ impl Builder {
         self
     }
 
-    /// Lets the embedded model play a script.
+    /// Sets the script that the embedded model follows.
     pub fn script(self, script: ModelScript) -> Self {
         let clock = self.clock.clone();
         self.with_provider(Arc::new(ScriptedProvider::from_script(script).with_clock(clock)))
     }
 
-    /// Sets the initial model, in the syntax of [`Catalog::find`]. By default it is the model of the session
-    /// or of the settings, or the first one.
+    /// Sets the initial model, in the syntax of [`Catalog::find`]. The default is the model of the session or of
+    /// the settings, else the first one.
     pub fn model(mut self, pattern: impl Into<String>) -> Self {
         self.model = Some(pattern.into());
         self
     }
 
-    /// Sets the provider of the initial model: its first model, or the models to which the pattern applies.
+    /// Sets the provider of the initial model. Without a model pattern, its first model is used; otherwise the
+    /// pattern selects among its models.
     pub fn provider(mut self, name: impl Into<String>) -> Self {
         self.provider = Some(name.into());
         self
     }
 
-    /// Sets the models for cycling, as patterns; by default all models. Unknown patterns are logged.
+    /// Sets the models among which a client can cycle, as patterns. By default, all models are used. A pattern
+    /// without a model is logged.
     pub fn models<I: Into<String>>(mut self, patterns: impl IntoIterator<Item = I>) -> Self {
         self.models = patterns.into_iter().map(Into::into).collect();
         self
@@ -166,13 +168,13 @@ impl Builder {
         self
     }
 
-    /// Sets the retries after temporary failures, in place of the settings.
+    /// Sets how temporary failures are retried, in place of the settings.
     pub fn retry(mut self, retry: RetrySettings) -> Self {
         self.settings.retry = retry;
         self
     }
 
-    /// Sets the conditions of compaction and the size of the rest, in place of the settings.
+    /// Sets the condition for compactions and the number of tokens that they keep, in place of the settings.
     pub fn compaction(mut self, compaction: CompactionSettings) -> Self {
         self.settings.compaction = compaction;
         self
@@ -202,14 +204,14 @@ impl Builder {
         self
     }
 
-    /// Sets the content of the frames of a growing answer; by default the whole answer.
+    /// Sets the content of the frames while an answer grows. The default is the whole answer.
     pub fn updates(mut self, updates: UpdateContent) -> Self {
         self.updates = updates;
         self
     }
 
-    /// Sets the question to the client about trust in the working directory, asked when the answer is first
-    /// needed. Without it there is no question, and the components apply as they are.
+    /// Sets the question to the user about trust in the working directory. It is sent when the answer is first
+    /// needed. Without it, no question is sent, and the components apply as they are.
     pub fn pending_trust(mut self, pending_trust: PendingTrust) -> Self {
         self.pending_trust = Some(pending_trust);
         self
@@ -234,20 +236,20 @@ impl Builder {
         self
     }
 
-    /// Sets the user's settings, from which missing components take their values.
+    /// Sets the user's settings. Components that are not set take their values from them.
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Stores the changes of a client beyond the life of the server; by default they are not stored.
+    /// Sets a store for the settings that a client changes. Without it, the changes last until the server ends.
     pub fn persist(mut self, persist: Arc<dyn SettingsStore>) -> Self {
         self.persist = persist;
         self
     }
 
-    /// Sets the policies for subagents. By default they come from the settings, with copies of repositories
-    /// in the temporary directory.
+    /// Sets the policies for subagents. By default, they follow the settings, and copies of repositories are in the
+    /// temporary directory.
     pub fn subagents(mut self, policies: SharedPolicy) -> Self {
         self.policies = Some(policies);
         self
@@ -290,7 +292,7 @@ impl Builder {
         self
     }
 
-    /// Sets the clock. A script uses the clock only if the clock is set first.
+    /// Sets the clock. Call this before `script`, because a script uses the clock that is set at that time.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
@@ -302,15 +304,15 @@ impl Builder {
         self
     }
 
-    /// Sets the factory for the components of sessions in other directories, in protocols that have them. By
-    /// default these sessions use the same components.
+    /// Sets the factory for sessions in other directories. Only protocols with several sessions use it. Without it,
+    /// these sessions use the same components.
     pub fn components_factory(mut self, factory: Arc<dyn ComponentsFactory>) -> Self {
         self.components_factory = Some(factory);
         self
     }
 
-    /// Sets the remote agents that carry out the sessions, in protocols with several sessions: one agent for
-    /// each session.
+    /// Sets the remote agents that carry out the sessions, one for each session. Only protocols with several
+    /// sessions use them.
     pub fn remote_agents(mut self, agents: Arc<dyn RemoteAgents>) -> Self {
         self.remote_agents = Some(agents);
         self
@@ -348,14 +350,14 @@ impl Builder {
         (Server { dialect, components }, error)
     }
 
-    /// Returns all components of the agent, for callers that serve it among others. Fails if the requested model
-    /// or provider does not exist.
+    /// Returns the components of the agent, for callers that serve several agents. Fails if the requested model or
+    /// provider does not exist.
     pub fn build_components(self) -> Result<AgentComponents, SelectError> {
         let (server, error) = self.server();
         error.map_or(Ok(server.components), Err)
     }
 
-    /// Returns the options of the engine and the session, for callers that serve the engine in their own way.
+    /// Returns the engine options and the session, for callers that serve the engine without a dialect server.
     pub fn build_engine_options(self) -> (Options, Option<Session>) {
         let (options, session, _) = self.assemble();
         (options, session)

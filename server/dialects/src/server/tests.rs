@@ -18,7 +18,7 @@ use crate::session::{Session, SessionOptions};
 
 const PATH: &str = "/sessions/s.jsonl";
 
-/// Time limit of the response to an abort, independent of the state of the disk.
+/// Time limit for the response to an abort, even if the disk does not respond.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 struct FrozenDiskAgent {
@@ -28,7 +28,7 @@ struct FrozenDiskAgent {
     _place: tempfile::TempDir,
 }
 
-/// Starts an agent whose disk stops responding after that many steps. Time is paused and advances while all
+/// Starts an agent whose disk stops responding after `after` operations. Time is paused and advances only while all
 /// tasks wait.
 fn frozen_disk_agent(after: usize) -> FrozenDiskAgent {
     let directory = tempfile::tempdir().unwrap();

@@ -15,14 +15,14 @@ pub enum CallOrder {
     /// One after another.
     #[default]
     Sequential,
-    /// Shared calls ([`crate::tools::Tool::shared`]) side by side, the others alone. Ends and results keep the order of
-    /// the calls.
+    /// Shared calls ([`crate::tools::Tool::shared`]) run side by side, other calls one after another. Ends and
+    /// results keep the order of the calls.
     SharedInParallel,
-    /// All of them side by side. Ends and results keep the order of the calls.
+    /// All calls run side by side. Ends and results keep the order of the calls.
     AllInParallel,
 }
 
-/// The effect of a branch on the current run.
+/// The effect of a branch of the session on the current run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum BranchEffect {
     /// The run is stopped first.
@@ -32,7 +32,7 @@ pub enum BranchEffect {
     MovesRun,
 }
 
-/// The end of an answer that was stopped in the middle.
+/// Treatment of an answer that was stopped in the middle.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum InterruptedAnswer {
     /// The open block is closed if the model's API does so, and the calls get no results.
@@ -42,7 +42,7 @@ pub enum InterruptedAnswer {
     WithErrorResults,
 }
 
-/// The behavior of an agent that differs from other agents.
+/// The behavior in which an agent differs from other agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BehaviorProfile {
     /// Behavior that the revision declares.
@@ -59,27 +59,29 @@ pub struct BehaviorProfile {
     pub branch_effect: BranchEffect,
     /// The end of an answer that was stopped.
     pub interrupted_answer: InterruptedAnswer,
-    /// `true` if an answer that a compaction stopped leaves the context; the session file keeps it.
+    /// `true` if an answer that was interrupted by a compaction is removed from the context. The session file keeps
+    /// it.
     pub compaction_drops_interrupted_answer: bool,
-    /// `true` if a compaction keeps a number of tokens in the provider's count; otherwise in estimated tokens.
+    /// `true` if the tokens that a compaction keeps are counted as the provider counts them; `false` if they are
+    /// estimated.
     pub keeps_provider_tokens: bool,
     /// `true` if clients receive events about messages that extensions add to an idle conversation.
     pub emits_idle_messages: bool,
-    /// `true` if hooks of extensions run for runs that start with such a message, as for runs that start with user
-    /// input.
+    /// `true` if hooks of extensions run when an extension's message starts a run, as they do for user input.
     pub idle_messages_run_hooks: bool,
     /// `true` if a session without messages can be exported.
     pub exports_empty_sessions: bool,
     /// `true` if files that a prompt mentions with `@` are read for the model.
     pub reads_mentions: bool,
-    /// `true` if each line of such a file has a mark before it: its number, and two letters derived from its text.
+    /// `true` if each line of a mentioned file has a mark before it: its number, and two letters derived from its
+    /// text.
     pub hashes_mentioned_lines: bool,
     /// `true` if the agent only starts with an available model.
     pub requires_model: bool,
     /// `true` if a command of the user inherits the directory and the variables of the previous command.
     pub keeps_shell_state: bool,
-    /// `true` if a message with an empty text is accepted, with a note to the model that it is empty. Otherwise the
-    /// message is rejected, as every other blank message is.
+    /// `true` if a message with an empty text is accepted; the model receives a note that the message is empty.
+    /// Otherwise it is rejected like every other blank message.
     pub accepts_empty_input: bool,
     /// Name of the argument in which a model states the purpose of a call. The argument stays in the model's answer;
     /// tools and events about calls omit it.
@@ -93,36 +95,40 @@ pub struct BehaviorProfile {
     pub edit_takes_list: bool,
     /// `true` if a conversation starts with a message that contains the sections of the system prompt, and the tools.
     pub declares_instructions: bool,
-    /// `true` if the start of an answer is emitted with its first content; otherwise with the request to the model.
+    /// `true` if the start of an answer is emitted when its first content arrives; `false` if it is emitted with
+    /// the request to the model.
     pub starts_answers_with_content: bool,
-    /// `true` if a change of model or thinking level during a run takes effect in its next turn; otherwise in the next
-    /// run.
+    /// `true` if a change of model or thinking level during a run takes effect in the next turn; `false` if it
+    /// takes effect in the next run.
     pub switches_model_between_turns: bool,
-    /// `true` if blocks of an answer that grow side by side close together at its end, if the model's API permits that.
+    /// `true` if blocks that grow at the same time are all closed at the end of the answer. Applies only to models
+    /// whose API lets blocks grow at the same time.
     pub closes_blocks_together: bool,
     /// Minimum interval between emitted pieces of an answer. Pieces within the interval are joined and emitted before
     /// any other event. Zero if each piece is emitted at once.
     pub min_update_interval: Duration,
-    /// `true` if a request with a transient failure is repeated before any event about the failure.
+    /// `true` if a request with a transient failure is repeated at first without any event.
     pub provider_retries: bool,
-    /// `true` if an answer is requested again after a broken connection although it had begun.
+    /// `true` if an answer that had already begun is requested again after its connection broke.
     pub retries_started_answers: bool,
-    /// `true` if the session records, in an entry with an event, that an answer leaves the context before its
-    /// repetition. Otherwise that information is lost with the process.
+    /// `true` if the session stores an entry, and emits an event, when an answer leaves the context before it is
+    /// requested again. Otherwise only the running process knows this.
     pub records_context_edits: bool,
-    /// `true` if an answer that is repeated after a compaction leaves the context before the compaction, and clients
-    /// see no retry. An answer that was cut off below the output limit of the model is then repeated in the same way.
+    /// `true` if an answer leaves the context before the compaction after which it is requested again. Clients then
+    /// see no retry. In that case, an answer that was cut off below the output limit of the model is requested
+    /// again as well.
     pub drops_answer_before_compaction: bool,
-    /// `true` if answers and results store their duration, and answers the thinking level of the request.
+    /// `true` if answers and results store their duration. Answers then also store the thinking level of their
+    /// request.
     pub stores_durations: bool,
-    /// `true` if answers store details of the provider; see [`crate::providers::Assembler::with_details`]. Summaries
-    /// then store their usage.
+    /// `true` if answers store details of the provider (see [`crate::providers::Assembler::with_details`]) and
+    /// summaries store their usage.
     pub stores_provider_details: bool,
-    /// `true` if a run lasts until no work follows it: also during the pause before a retry, and during an automatic
-    /// compaction.
+    /// `true` if a run includes the retries and automatic compactions that follow it, with the pauses before the
+    /// retries.
     pub runs_until_settled: bool,
-    /// `true` if the pause before a retry rejects a prompt without a delivery, as a run does.
-    /// Otherwise the prompt waits for the following run.
+    /// `true` if a prompt without a delivery is rejected during the pause before a retry, as it is during a run.
+    /// Otherwise it waits for the following run.
     pub retry_pause_rejects_prompts: bool,
     /// `true` if the statistics of a session cover its whole file; otherwise the context of the model.
     pub stats_cover_file: bool,
@@ -136,20 +142,20 @@ pub struct BehaviorProfile {
     pub emits_empty_update_first: bool,
     /// `true` if results are also given as data; see [`crate::tools::ToolContext::wants_structured`].
     pub structured_results: bool,
-    /// `true` if a command of the user that a signal ended has the exit code that shells give it.
+    /// `true` if a command of the user that was ended by a signal has the exit code that shells use for the signal.
     /// Otherwise the command is treated as stopped.
     pub signal_exit_codes: bool,
     /// `true` if commands of the user end with their session, and add nothing to the next one.
     pub shell_ends_with_session: bool,
     /// `true` if switching to a session requires its directory to exist.
     pub requires_directory: bool,
-    /// `true` if prompts that wait for starting extensions are started before the end of input stops all work.
+    /// `true` if, at the end of input, prompts that wait for extensions are started before all work is stopped.
     pub starts_waiting_prompts: bool,
-    /// `true` if extensions receive the request about the context before the events of the same moment; otherwise in
-    /// the order of occurrence.
+    /// `true` if extensions receive the request about the context before earlier events of the same step. Otherwise
+    /// extensions receive them in the order in which they occurred.
     pub context_request_first: bool,
-    /// `true` if extensions see a change of session as the end of one session and the start of the next; otherwise as a
-    /// change.
+    /// `true` if extensions receive a change of session as the end of one session and the start of the next;
+    /// `false` if they receive it as a change.
     pub session_change_restarts: bool,
 }
 
@@ -206,12 +212,12 @@ impl BehaviorProfile {
 }
 
 impl BehaviorProfile {
-    /// Returns `true` if `reason` is omitted from the end of an automatic compaction that had nothing to do.
+    /// Returns `true` if the end event of an automatic compaction that did nothing leaves out `reason`.
     pub(super) fn omits_reason(&self, reason: &str) -> bool {
         self.omits_already_compacted && reason == NothingToCompactError::AlreadyCompacted.to_string()
     }
 
-    /// Returns a call in the form for tools.
+    /// Returns a call as tools receive it, without the purpose argument.
     pub(super) fn without_purpose(&self, call: &ToolCall) -> ToolCall {
         let mut call = call.clone();
         if let Some(intent) = self.purpose_argument {

@@ -1,4 +1,4 @@
-//! Replacement of options in a trusted directory.
+//! Options that replace others once the working directory is trusted.
 
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use super::policies::compaction::NothingToCompactError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PromptError {
-    /// A run is in progress, and the prompt has no delivery.
+    /// A run is in progress, and the prompt does not name a queue for that case.
     // The text is the pi document's.
     #[error(
         "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
@@ -47,7 +47,7 @@ pub enum PromptError {
     Closing,
 }
 
-/// Reason why a conversation was not compacted. It is unchanged.
+/// Reason why a conversation was not compacted. The conversation is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompactError {

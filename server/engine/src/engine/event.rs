@@ -70,10 +70,10 @@ pub enum Event<'a> {
         /// `true` if the work was aborted.
         aborted: bool,
     },
-    /// Internal failure of the agent. The engine is idle directly after this event, with the stored part of the
-    /// conversation. The end events of the failed work are emitted as well.
+    /// Internal failure of the agent. The end events of the failed work are emitted as well. After this event, the
+    /// engine is idle, and the conversation contains the part that was stored.
     Recovered,
-    /// Failure of the last answer; another run tries again after a pause.
+    /// The last answer failed. Another run repeats the request after a pause.
     RetryStarted {
         /// Number of this retry, from 1.
         attempt: u64,
@@ -84,8 +84,8 @@ pub enum Event<'a> {
         /// Reason for the failure of the answer.
         error: &'a str,
     },
-    /// End of retrying: an answer arrived (directly after that message), or the agent gave up (after the run, or in the
-    /// middle of a pause).
+    /// End of retrying. If an answer arrived, this event follows its message. If the agent gave up, it follows the
+    /// end of the run, or it ends a pause.
     RetryEnded {
         /// `true` if an answer arrived.
         success: bool,
@@ -110,8 +110,8 @@ pub enum Event<'a> {
         /// The error, if there was one.
         error: Option<&'a str>,
     },
-    /// Failure of the request for a summary, which is repeated after a pause. For agents with events about such
-    /// retries.
+    /// Failure of the request for a summary, which is repeated after a pause. Emitted only for agents that have
+    /// events about these retries.
     SummaryRetryScheduled {
         /// Number of this retry, from 1.
         attempt: u64,
@@ -129,7 +129,7 @@ pub enum Event<'a> {
     },
     /// End of the retries for a summary, with or without success.
     SummaryRetriesEnded,
-    /// A message in a queue. Its delivery is emitted as a message of the run that it reaches.
+    /// A message was queued. When it is delivered, it is emitted as a message of the run that receives it.
     Queued(&'a AgentMessage),
     /// Change of a queue: a message was added or removed.
     QueuesChanged {
@@ -138,7 +138,7 @@ pub enum Event<'a> {
         /// Texts of the queued follow-ups.
         follow_ups: &'a [String],
     },
-    /// A new entry of the session that is no message, for agents with events about such entries.
+    /// A new entry of the session that is not a message. Emitted only for agents that have events about entries.
     EntryAppended(
         /// The entry, as written to the file.
         &'a str,
@@ -174,21 +174,21 @@ pub enum Event<'a> {
         /// The event.
         event: ChildEvent<'a>,
     },
-    /// Usage near a limit of a budget. Once per dimension.
+    /// Usage is near a limit of a budget. Emitted once for each dimension.
     BudgetWarning {
         /// Scope of the usage.
         scope: &'a BudgetScope,
         /// Usage of the budget.
         snapshot: &'a BudgetSnapshot,
     },
-    /// A budget is exhausted. Once per scope.
+    /// A budget is exhausted. Emitted once for each scope.
     BudgetExceeded {
         /// Scope of the usage.
         scope: &'a BudgetScope,
         /// Usage of the budget.
         snapshot: &'a BudgetSnapshot,
     },
-    /// A part of the conversation is missing from the session file, or the file is complete again.
+    /// A part of the conversation is missing from the session file, or the file has become complete again.
     StorageStatus {
         /// Reason for the missing part; `None` if the file is complete again.
         error: Option<&'a str>,
@@ -233,13 +233,12 @@ pub enum ChildEvent<'a> {
 
 /// Receives the events of an engine, one at a time and in order.
 pub trait EventSink: Send + Sync {
-    /// Waits until more events are wanted. A run waits before each event. After an abort, the few closing events do not
-    /// wait.
+    /// Waits until the receiver can take more events. A run waits before each event, except for the few closing
+    /// events after an abort.
     fn wait_for_capacity(&self) -> BoxFuture<'_, ()>;
 
-    /// Returns the minimum length of an answer, in bytes, from which waiting pieces are joined. Returns `None` if each
-    /// piece is emitted alone. If every update contains the whole answer, joining reduces the amount of data for a slow
-    /// client.
+    /// Returns the length of an answer, in bytes, from which waiting pieces are joined. Returns `None` if pieces
+    /// are never joined. If every update contains the whole answer, joining reduces the data for a slow client.
     fn join_threshold(&self) -> Option<usize> {
         None
     }

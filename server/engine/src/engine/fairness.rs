@@ -19,7 +19,7 @@ struct WaitQueue {
     /// Number of tasks that continued in this round.
     resumed: usize,
     waiting: VecDeque<Arc<WaitSlot>>,
-    /// `true` if a task starts the rounds.
+    /// `true` while a background task starts the rounds.
     has_rounds: bool,
 }
 
@@ -45,7 +45,7 @@ impl Fairness {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs the work, one step per turn in the queue. Needs a runtime.
+    /// Runs `work`, which takes its turn in the queue for each step. Needs a runtime.
     pub fn share<T, F: Future<Output = T>>(&self, work: F) -> impl Future<Output = T> + use<'_, T, F> {
         let slot = Arc::new(WaitSlot::default());
         // On the heap: the future of the work is large, and the futures of its callers contain it.
@@ -75,8 +75,8 @@ impl Fairness {
         false
     }
 
-    /// Lets the next waiting tasks continue. Returns `false` if no task waits: the rounds have ended, and the next
-    /// waiting task starts them again.
+    /// Lets the next waiting tasks continue. Returns `false` if no task waits. The rounds have then ended, and the
+    /// next task that waits starts them again.
     fn next_round(&self) -> bool {
         let mut queue = self.queue();
         let count = queue.waiting.len().min(ROUND_SIZE);

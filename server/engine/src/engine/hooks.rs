@@ -65,7 +65,7 @@ pub enum SelectionReason {
 /// Observes and changes the actions of the engine. Every method has a default that changes nothing. A method that
 /// returns a future may take any time. Dropping the future means that its result is no longer needed.
 pub trait Hooks: Send + Sync {
-    /// Returns the tools, derived from the tools of the options.
+    /// Returns the tools of the engine. `own` are the tools in its options.
     fn tools(&self, own: &ToolSet) -> ToolSet {
         own.clone()
     }
@@ -76,7 +76,7 @@ pub trait Hooks: Send + Sync {
         futures::future::ready(true).boxed()
     }
 
-    /// Reports that another session has replaced the one with the file `previous`.
+    /// Reports that another session has replaced the previous one. `previous` is the file of the previous session.
     fn switched<'a>(&'a self, switch: SessionSwitch<'a>, previous: Option<&'a Path>) -> BoxFuture<'a, ()> {
         let _ = (switch, previous);
         futures::future::ready(()).boxed()
@@ -94,7 +94,8 @@ pub trait Hooks: Send + Sync {
         futures::future::ready(()).boxed()
     }
 
-    /// Returns `true` if the hook handles compactions; otherwise the arguments for it are not built.
+    /// Returns `true` if the hook handles compactions. Otherwise the engine does not prepare the arguments of
+    /// [`Hooks::before_compact`].
     fn handles_compaction(&self) -> bool {
         false
     }
@@ -116,7 +117,7 @@ pub trait Hooks: Send + Sync {
         futures::future::ready(()).boxed()
     }
 
-    /// Returns the additions to a run that starts with this input of the user.
+    /// Returns what to add to a run that starts with this input of the user.
     fn before_run<'a>(
         &'a self,
         text: &'a str,
@@ -127,7 +128,8 @@ pub trait Hooks: Send + Sync {
         futures::future::ready(RunAdditions::default()).boxed()
     }
 
-    /// Returns `true` if the hook handles the messages for the model.
+    /// Returns `true` if the hook handles the messages for the model. Otherwise the engine does not call
+    /// [`Hooks::context`].
     fn handles_context(&self) -> bool {
         false
     }
@@ -143,15 +145,15 @@ pub trait Hooks: Send + Sync {
         let _ = (session, first);
     }
 
-    /// Returns `Some` if the answer is to be stopped now, with the matched rules for the client. The answer ends as
-    /// aborted, and the run with it; [`super::PostRunPolicy`] decides about the work after it. `message` is the whole
-    /// answer so far, `update` the new part. Must not block.
+    /// Returns `Some` to stop the answer now, with the matched rules for the client. The answer and its run end as
+    /// aborted; [`super::PostRunPolicy`] decides about the work after them. `message` is the whole answer so far,
+    /// `update` the new part. Must not block.
     fn should_stop(&self, message: &AssistantMessage, update: &Update) -> Option<Vec<StreamRule>> {
         let _ = (message, update);
         None
     }
 
-    /// Decides about the execution of a call. The error is the text for the model in place of the result.
+    /// Permits or rejects a call. If it is rejected, the model receives the error text as the result.
     fn tool_call<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>> {
         let _ = call;
         futures::future::ready(Ok(())).boxed()
@@ -168,8 +170,8 @@ pub trait Hooks: Send + Sync {
         let _ = (settings, resources);
     }
 
-    /// Returns the hooks for a child of the engine in place of these, and adds their policies for the child's runs.
-    /// Returns `None` if these hooks serve the child, too; several engines may then call them concurrently. Must not
+    /// Returns the hooks for a child of the engine. Adds their policies for the runs of the child to `policies`.
+    /// Returns `None` if the child uses these same hooks; several engines may then call them concurrently. Must not
     /// block.
     fn for_child(&self, policies: &mut Vec<Arc<dyn PostRunPolicy>>) -> Option<Arc<dyn Hooks>> {
         let _ = policies;

@@ -51,7 +51,7 @@ pub(super) fn text(message: &AgentMessage) -> String {
     }
 }
 
-/// Two queues, and the messages that were taken from them for delivery.
+/// The queues of steering messages and follow-ups, and the messages taken from them for delivery.
 ///
 /// A message is pending until its delivery. A taken message that cannot be delivered returns to the front of its queue,
 /// so an abort loses no message.
@@ -167,12 +167,12 @@ impl Queues {
         self.steering.waiting.len() + self.follow_ups.waiting.len() + self.taken.len()
     }
 
-    /// Takes steering messages for delivery, one or all. Returns `true` if there were any.
+    /// Takes steering messages for delivery: one or all, as the mode defines. Returns `true` if any were taken.
     pub fn take_steering(&mut self) -> bool {
         self.take(QueueSource::Steering)
     }
 
-    /// Takes follow-ups for delivery, one or all. Returns `true` if there were any.
+    /// Takes follow-ups for delivery: one or all, as the mode defines. Returns `true` if any were taken.
     pub fn take_follow_ups(&mut self) -> bool {
         self.take(QueueSource::FollowUps)
     }
@@ -182,7 +182,7 @@ impl Queues {
         !self.taken.is_empty()
     }
 
-    /// Returns the next taken message, which is no longer pending.
+    /// Removes and returns the next taken message. It is then delivered, and no longer pending.
     pub fn deliver(&mut self) -> Option<AgentMessage> {
         let (_, message) = self.taken.pop_front()?;
         self.changed = true;
@@ -190,7 +190,8 @@ impl Queues {
         Some(message)
     }
 
-    /// Removes and returns the first waiting message with the same text, which another component delivers.
+    /// Removes and returns the first waiting message with the same text. Used if a remote agent has delivered the
+    /// message itself.
     pub fn take_matching(&mut self, message: &AgentMessage) -> Option<AgentMessage> {
         let wanted = text(message);
         let found = [QueueSource::Steering, QueueSource::FollowUps].into_iter().find_map(|source| {
@@ -203,7 +204,7 @@ impl Queues {
         Some(found)
     }
 
-    /// Puts taken messages back into their queues.
+    /// Puts taken messages back at the front of their queues.
     pub fn put_back(&mut self) {
         while let Some((source, message)) = self.taken.pop_back() {
             self.queue(source).waiting.push_front(message);

@@ -16,21 +16,21 @@ use crate::runtime::{Clock, Ids};
 use crate::session::Store;
 use crate::tools::{ToolContext, ToolSet};
 
-/// The components of an engine. They do not change during its life.
+/// The components of an engine. They stay the same while the engine exists.
 #[derive(Clone)]
 pub struct Options {
     /// The known models.
     pub catalog: Catalog,
     /// The initial model.
     pub model: Option<ModelSelection>,
-    /// Reason for the absence of a model: the end of a sentence for the user.
+    /// Reason why there is no model. The text completes a sentence for the user.
     pub no_model_reason: String,
-    /// The models for cycling; empty for all models.
+    /// The models among which clients cycle; empty for all models.
     pub scope: Vec<ModelSelection>,
-    /// Requested thinking level, which takes precedence over the level in the name of the model. The nearest level that
-    /// the model supports applies.
+    /// Requested thinking level. It takes precedence over the level in the name of the model. If the model does not
+    /// support it, the nearest supported level applies.
     pub thinking: Option<ThinkingLevel>,
-    /// Name of the initial session, in place of its own name.
+    /// Name for the initial session. It replaces the name that the session has.
     pub session_name: Option<String>,
     /// Storage of sessions; `None` if sessions are not stored.
     pub store: Option<Store>,
@@ -59,7 +59,7 @@ pub struct Options {
     pub usage_tracker: Arc<UsageTracker>,
     /// The tools.
     pub tools: ToolSet,
-    /// `true` if hooks add no tools.
+    /// `true` if the tools above are the only ones, so that hooks cannot add tools.
     pub only_these_tools: bool,
     /// Context of each tool call: directory, spawner, shell. Its abort and updates are unused.
     pub context: ToolContext,
@@ -67,15 +67,14 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// The source of identifiers.
     pub ids: Arc<dyn Ids>,
-    /// The queue in which the work of all engines of a process waits, so that a large amount of work delays no other
-    /// work.
+    /// The queue in which the engines of a process take turns, so that a large amount of work delays no other work.
     pub fairness: Fairness,
     /// Report of the data that the engine could not store, set at its end.
     pub unsaved_state: UnsavedState,
 }
 
 impl Options {
-    /// Returns the level of the model that is nearest to the wanted one.
+    /// Returns the thinking level of the model that is nearest to `wanted`.
     pub(super) fn nearest_level(&self, model: Option<&Model>, wanted: ThinkingLevel) -> ThinkingLevel {
         model.map_or(ThinkingLevel::Off, |model| self.catalog.nearest_level(model, wanted))
     }

@@ -34,7 +34,7 @@ pub(super) struct Shared {
     pub(super) overlay: OnceLock<ConfigOverlay>,
     /// Skills and templates of extensions.
     pub(super) extension_resources: ExtensionResources,
-    /// Shell state that commands of the user leave for the next one.
+    /// Shell state that a command of the user leaves for the next command.
     pub(super) shell: ShellSession,
     /// The state of the remote agent, if there is one.
     pub(super) remote: Option<RemoteState>,
@@ -71,14 +71,14 @@ pub(super) struct RemoteState {
     pub agent: Arc<dyn RemoteAgent>,
     /// The delivery lock, held while input is forwarded.
     pub delivery_lock: Arc<tokio::sync::Mutex<()>>,
-    /// Work of accepted input, until the task takes it.
+    /// Work that accepted input started, until the event loop takes it.
     pub(super) accepted_work: Mutex<Option<(Work, Vec<AgentMessage>)>>,
-    /// Queued input with which the remote agent itself starts a run, and which it reports before that run.
+    /// Queued input with which the remote agent starts a run by itself. It reports the input before that run.
     pub(super) reported_input: Mutex<Vec<AgentMessage>>,
-    /// Notification about newly started work.
+    /// Notified when work was accepted.
     pub work_accepted: Notify,
-    /// `true` while events of a run are emitted. Work without a run does not block other prompts: the remote agent
-    /// decides about them.
+    /// `true` while events of a run are emitted. Before that, other prompts are not blocked by accepted work,
+    /// because the remote agent decides about them.
     pub(super) run_active: AtomicBool,
     pub(super) task: Mutex<Option<AbortHandle>>,
     /// Reason for the disconnection of the remote agent.
@@ -89,13 +89,13 @@ pub(super) struct RemoteState {
 pub(super) struct Work {
     pub(super) shared: Arc<Shared>,
     pub(super) abort: CancellationToken,
-    /// Ends only the pause before a retry.
+    /// Cancels only the pause before a retry.
     pub(super) cancel_retry: CancellationToken,
     /// Number of retries since the last successful answer.
     pub(super) attempt: u64,
-    /// `true` if the context was compacted because of an overflow since the last input of the user.
+    /// `true` if an overflow has caused a compaction since the last input of the user.
     pub(super) compacted_once: bool,
-    /// The last field: its drop signals the end, after everything else has been dropped.
+    /// Must be the last field: its drop signals the end of the work, after everything else was dropped.
     pub(super) end_guard: WorkEndGuard,
 }
 

@@ -27,11 +27,11 @@ pub(super) enum WorkPhase {
     Running,
     /// The pause before a retry.
     RetryPause,
-    /// A summary is in progress.
+    /// A summary is being created.
     Compacting,
 }
 
-/// The current work, for other components.
+/// The current work, as other components see it.
 pub(super) struct ActiveWork {
     /// Number of the work, unique within the engine.
     pub number: u64,
@@ -39,7 +39,7 @@ pub(super) struct ActiveWork {
     pub phase: WorkPhase,
     /// Cancelled to stop the work.
     pub abort: CancellationToken,
-    /// Cancelled to end the pause before a retry without the retry.
+    /// Cancelled to end the pause before a retry, so that the retry does not start.
     pub cancel_retry: CancellationToken,
     /// Cancelled when the work has ended.
     pub ended: CancellationToken,
@@ -65,7 +65,7 @@ pub(super) struct EngineState {
     pub retry: RetrySettings,
     pub compaction: CompactionSettings,
     pub work: Option<ActiveWork>,
-    /// Number of works so far.
+    /// Number of times that work has started.
     pub work_count: u64,
     /// Messages of user commands that ended during a run. They join the session before the next prompt, so they never
     /// separate a call from its result.
@@ -75,15 +75,15 @@ pub(super) struct EngineState {
     /// Stops all running commands of the user.
     pub bash_abort: CancellationToken,
     pub closing: bool,
-    /// `true` if an event reported that the session does not reach its file.
+    /// `true` if the last storage event reported that the session file is incomplete.
     pub storage_error_reported: bool,
-    /// Reason why a part of a previous session is in no file.
+    /// Reason why a part of a previous session was not stored.
     pub lost_reason: Option<String>,
 }
 
 impl EngineState {
-    /// Creates the state with a session or a fresh one. A fresh session contains the model and the level from its first
-    /// entries on.
+    /// Creates the state with `session`, or with a fresh session if it is `None`. The first entries of a fresh
+    /// session record the model and the thinking level.
     pub fn new(options: &Options, session: Option<Session>) -> Self {
         let chosen = options.model.as_ref();
         let requested = options.thinking.or(chosen.and_then(|chosen| chosen.thinking));
@@ -146,7 +146,7 @@ impl EngineState {
         })
     }
 
-    /// Continues work whose run has ended.
+    /// Makes work current again after its run had ended, because more work follows.
     pub fn resume_work(
         &mut self,
         number: u64,

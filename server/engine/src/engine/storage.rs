@@ -1,4 +1,4 @@
-//! Notices about a session that does not reach its file.
+//! Waits for the disk, and events about sessions that are not completely stored.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ const DISK_TIMEOUT: Duration = Duration::from_secs(5);
 const NO_DISK_RESPONSE: &str = "the disk does not respond";
 
 impl Shared {
-    /// Reads the session. If no work is in progress, messages decoded for this are dropped afterwards.
+    /// Reads the session. If no work is in progress, drops the messages that were decoded for this.
     pub(super) fn read_session<T>(&self, look: impl FnOnce(&Session) -> T) -> T {
         let mut state = self.state();
         let seen = look(&state.session);
@@ -22,8 +22,8 @@ impl Shared {
         seen
     }
 
-    /// Waits until the conversation so far has been handed to the system, or the write has failed. If the disk does not
-    /// respond in time, emits a storage error; later calls do not wait.
+    /// Waits until the conversation so far was passed to the operating system, or until writing has failed. If the
+    /// disk does not respond in time, emits a storage error; later calls do not wait.
     pub(super) async fn wait_until_written(&self) {
         let (written, id) = {
             let state = self.state();
@@ -46,8 +46,8 @@ impl Shared {
         }
     }
 
-    /// Closes a previous session, and waits until its file can be opened again, within the time limit for the disk.
-    /// Records the reason if its file is incomplete.
+    /// Closes a previous session and waits until its file can be opened again, up to the time limit for the disk.
+    /// If the file is incomplete, records the reason.
     pub(super) async fn close_session(&self, session: Session) {
         let lost = tokio::select! {
             biased;
@@ -96,8 +96,8 @@ impl Shared {
         self.options.unsaved_state.set(state.unsaved());
     }
 
-    /// Emits a storage error if a part of the conversation is missing from the session file, once. Emits one event when
-    /// the file is complete again.
+    /// Emits one storage error when a part of the conversation is missing from the session file. Emits one event
+    /// when the file is complete again.
     pub(super) fn emit_storage_status(&self, state: &mut EngineState) {
         let error = state.session.unsaved_error().map(|error| error.to_string());
         if error.is_some() == state.storage_error_reported {
@@ -112,7 +112,7 @@ impl Shared {
 }
 
 impl EngineState {
-    /// Returns the reason why data of this session or of a previous one is in no file.
+    /// Returns the reason why a part of this session or of a previous one was not stored.
     pub(super) fn unsaved(&self) -> Option<String> {
         self.lost_reason.clone().or_else(|| self.session.unsaved_error().map(|error| error.to_string()))
     }

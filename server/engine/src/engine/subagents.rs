@@ -101,7 +101,7 @@ impl SubagentHost for ChildSpawner {
     }
 }
 
-/// Returns the parent's options with the parts that the request replaces.
+/// Returns the options of a child: the parent's options, with the values that the request sets.
 fn child_options(parent: &Shared, request: &SpawnRequest) -> Result<Options, SubagentError> {
     let mut options = parent.options.clone();
     {

@@ -1,20 +1,21 @@
-//! Reasons why data is in no file.
+//! Reasons why a part of a conversation was not stored.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Reasons why a part of a conversation is in no file, as of the last flush. All engines of a program report here; the
-/// program keeps a clone.
+/// Reasons why a part of a conversation was not stored, as of the last flush. All engines of a program report to
+/// the same list; the program keeps a clone to read it.
 #[derive(Debug, Clone, Default)]
 pub struct UnsavedState {
     reasons: Arc<Mutex<BTreeMap<u64, String>>>,
-    /// Number of the engine of this clone.
+    /// Number of the engine that reports through this clone.
     engine: u64,
 }
 
 impl UnsavedState {
-    /// Returns the reason of one of the engines; `None` if all data is in files.
+    /// Returns the first reason that an engine reported, with the number of other sessions. Returns `None` if
+    /// everything was stored.
     pub fn reason(&self) -> Option<String> {
         let reasons = self.reasons();
         let more = reasons.len().saturating_sub(1);
@@ -22,7 +23,7 @@ impl UnsavedState {
         Some(if more == 0 { first.clone() } else { format!("{first} (and {more} other sessions)") })
     }
 
-    /// Returns a clone for another engine.
+    /// Returns a clone for another engine, with a number of its own.
     pub(super) fn fresh(&self) -> Self {
         static ENGINES: AtomicU64 = AtomicU64::new(1);
         Self { reasons: self.reasons.clone(), engine: ENGINES.fetch_add(1, Ordering::Relaxed) }

@@ -30,7 +30,7 @@ pub struct BaseTexts {
     pub untrusted_files: Vec<PathBuf>,
 }
 
-/// Reason for a missing text.
+/// Reason why a base text or an appended text cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BaseError {
@@ -42,15 +42,15 @@ pub enum BaseError {
         /// The reason.
         source: TextFileError,
     },
-    /// The file is too long. A part of an instruction could mean the opposite.
+    /// The file is too long. It is not cut, because a part of an instruction could mean the opposite.
     #[error("{path}: it is longer than {LIMIT} bytes", path = .0.display())]
     TooLong(PathBuf),
 }
 
-/// Finds the base and the appended texts. The options of the command line apply first. Next come `SYSTEM.md`
-/// and `APPEND_SYSTEM.md` in the project's folder of a trusted working directory, then the files of the same
-/// names in the agent directory. Fails if an existing file cannot be read: an agent without its instructions
-/// is worse than no agent.
+/// Finds the base and the appended texts. The options of the command line come first. Next come `SYSTEM.md` and
+/// `APPEND_SYSTEM.md` in the project's folder of a trusted working directory, then the files of the same names in
+/// the agent directory. Fails if an existing file cannot be read, because an agent without its instructions is
+/// worse than no agent.
 pub fn find_base_texts(
     options: &BaseOptions,
     agent_dir: Option<&Path>,
@@ -82,7 +82,7 @@ pub fn find_base_texts(
     Ok(bases)
 }
 
-/// Returns the content of the file named by the text; otherwise the text.
+/// Returns the content of the file that the text names. If there is no such file, returns the text itself.
 fn text_or_file(text: &str, cwd: &Path) -> Result<String, BaseError> {
     let path = cwd.join(text);
     let is_file = text.len() <= MAX_PATH_BYTES && !text.contains(['\n', '\0']) && path.is_file();

@@ -8,7 +8,8 @@ const ROLE: &str = "You are a software engineer's agent. Someone works with you 
 const ROLE_WITHOUT_TOOLS: &str = "You are a software engineer's agent. Someone works with you through a program that shows your answers. \
      You have no tools: say what you would need to see, and give changes as text.";
 
-/// Advice for certain sets of tools: all tools of the first list, no tool of the second list.
+/// Advice for the model that depends on its tools. An entry applies if the model has all tools of the first list
+/// and no tool of the second list.
 const ADVICE: &[(&[&str], &[&str], &str)] = &[
     (
         &["bash"],

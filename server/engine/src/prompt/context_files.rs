@@ -1,5 +1,5 @@
-//! AGENTS.md and CLAUDE.md: instructions of people for agents. Reading them needs no trust, because they are only text
-//! for the model.
+//! AGENTS.md and CLAUDE.md: instructions that people write for agents. Reading them needs no trust, because they
+//! are only text for the model.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::config::{TextFileError, read_text};
 pub struct ContextFileNames {
     /// Names of the files, relative to the directory.
     pub names: &'static [&'static str],
-    /// `true` if all of them apply; otherwise only the first existing one.
+    /// `true` if all files in `names` apply; `false` if only the first existing one applies.
     pub all: bool,
 }
 
@@ -56,10 +56,10 @@ pub enum ContextFileWarning {
     TooLong(PathBuf),
 }
 
-/// Returns the context files for a working directory: first the file of the agent directory, then the files from the
-/// root of the file system down. A file that is found twice has its first position. Links may not lead out of their
-/// directory, because their author may not be permitted to read the content that the model receives. In the agent
-/// directory, which belongs to the user, they may. Never fails: problems become warnings.
+/// Returns the context files for a working directory. The file of the agent directory comes first, then the files
+/// from the root of the file system down. If a file is found twice, its first position applies. A link out of its
+/// directory is not followed, because its author may not be permitted to read the target. Links in the agent
+/// directory are followed, because it belongs to the user. Never fails: problems become warnings.
 pub fn context_files(agent_dir: Option<&Path>, cwd: &Path) -> (Vec<ContextFile>, Vec<ContextFileWarning>) {
     named_context_files(&ContextFileNames::PI, agent_dir, cwd)
 }
@@ -90,8 +90,8 @@ pub fn named_context_files(
     (files, warnings)
 }
 
-/// Returns the file of a directory, and its canonical path. Links in the agent directory may lead anywhere. Other links
-/// may only lead to files in their directory, and to files in `seen`.
+/// Returns the context file of a directory, and its canonical path. Links in the agent directory may lead anywhere.
+/// Other links may only lead to files in their own directory or to files in `seen`.
 fn first_file_in(
     directory: &Path,
     names: &[&str],
@@ -131,7 +131,7 @@ fn first_file_in(
 mod tests {
     use super::*;
 
-    /// The directories `agent` and `root/a/b`, and the model's view of their files.
+    /// Test directories `agent` and `root/a/b`, and the context files that are found for them.
     struct TestDirectories(tempfile::TempDir);
 
     impl TestDirectories {

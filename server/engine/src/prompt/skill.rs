@@ -48,7 +48,7 @@ impl Skill {
         &self.location
     }
 
-    /// Returns the element in the prompt.
+    /// Returns the XML element that describes the skill in the prompt.
     pub(super) fn element(&self) -> String {
         format!(
             "  <skill>\n    <name>{}</name>\n    <description>{}</description>\n    <location>{}</location>\n  </skill>\n",
@@ -59,7 +59,7 @@ impl Skill {
     }
 }
 
-/// Escapes text for an element. Control characters are removed, so that a value stays on one line.
+/// Escapes text for an XML element. Control characters are removed, so that a value stays on one line.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -62,7 +62,7 @@ impl SystemPrompt {
         }
     }
 
-    /// Returns the whole text for these tools on that day: its sections, separated by an empty line.
+    /// Returns the whole text for `tools` on the day `date`: its sections, separated by empty lines.
     pub fn text(&self, tools: &ToolSet, date: Date) -> String {
         let sections = self.sections(tools, date).into_iter().map(|(_, text)| text);
         sections.collect::<Vec<_>>().join("\n\n")

@@ -37,7 +37,7 @@ pub trait ExtensionCommands: Send + Sync {
     fn commands(&self) -> Vec<CommandInfo>;
 }
 
-/// The implementation without extensions, and so without commands.
+/// An implementation without extensions. It has no commands.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoExtensions;
 
@@ -48,8 +48,8 @@ impl ExtensionCommands for NoExtensions {
 }
 
 impl Resources {
-    /// Returns all commands in prompts: commands of extensions, templates, skills. A template or skill with
-    /// the name of an extension command is omitted, because no prompt reaches it.
+    /// Returns all commands that a prompt can invoke: commands of extensions, templates, skills. If a template or
+    /// skill has the name of an extension command, it is omitted, because no prompt can invoke it.
     pub fn commands(&self, extensions: &dyn ExtensionCommands) -> Vec<CommandInfo> {
         let mut commands = extensions.commands();
         let own = commands.len();

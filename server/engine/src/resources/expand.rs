@@ -8,7 +8,7 @@ use crate::config::TextFileError;
 /// The prefix of a skill's name in a prompt.
 pub(super) const SKILL: &str = "skill:";
 
-/// An invoked skill that cannot be read any more.
+/// A skill that was invoked but cannot be read any more.
 #[derive(Debug, thiserror::Error)]
 #[error("the skill cannot be read: {source}")]
 pub struct ExpandError {

@@ -108,7 +108,7 @@ fn files(
     files
 }
 
-/// Returns a root that is a file.
+/// Returns the root itself, which is a file. If it is not Markdown, adds a warning and returns no file.
 fn one_file(root: &SearchRoot, warnings: &mut Vec<ResourceWarning>) -> Vec<PathBuf> {
     if is_markdown(&root.path) {
         return vec![root.path.clone()];
@@ -150,10 +150,10 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
     }
 }
 
-/// The limits of a walk.
+/// The limits of a search below one root.
 struct WalkLimits {
     boundary: Option<PathBuf>,
-    /// The entered directories, as canonical paths.
+    /// The directories that the search has entered, as canonical paths.
     entered: Mutex<HashSet<PathBuf>>,
     warnings: Mutex<Vec<ResourceWarning>>,
 }
@@ -184,7 +184,8 @@ impl WalkLimits {
         !is_directory || self.mark_entered(path)
     }
 
-    /// Returns true if a path may be entered. A broken path is harmless.
+    /// Returns true if the search may enter a path: its target is inside the boundary, or the path is broken and
+    /// leads nowhere.
     fn may_enter(&self, path: &Path) -> bool {
         let Some(inside) = &self.boundary else { return true };
         match path.canonicalize() {
@@ -206,7 +207,7 @@ impl WalkLimits {
         std::mem::take(&mut self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Adds the warnings and returns no files.
+    /// Adds the warnings of the search to `warnings`, and returns no files.
     fn reject(&self, warnings: &mut Vec<ResourceWarning>) -> Vec<PathBuf> {
         warnings.extend(self.take_warnings());
         Vec::new()
@@ -246,7 +247,7 @@ mod tests {
             SearchRoot { path: self.path(name), location: Location::Project, loose_files, boundary: inside }
         }
 
-        /// Returns files and warnings, without the path of the tree.
+        /// Returns files and warnings, without the path of the test directory.
         fn shown(&self, files: Vec<PathBuf>, warnings: &[ResourceWarning]) -> (Vec<String>, Vec<String>) {
             let root = format!("{}/", self.0.path().display());
             let files = files.iter().map(|path| path.display().to_string().replace(&root, ""));

@@ -24,7 +24,7 @@ pub enum FrontMatterError {
     /// The closing line is missing.
     #[error("its front matter has no closing ---")]
     Unclosed,
-    /// The text is not YAML, or its members have other types.
+    /// The text is not YAML, or a member has the wrong type.
     #[error("its front matter cannot be read: {0}")]
     Yaml(String),
 }
@@ -38,8 +38,8 @@ pub(super) struct Document<F = FrontMatter> {
     pub body: String,
 }
 
-/// Returns all members of the front matter of a Markdown text, and the trimmed text after it. Fails like a
-/// skill with broken front matter. A text without front matter has no members.
+/// Returns all members of the front matter of a Markdown text, and the trimmed text after it. A text without front
+/// matter has no members. Fails if the front matter has no closing line or cannot be parsed, as for a skill.
 pub fn members(text: &str) -> Result<(Map<String, Value>, String), FrontMatterError> {
     let text = text.replace("\r\n", "\n");
     let Some(after) =
@@ -61,7 +61,7 @@ pub(super) fn parse(text: &str) -> Result<Document, FrontMatterError> {
     parse_as(text)
 }
 
-/// Works like [`parse`], with another type of front matter.
+/// Works like [`parse`], with the front matter as type `F`.
 pub(super) fn parse_as<F: DeserializeOwned + Default>(text: &str) -> Result<Document<F>, FrontMatterError> {
     let text: Cow<'_, str> =
         if text.contains('\r') { text.replace("\r\n", "\n").into() } else { text.into() };
@@ -74,7 +74,7 @@ pub(super) fn parse_as<F: DeserializeOwned + Default>(text: &str) -> Result<Docu
     Ok(Document { front_matter: Some(read(yaml)?), body: body.trim().to_owned() })
 }
 
-/// Splits a text at the line of three dashes.
+/// Splits a text at the line of three dashes that ends the front matter.
 fn split(text: &str) -> Option<(&str, &str)> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {

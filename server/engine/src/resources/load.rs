@@ -30,9 +30,9 @@ pub struct MissingPathError {
 }
 
 impl Resources {
-    /// Loads all resources. Of several with one name the first one applies: the user's, the project's, those
-    /// from settings, those from the command line. Blocks. Fails if the command line names a path that does
-    /// not exist. Any other problem becomes a warning.
+    /// Loads all resources. If several have the same name, the first one applies. The order is: the user's, the
+    /// project's, those from settings, those from the command line. Blocks. Fails if the command line names a path
+    /// that does not exist. Any other problem becomes a warning.
     pub fn load(sources: &Sources) -> Result<(Self, Vec<ResourceWarning>), MissingPathError> {
         let given = |option, paths: &[PathBuf]| match paths.iter().find(|path| !path.exists()) {
             Some(path) => Err(MissingPathError { option, path: path.clone() }),
@@ -46,8 +46,8 @@ impl Resources {
         Ok((resources, warnings))
     }
 
-    /// Returns these resources together with the resources at further paths. Of several with one name these
-    /// apply. Blocks. Problems become warnings.
+    /// Returns these resources together with the resources at further paths. If two have the same name, the one
+    /// that is already loaded applies. Blocks. Problems become warnings.
     pub fn extended(&self, skills: &[PathBuf], templates: &[PathBuf]) -> (Self, Vec<ResourceWarning>) {
         let (mut resources, mut warnings) = (self.clone(), Vec::new());
         let gone = skills.iter().chain(templates).filter(|path| !path.exists());
@@ -101,7 +101,7 @@ impl Resources {
         prompt_rules
     }
 
-    /// Returns the skills for models, and warnings about skills that are hidden from them.
+    /// Returns the skills that models may use, and warnings about skills that are hidden from models.
     pub fn for_model(&self) -> (Vec<Skill>, Vec<ResourceWarning>) {
         let mut warnings = Vec::new();
         let skills = self.skills.iter().filter_map(|skill| match skill.for_model()? {
@@ -158,7 +158,7 @@ impl Resource for Template {
     }
 }
 
-/// Adds the resources below those roots.
+/// Adds the resources below `roots`.
 fn load<R: Resource>(
     all: &mut Vec<R>,
     roots: Vec<SearchRoot>,

@@ -1,5 +1,5 @@
-//! Rules: Markdown files with instructions for models. The front matter contains a search pattern for the
-//! output of models, or makes the rule part of the system prompt.
+//! Rules: Markdown files with instructions for models. The front matter has a search pattern for the output of
+//! models. Without a pattern, the rule is part of the system prompt.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::config::{RuleInterrupt, read_text};
 /// The maximum length of a file, in bytes.
 const LIMIT: u64 = 1 << 20;
 
-/// The tools to which a condition with file names applies.
+/// The tools that a rule watches if its condition is a glob of files.
 const FILE_TOOLS: [&str; 2] = ["edit", "write"];
 
 /// A rule from a file.
@@ -32,11 +32,11 @@ pub struct Rule {
     pub content: String,
     /// Its purpose.
     pub description: Option<String>,
-    /// Globs of the files that it concerns; empty means all.
+    /// Globs of the files that the rule is about; empty means all files.
     pub globs: Vec<String>,
     /// True if the system prompt always contains the rule.
     pub always: bool,
-    /// Regular expressions, one of which must match. Without one, the rule does not watch the output and
+    /// Regular expressions, one of which must match. If the list is empty, the rule does not watch the output and
     /// belongs to the system prompt.
     pub conditions: Vec<String>,
     /// The watched streams, as in `text` and `tool:edit(*.rs)`; empty means text and the arguments of all
@@ -160,7 +160,8 @@ impl Rule {
         !self.conditions.is_empty()
     }
 
-    /// Returns the rule in the form for clients. The document names no members; omp sends these.
+    /// Returns the rule in the form for clients. The document does not define members for it, so the rule has the
+    /// members that omp sends.
     pub fn to_wire(&self) -> StreamRule {
         let mut wire = StreamRule::new(&self.name);
         wire.path = Some(self.path.to_string_lossy().into_owned());

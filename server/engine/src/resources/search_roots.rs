@@ -52,7 +52,7 @@ pub(super) struct SearchRoot {
     pub location: Location,
     /// True if Markdown files directly in the root are skills, independent of their names.
     pub loose_files: bool,
-    /// The directory that links may not leave.
+    /// The directory out of which links may not lead; `None` without a restriction.
     pub boundary: Option<PathBuf>,
 }
 
@@ -115,7 +115,7 @@ impl Sources {
         own.map(|root| root.path).filter(|path| path.is_dir()).collect()
     }
 
-    /// Returns the folders of the user and the project with those names, the user's first.
+    /// Returns the folders with those names, of the user and of the project. The user's folders come first.
     fn text_roots(&self, names: &[&str]) -> Vec<SearchRoot> {
         let root = project_root(&self.cwd);
         let users = self.agent_dir.iter().flat_map(|directory| names.iter().map(|name| directory.join(name)));
@@ -131,7 +131,7 @@ impl Sources {
 }
 
 impl ResourceSelection {
-    /// Returns the search roots from settings and the command line.
+    /// Returns the search roots that settings and the command line name.
     fn explicit_roots(&self) -> impl Iterator<Item = SearchRoot> {
         let settings = if self.only_command_line { &[] } else { self.settings.as_slice() };
         settings.iter().chain(&self.command_line).map(|path| explicit_root(path))

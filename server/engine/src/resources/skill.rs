@@ -86,8 +86,8 @@ impl SkillFile {
         })
     }
 
-    /// Returns the instructions for a prompt that invokes the skill with those arguments, in the form of pi.
-    /// Reads the file again, because it may have changed.
+    /// Returns the text for a prompt that invokes the skill with the arguments `words`, in the form of pi. Reads
+    /// the file again, because it may have changed. Fails if the file cannot be read or is too long.
     pub(super) fn text(&self, words: &str) -> Result<String, TextFileError> {
         let file = read_text(&self.path, LIMIT)?;
         if file.truncated {
@@ -108,7 +108,7 @@ impl SkillFile {
     }
 }
 
-/// Returns the default name: of the directory of a SKILL.md, or of the file.
+/// Returns the default name of a skill: for a SKILL.md, the name of its directory; otherwise the name of the file.
 fn default_name(path: &Path) -> String {
     let name = match path.file_name() {
         Some(name) if name == SKILL_FILE => path.parent().and_then(Path::file_name),
@@ -142,7 +142,8 @@ fn attribute(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Returns the skill of a file in the directory `named`, and the warnings without the file's path.
+    /// Reads a skill with the given content from a directory `named`. Returns the skill, and the warnings without
+    /// the path of the file.
     fn read(content: &str) -> (Option<SkillFile>, Vec<String>) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("named").join(SKILL_FILE);

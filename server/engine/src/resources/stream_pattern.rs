@@ -1,5 +1,5 @@
-//! Search for a regular expression in a text that arrives in pieces. Each piece is read once, so the work is
-//! linear in the length of the text for any size of pieces.
+//! Search for a regular expression in a text that arrives piece by piece. Each piece is read once, so the time is
+//! linear in the length of the text, even if the pieces are small.
 
 use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};
@@ -11,7 +11,7 @@ use regex_syntax::hir::{Capture, Hir, HirKind, Look, Repetition};
 /// The maximum size of a compiled pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
-/// The memory of a search, in bytes. A search that needs more becomes slower, not larger.
+/// The maximum memory of a search, in bytes. A search that needs more becomes slower but does not fail.
 const CACHE_BYTES: usize = 1 << 20;
 
 /// One or several regular expressions, of which one must match. `\b` is an ASCII word boundary, as in
@@ -56,7 +56,7 @@ impl StreamPattern {
         SearchState { cache, state, matched: false, failed }
     }
 
-    /// Reads the next piece. Returns true if the text so far has a match.
+    /// Reads the next piece of the text. Returns true if the text so far contains a match.
     pub fn feed(&self, position: &mut SearchState, piece: &str) -> bool {
         let SearchState { cache, state, matched, failed } = position;
         if *matched || *failed {
@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the number of bytes after which a match is found, piece by piece.
+    /// Feeds the pieces one by one. Returns the number of bytes after which there is a match.
     fn match_length(patterns: &[&str], pieces: &[&str]) -> Option<usize> {
         let pattern = StreamPattern::new(patterns).unwrap();
         let mut position = pattern.start();

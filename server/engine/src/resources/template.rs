@@ -11,7 +11,7 @@ use crate::config::read_text;
 /// The maximum length of a file, in bytes.
 const LIMIT: u64 = 1 << 20;
 
-/// The length of a description from the first line of a template, in characters.
+/// The maximum length of a description that is made from the first line of a template, in characters.
 const MAX_DESCRIPTION: usize = 60;
 
 /// A template from a file.
@@ -75,7 +75,7 @@ impl Template {
     }
 }
 
-/// Returns the first line that is not blank, cut.
+/// Returns the first line that is not blank, cut to the maximum length.
 fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     match line.char_indices().nth(MAX_DESCRIPTION) {

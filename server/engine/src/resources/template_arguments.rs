@@ -45,7 +45,7 @@ pub(super) fn substitute(template: &str, arguments: &[String]) -> String {
     text
 }
 
-/// A range of arguments: the first index, from 0, and the number of arguments.
+/// The range of arguments that a placeholder means: the first index, from 0, and the number of arguments.
 struct Placeholder {
     start: usize,
     length: usize,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::front_matter::FrontMatterError;
 use crate::config::TextFileError;
 
-/// A file that is not used, or a file that is used although it breaks a rule. Displayed as one line that
+/// A problem of a file: the file is not used, or it is used although it breaks a rule. Displayed as one line that
 /// begins with the path.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -27,7 +27,7 @@ pub enum ResourceWarning {
         /// The reason.
         source: TextFileError,
     },
-    /// Files of a working directory may not link to files outside it.
+    /// A link in the working directory leads to a file outside of it.
     #[error("{path}: the link leads out of the project, to {target}; it is left out", path = path.display(), target = target.display())]
     OutsideProject {
         /// The link.
@@ -35,7 +35,7 @@ pub enum ResourceWarning {
         /// The target of the link.
         target: PathBuf,
     },
-    /// More files than a person writes by hand.
+    /// A directory has more files than a search reads.
     #[error("{path}: more than {limit} files and directories; the rest is left out", path = path.display())]
     TooManyFiles {
         /// The directory.
@@ -51,10 +51,10 @@ pub enum ResourceWarning {
         /// The problem.
         source: FrontMatterError,
     },
-    /// Without a description, the model cannot decide when to use the skill.
+    /// The skill has no description, so the model cannot decide when to use it.
     #[error("{path}: the skill has no description; it is left out", path = .0.display())]
     NoDescription(PathBuf),
-    /// Other agents may cut or reject the description.
+    /// The description is longer than recommended, so other agents may cut or reject it.
     #[error("{path}: its description has {length} characters; a skill should have at most {limit}", path = path.display())]
     LongDescription {
         /// The file.
@@ -64,7 +64,7 @@ pub enum ResourceWarning {
         /// The recommended maximum length, in characters.
         limit: usize,
     },
-    /// Other agents may reject the name.
+    /// The name breaks a rule of the standard, so other agents may reject it.
     #[error("{path}: the name {name:?} {rule}", path = path.display())]
     InvalidName {
         /// The file.
@@ -74,13 +74,14 @@ pub enum ResourceWarning {
         /// The rule that it breaks.
         rule: String,
     },
-    /// A template that no prompt can invoke.
+    /// The template's name has spaces, so no prompt can invoke it.
     #[error("{path}: a template's name must not contain spaces; it is left out", path = .0.display())]
     InvalidTemplateName(PathBuf),
-    /// A path with a line break could forge other content of the system prompt.
+    /// The path of the skill has a line break or another control character, which could forge other content of the
+    /// system prompt.
     #[error("{0}: the skill is hidden from the model")]
     HiddenSkill(crate::prompt::SkillError),
-    /// A rule whose condition can never match.
+    /// A condition of the rule is not a usable regular expression.
     #[error("{path}: the condition {condition:?} is not a usable regular expression: {reason}; it is left out", path = path.display())]
     InvalidCondition {
         /// The file.

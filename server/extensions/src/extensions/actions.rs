@@ -1,4 +1,4 @@
-//! Actions of extensions on the agent.
+//! Actions that extensions request from the agent.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ fn cancelled(done: bool) -> ActionResult {
 }
 
 impl Host {
-    /// Carries out an action. A slow action continues in the background.
+    /// Carries out an action that an extension requests. A slow action continues in the background.
     pub(super) fn handle_action(&self, process: &Arc<Process>, action: ExtensionFrame) {
         use ExtensionFrame as Do;
         let Some(engine) = self.engine() else { return };
@@ -100,8 +100,8 @@ impl Host {
         self.schedule_refresh();
     }
 
-    /// Carries out a slow action in the background. A command that requests such an action is treated as
-    /// accepted.
+    /// Carries out a slow action in the background. All running commands of the process are then considered accepted,
+    /// so that no prompt waits for them.
     fn handle_slow_action(&self, process: &Arc<Process>, action: ExtensionFrame) {
         use ExtensionFrame as Do;
         let (Some(me), Some(engine)) = (self.me.upgrade(), self.engine()) else { return };
@@ -135,7 +135,8 @@ impl Host {
         });
     }
 
-    /// Sends the response if the action has an id. Without an id only a rejection is reported, to the client.
+    /// Sends the response to an action with an id. An action without an id receives no response; if it is rejected, the
+    /// client receives the error.
     fn finish_action(
         &self,
         process: &Process,
@@ -187,7 +188,7 @@ impl Host {
         });
     }
 
-    /// Submits input on behalf of the user.
+    /// Submits input in the name of the user.
     async fn submit_input(
         &self,
         engine: &Engine,
@@ -227,7 +228,7 @@ impl Host {
         }
     }
 
-    /// Replaces the registered contents of an extension.
+    /// Replaces the registered commands, tools and other contents of an extension.
     fn register(&self, process: &Arc<Process>, offered: OfferedExtension) -> ActionResult {
         let offered = self.drop_invalid_tools(offered);
         let mut state = self.registry();
@@ -256,7 +257,7 @@ impl Host {
     }
 }
 
-/// Marks all running commands of the process as accepted.
+/// Marks all running commands of the process as accepted, so that their prompts continue.
 fn accept_all(process: &Process) {
     for call in process.calls.all() {
         call.accept();

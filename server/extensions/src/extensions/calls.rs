@@ -1,4 +1,4 @@
-//! Pending requests to an extension.
+//! Requests to an extension that have no answer yet.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,14 +11,14 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Reason for a missing answer.
+/// The reason why a request has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CallError {
     /// The extension reported this error.
     Extension(String),
     /// The extension exceeded this time limit.
     TimedOut(Duration),
-    /// The process has ended, and its end was already reported.
+    /// The process has ended. Its end is reported separately.
     Disconnected,
 }
 
@@ -30,16 +30,17 @@ type AcceptCallback = Box<dyn FnOnce() + Send>;
 pub(super) struct PendingCall {
     /// Path of the extension.
     pub extension: String,
-    /// True if the request precedes events of the same moment, as in pi: there the engine continues while
-    /// events are being delivered.
+    /// True if the request is sent before notifications that the engine emitted earlier in the same step. In pi, the
+    /// engine also continues while notifications are being delivered.
     pub overtakes: bool,
-    /// True for a command, whose end is not awaited.
+    /// True for a slash command; the agent does not wait for its end.
     pub is_command: bool,
-    /// True if the request precedes an action of the user that has not started.
+    /// True if the request is about an action of the user that has not started.
     pub is_pre_hook: bool,
-    /// Cancelled when the request is over; its dialogs end with it.
+    /// Cancelled when the request has ended. Its dialogs then end too.
     pub ended: CancellationToken,
-    /// Length of the request in bytes; the answer may contain all of it.
+    /// Length of the request in bytes. The limit for the answer takes it into account, because an answer may repeat the
+    /// whole request.
     pub length: AtomicUsize,
     /// Number of dialogs that the handler has open.
     dialogs: AtomicUsize,
@@ -53,26 +54,26 @@ impl PendingCall {
         Self { extension: extension.to_owned(), ..Self::default() }
     }
 
-    /// Sets the callback for progress of a tool.
+    /// Sets the callback that receives the progress of a tool.
     pub fn progress(mut self, progress: impl Fn(ToolProgress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Box::new(progress));
         self
     }
 
-    /// Sets the flag for a request that precedes events of the same moment.
+    /// Sets [`Self::overtakes`].
     pub fn overtaking(mut self, overtakes: bool) -> Self {
         self.overtakes = overtakes;
         self
     }
 
-    /// Sets the flag for a request that precedes an action of the user.
+    /// Sets [`Self::is_pre_hook`].
     pub fn pre_hook(mut self, is_before: bool) -> Self {
         self.is_pre_hook = is_before;
         self
     }
 
-    /// Sets the callback that is called once: as soon as the handler is known to take longer than a moment,
-    /// or at its end.
+    /// Marks the request as a command. `accepted` is called once: when the command is known to continue in the
+    /// background, or at its end.
     pub fn accepted(mut self, accepted: AcceptCallback) -> Self {
         self.is_command = true;
         *self.accepted.lock().unwrap_or_else(PoisonError::into_inner) = Some(accepted);
@@ -92,14 +93,15 @@ impl PendingCall {
         }
     }
 
-    /// Opens a dialog until the guard is dropped. The time limit is suspended meanwhile.
+    /// Records an open dialog until the guard is dropped. The time limit of the request is suspended for that time.
     pub fn open_dialog(self: &Arc<Self>) -> CallDialogGuard {
         self.dialogs.fetch_add(1, Ordering::AcqRel);
         self.changed.notify_one();
         CallDialogGuard(self.clone())
     }
 
-    /// Waits for the time limit, without the time during which dialogs are open.
+    /// Completes when the time limit has passed. The time during which dialogs are open does not count. Never completes
+    /// if `limit` is `None`.
     pub async fn wait_time_limit(&self, limit: Option<Duration>) -> Duration {
         let Some(limit) = limit else { return std::future::pending().await };
         let mut left = limit;
@@ -140,7 +142,7 @@ struct CallsState {
     pending: BTreeMap<u64, (Arc<PendingCall>, oneshot::Sender<CallResult>)>,
     last: u64,
     closed: bool,
-    /// The extension of the first request since the last output of the process.
+    /// The extension that received the first request after the last output of the process.
     first_unanswered: Option<String>,
 }
 
@@ -149,7 +151,7 @@ impl Calls {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Registers a request and returns its number, or `None` if the process has ended.
+    /// Registers a request, and returns its number. Returns `None` if the process has ended.
     pub fn open(&self, call: Arc<PendingCall>) -> Option<(u64, oneshot::Receiver<CallResult>)> {
         let mut state = self.state();
         if state.closed {
@@ -170,27 +172,27 @@ impl Calls {
         self.state().pending.get(&id.parse().ok()?).map(|(call, _)| call.clone())
     }
 
-    /// Returns the newest request to the given extension, or to any extension for `None`.
+    /// Returns the newest open request to an extension, or to any extension if `extension` is `None`.
     pub fn newest(&self, extension: Option<&str>) -> Option<Arc<PendingCall>> {
         let state = self.state();
         let mut calls = state.pending.values().rev().map(|(call, _)| call);
         calls.find(|call| extension.is_none_or(|extension| call.extension == extension)).cloned()
     }
 
-    /// Returns the extension of the newest request, or `None` if no request is open.
+    /// Returns the extension of the newest open request. Returns `None` if no request is open.
     pub fn newest_extension(&self) -> Option<String> {
         let state = self.state();
         let mut extensions = state.pending.values().rev().map(|(call, _)| &call.extension);
         extensions.find(|extension| !extension.is_empty()).cloned()
     }
 
-    /// Records output of the process.
+    /// Records that the process has sent output.
     pub fn record_output(&self) {
         self.state().first_unanswered = None;
     }
 
-    /// Returns the extension of the first request since the last output of the process, even if that request
-    /// is over.
+    /// Returns the extension that received the first request after the last output of the process. That request may
+    /// have ended.
     pub fn first_unanswered(&self) -> Option<String> {
         self.state().first_unanswered.clone()
     }
@@ -206,7 +208,8 @@ impl Calls {
         self.state().pending.values().map(|(call, _)| call.clone()).collect()
     }
 
-    /// Delivers an answer. Returns false if no open request has that id or its waiter was dropped.
+    /// Delivers an answer to the waiting caller. Returns false if no open request has that id, or if the caller no
+    /// longer waits.
     pub fn answer(&self, id: &str, answer: CallResult) -> bool {
         let Ok(number) = id.parse() else { return false };
         let call = self.state().pending.remove(&number);
@@ -217,7 +220,7 @@ impl Calls {
         })
     }
 
-    /// Removes a request. Returns true if it had no answer.
+    /// Removes a request. Returns true if it was still open.
     pub fn forget(&self, number: u64) -> bool {
         let call = self.state().pending.remove(&number);
         call.inspect(|(call, _)| call.ended.cancel()).is_some()
@@ -228,7 +231,7 @@ impl Calls {
         self.state().closed
     }
 
-    /// Ends all requests, because the process has ended.
+    /// Records the end of the process, and ends all open requests.
     pub fn close(&self) {
         let calls = {
             let mut state = self.state();

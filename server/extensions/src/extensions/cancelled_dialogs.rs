@@ -1,14 +1,14 @@
-//! Dialogs that an extension may withdraw, even before they have arrived.
+//! Open dialogs of an extension, and the dialogs that it has withdrawn. A dialog can be withdrawn before it arrives.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-/// Maximum number of withdrawn dialogs that have not arrived yet.
+/// Maximum number of stored ids of dialogs that were withdrawn before they arrived.
 const MAX_EARLY: usize = 64;
 
-/// The open dialogs, and dialogs withdrawn before their arrival.
+/// Open dialogs, and ids of dialogs that were withdrawn before they arrived.
 #[derive(Default)]
 pub(super) struct CancelledDialogs {
     state: Mutex<DialogState>,
@@ -25,7 +25,7 @@ impl CancelledDialogs {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records an open dialog; the returned token is cancelled when the dialog is withdrawn.
+    /// Records an open dialog. The returned token is cancelled if the extension withdraws the dialog.
     pub fn open(&self, id: &str) -> CancellationToken {
         self.state().open.entry(id.to_owned()).or_default().clone()
     }
@@ -49,7 +49,7 @@ impl CancelledDialogs {
         }
     }
 
-    /// Returns true if an arriving dialog was withdrawn before.
+    /// Returns true if a dialog that now arrives was already withdrawn. Forgets the withdrawal.
     pub fn take_withdrawn(&self, id: &str) -> bool {
         let mut state = self.state();
         let known = state.early_withdrawals.iter().position(|early| early == id);

@@ -1,4 +1,4 @@
-//! An option of the command line that may be a flag of an extension.
+//! An unknown option of the command line, which may be a flag of an extension.
 
 use agentese::types::FlagKind;
 use serde_json::Value;
@@ -10,15 +10,15 @@ pub struct CommandLineFlag {
     pub name: String,
     /// The text after `=`.
     pub value: Option<String>,
-    /// The next argument, which is the value if the option takes one.
+    /// The next argument of the command line. It is the value if the flag takes one.
     pub next: Option<String>,
-    /// A similar option of the agent.
+    /// The name of a similar option of the agent.
     pub suggestion: Option<String>,
 }
 
 impl CommandLineFlag {
-    /// Returns the warning for an option that no extension takes. `has_untrusted` is true if there are extensions
-    /// that are not trusted yet.
+    /// Returns the warning for an option that is no flag of any extension. `has_untrusted` is true if extensions were
+    /// not loaded because they still need trust.
     pub(super) fn unknown_warning(&self, has_untrusted: bool) -> String {
         match &self.suggestion {
             None if has_untrusted => format!(
@@ -30,8 +30,8 @@ impl CommandLineFlag {
         }
     }
 
-    /// Returns the value for a flag of that kind: true, or the text. Fails with a warning if the value does
-    /// not fit.
+    /// Returns the value of the option as a flag of the given kind: true, or a text. Fails with a warning if the value
+    /// does not fit.
     pub(super) fn value(&self, kind: FlagKind) -> Result<Value, String> {
         match (kind, &self.value, &self.next) {
             (FlagKind::Boolean, None, _) => Ok(Value::Bool(true)),

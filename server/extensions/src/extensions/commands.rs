@@ -10,7 +10,7 @@ use super::calls::{CallError, PendingCall};
 use super::host::{Host, LoadedExtension};
 use crate::resources::{self, ExtensionCommands};
 
-/// Time after which a silent command continues in the background.
+/// Time after which the agent no longer waits for a command. The command continues in the background.
 const BACKGROUND_DELAY: Duration = Duration::from_millis(250);
 
 /// A command invoked by a prompt.
@@ -63,7 +63,8 @@ impl Host {
         self.offered_commands().into_iter().map(listed).collect()
     }
 
-    /// Finds the command that a text invokes: `/name`, followed by its arguments.
+    /// Returns the invocation in a text: `/name`, followed by arguments. Returns `None` if the text invokes no command
+    /// of an extension.
     pub fn find(&self, text: &str) -> Option<CommandInvocation> {
         let (name, args) = match text.strip_prefix('/')?.split_once(char::is_whitespace) {
             Some((name, args)) => (name, args),
@@ -74,9 +75,9 @@ impl Host {
         Some(CommandInvocation { member, name: command.name, args: args.to_owned() })
     }
 
-    /// Runs a command. Returns when the command has ended, waits for something, or takes longer than a
-    /// moment. `accepted` is called right then, before later frames are sent. `done_guard` is dropped at the end
-    /// of the command. A failure is reported to the client.
+    /// Runs a command. Returns when the command has ended, is marked as accepted, or takes longer than
+    /// [`BACKGROUND_DELAY`]. `accepted` is called once, when the command is accepted or ends. `done_guard` is dropped
+    /// at the end of the command. A failure is reported to the client.
     pub async fn invoke(
         &self,
         invocation: CommandInvocation,

@@ -1,4 +1,4 @@
-//! Dialogs of extensions: opened in order, and ended together with their owner.
+//! Dialogs of extensions: they are opened in the order of their requests, and end with their owner.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use super::response::respond;
 use crate::ui::{Answer, Dialog};
 
 impl Host {
-    /// Opens a dialog. The answer is the default in three cases: no answer in time, withdrawal, or the end of
-    /// its owner. The owner is the request whose handler opened the dialog, the session, or the agent.
+    /// Opens a dialog. Its owner is the request whose handler opened it, else the session or the agent. The dialog has
+    /// its default answer if the user does not answer in time, the extension withdraws it, or its owner ends.
     pub(super) fn open_dialog(&self, process: &Arc<Process>, dialog: Dialog) {
         let (extension, during) = dialog.owner();
         let owner = match during {
@@ -79,7 +79,7 @@ async fn wait_limit(limit: Option<Duration>) {
     }
 }
 
-/// Sends the answer to the extension. An answer that does not fit the dialog is treated as no answer.
+/// Sends the answer to the extension. An answer that does not fit the dialog counts as no answer.
 fn reply(process: &Process, dialog: &Dialog, user_answer: Option<Answer>) {
     let unfit = |what: &str| {
         tracing::warn!(

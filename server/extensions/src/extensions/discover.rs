@@ -9,7 +9,7 @@ use super::manifest::{self, MANIFEST};
 use crate::config::resolve;
 use crate::resources::Location;
 
-/// Name of the library beside scripts in Python.
+/// Name of the library file that scripts in Python import from their own folder.
 const LIBRARY: &str = "agentese_extension.py";
 
 /// An extension on disk.
@@ -17,9 +17,9 @@ const LIBRARY: &str = "agentese_extension.py";
 pub struct DiscoveredExtension {
     /// The absolute path of the file, which identifies the extension.
     pub path: PathBuf,
-    /// Start of the extension.
+    /// Method to start the extension.
     pub launch: LaunchMethod,
-    /// The member `guards` of its manifest.
+    /// The member `guards` of the extension's manifest.
     pub guards: Option<bool>,
     /// Origin of the extension.
     pub location: Location,
@@ -31,12 +31,12 @@ impl DiscoveredExtension {
     }
 }
 
-/// Start of an extension.
+/// Method to start an extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LaunchMethod {
     /// A process of its own: a program and its arguments.
     Program(Vec<OsString>),
-    /// In the Node host, together with all other extensions of this kind.
+    /// In the shared Node host, together with all other extensions of this kind.
     Node,
     /// The extension cannot start, for this reason.
     Unusable(String),
@@ -53,7 +53,7 @@ pub struct ExtensionPaths {
     pub settings: Vec<PathBuf>,
     /// Absolute paths from the command line.
     pub command_line: Vec<PathBuf>,
-    /// True to use only the paths from the command line.
+    /// True if only the paths from the command line are searched.
     pub only_command_line: bool,
 }
 
@@ -62,9 +62,9 @@ pub struct ExtensionPaths {
 pub struct DiscoveryError {
     /// The file.
     pub path: PathBuf,
-    /// The reason, as the end of a sentence.
+    /// The reason, phrased as the end of a sentence.
     pub reason: String,
-    /// True if the file is an extension: it may be a guard.
+    /// True if the file is an extension. A missing extension may be a guard, so tools are then blocked.
     pub is_extension: bool,
 }
 
@@ -81,8 +81,8 @@ pub fn contains_extensions(folder: &Path) -> bool {
     !search.found.is_empty() || !search.errors.is_empty()
 }
 
-/// Searches for extensions: in the working directory, in the user's folder, then in the paths of settings and
-/// command line. Each file is returned once.
+/// Searches for extensions, in this order: the working directory, the user's folder, the paths from settings, the paths
+/// from the command line. Each file is returned once. Also returns the files that cannot be loaded.
 pub fn discover(paths: &ExtensionPaths) -> (Vec<DiscoveredExtension>, Vec<DiscoveryError>) {
     let mut search = Search::default();
     if !paths.only_command_line {
@@ -106,7 +106,7 @@ struct Search {
 }
 
 impl Search {
-    /// Adds everything in a folder that resembles an extension.
+    /// Adds each entry of a folder that looks like an extension. Hidden entries are skipped.
     fn folder(&mut self, folder: Option<&Path>) {
         let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok());
         let mut paths: Vec<PathBuf> =
@@ -120,7 +120,7 @@ impl Search {
         }
     }
 
-    /// Adds a named path: a file, the folder of one extension, or a folder of several.
+    /// Adds a path that the user has named: a file, the folder of one extension, or a folder with several extensions.
     fn named(&mut self, path: &Path) {
         if path.is_dir() && !looks_like_extension(path) {
             let before = self.found.len();
@@ -166,7 +166,8 @@ fn looks_like_extension(path: &Path) -> bool {
     path.is_file() && (is_for_node(path) || is_executable(path) || has_extension(path, &["py"]))
 }
 
-/// Returns the start of the extension at a path.
+/// Returns the extensions at a path: a file, or the folder of one extension. Fails with the reason if they cannot be
+/// loaded.
 fn extensions_at(path: &Path) -> Result<Vec<DiscoveredExtension>, String> {
     if path.is_dir() {
         let file = path.join(MANIFEST);
@@ -203,7 +204,7 @@ fn from_manifest(file: &Path) -> Result<Vec<DiscoveredExtension>, String> {
     }])
 }
 
-/// Returns the files of a folder for the Node host: the files named in its package, or its index.
+/// Returns the files in a folder that the Node host loads: the files named in `package.json`, else the index file.
 fn node_entries(folder: &Path) -> Vec<PathBuf> {
     let package = crate::config::read_regular(&folder.join("package.json")).unwrap_or_default();
     let package: serde_json::Value = serde_json::from_str(&package).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Frames that a process sends by itself, and their handling.
+//! Handling of the frames that a process sends on its own initiative.
 
 use std::sync::{Arc, Weak};
 
@@ -11,7 +11,7 @@ use super::process::{Process, ProcessEnd, ProcessListener};
 use super::response::reject;
 use crate::ui::{Dialog, Notice};
 
-/// A weak handle to the host, which receives the output of a process.
+/// A weak reference to the host, through which the host receives the output of a process.
 pub(super) struct WeakHost(pub Weak<Host>);
 
 impl ProcessListener for WeakHost {

@@ -1,5 +1,5 @@
-//! Events of the engine on their way to the client: extensions receive them first, without delaying the
-//! engine.
+//! Forwarding of the engine's events. Extensions receive an event before the client does, and the engine does not wait
+//! for them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ use crate::engine::{Event, EventSink, content_blocks};
 use crate::providers::Update;
 use crate::runtime::Clock;
 
-/// Forwards events to extensions and then to their original sink.
+/// Forwards each event to extensions and then to the original sink.
 pub struct EventForwarder {
     host: Arc<Host>,
     sink: Arc<dyn EventSink>,
@@ -98,7 +98,7 @@ impl EventSink for EventForwarder {
     }
 }
 
-/// Returns the name of an event for extensions, or `None` if extensions do not receive it.
+/// Returns the name under which extensions receive an event. Returns `None` if extensions do not receive it.
 fn name(event: Event<'_>) -> Option<&'static str> {
     Some(match event {
         Event::RunStarted => type_of::<AgentStart>(),
@@ -135,7 +135,8 @@ fn name(event: Event<'_>) -> Option<&'static str> {
     })
 }
 
-/// Returns the growing value that an event updates, or `None` if each event is significant.
+/// Returns the id of the growing value that an event updates. Returns `None` if each event of this kind must be
+/// delivered.
 fn value_id(event: Event<'_>) -> Option<Arc<str>> {
     match event {
         Event::MessageUpdated { .. } => Some("message".into()),
@@ -192,7 +193,7 @@ fn hook(event: Event<'_>, turn: u64, now: impl FnOnce() -> i64) -> Option<HookEv
     })
 }
 
-/// Returns the update inside the message; the message so far is sent beside it.
+/// Returns the update of a message for extensions. They receive the message so far beside it.
 fn message_event(message: &AssistantMessage, update: &Update) -> AssistantMessageEvent {
     let index = update.index() as u64;
     let block = message.content.get(update.index());

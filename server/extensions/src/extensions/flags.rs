@@ -1,5 +1,5 @@
-//! Unknown options of the command line: possible flags of extensions, which declare their flags only after
-//! loading.
+//! Unknown options of the command line. They may be flags of extensions, because extensions declare their flags only
+//! after they are loaded.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use serde_json::Value;
 use super::command_line_flag::CommandLineFlag;
 use super::host::Host;
 
-/// Warning for command-line arguments that belong to no option.
+/// Warning for arguments of the command line that are not part of an option.
 pub const MESSAGES_IGNORED: &str = "messages on the command line are ignored in RPC mode";
 
 /// Result of the assignment of options to flags.
 #[derive(Debug, Default, PartialEq)]
 struct ResolvedFlags {
-    /// The values of the given flags; of repeated flags the last value.
+    /// The values of the given flags. If a flag is repeated, its last value applies.
     values: BTreeMap<String, Value>,
     /// The warnings.
     warnings: Vec<String>,
@@ -46,8 +46,8 @@ fn resolve(
     resolved
 }
 
-/// Returns the warnings for options if no extension is loaded. `has_untrusted` is true if there are extensions
-/// that are not trusted yet.
+/// Returns the warnings for all given options if no extension is loaded. `has_untrusted` is true if extensions were not
+/// loaded because they still need trust.
 pub fn flag_warnings(given: &[CommandLineFlag], has_untrusted: bool) -> Vec<String> {
     resolve(given, has_untrusted, |_| None).warnings
 }
@@ -64,12 +64,12 @@ impl Host {
         resolve(&self.options.flags, self.options.has_untrusted_extensions, offered)
     }
 
-    /// Returns the values of extensions' flags from the command line.
+    /// Returns the values of all flags of extensions that the command line contains.
     pub(super) fn flags(&self) -> BTreeMap<String, Value> {
         self.resolve_flags().values
     }
 
-    /// Logs warnings for unknown options, after the first extensions have loaded.
+    /// Logs warnings for unknown options. Called after the first extensions have loaded.
     pub(super) fn log_flag_warnings(&self) {
         for warning in self.resolve_flags().warnings {
             tracing::warn!("{warning}");

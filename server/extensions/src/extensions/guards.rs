@@ -1,4 +1,4 @@
-//! Extensions that guard tools, and the reasons for their absence.
+//! Status of extensions that guard tools. Tools are blocked while such an extension does not run.
 //!
 //! A guard is an extension that subscribes to `tool_call`. An extension that never reported its contents is
 //! treated as a guard, unless its manifest excludes that. An extension that itself reported a failed load is
@@ -10,7 +10,7 @@ use agentese::types::{OfferedExtension, ToolCallHook};
 
 use super::wire::type_of;
 
-/// Known status of an extension.
+/// The known role of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GuardStatus {
     /// The extension has not reported its contents.
@@ -26,7 +26,7 @@ struct Guard {
     /// The member `guards` of its manifest.
     declared: Option<bool>,
     status: GuardStatus,
-    /// The reason for its absence, if known.
+    /// The reason why the extension does not run, if known.
     absence_reason: Option<String>,
 }
 
@@ -72,8 +72,8 @@ impl Guards {
         }
     }
 
-    /// Records that an extension has started and reported its contents. A former guard remains a guard until
-    /// it reports otherwise while running, because it may add its handler later, as at its first start.
+    /// Records that an extension has started and reported its contents. A former guard remains a guard even if it
+    /// reports no subscription at its start, because it may subscribe later. Only a later report changes that.
     pub fn record_start(&self, path: &str, guards: bool) {
         self.update(path, |guard| {
             guard.absence_reason = None;
@@ -83,12 +83,13 @@ impl Guards {
         });
     }
 
-    /// Records a new report of a running extension about its contents.
+    /// Records that a running extension has reported its contents again.
     pub fn record_report(&self, path: &str, guards: bool) {
         self.update(path, |guard| guard.set_status(guards));
     }
 
-    /// Records that an extension reported a failed load.
+    /// Records that an extension reported that its load failed. Without an earlier report of its contents, it is then
+    /// not a guard.
     pub fn record_load_failure(&self, path: &str, why: &str) {
         self.update(path, |guard| {
             guard.absence_reason = Some(why.to_owned());
@@ -98,19 +99,19 @@ impl Guards {
         });
     }
 
-    /// Records that extensions are no longer running.
+    /// Records the reason why extensions no longer run.
     pub fn record_absence(&self, paths: &[String], why: &str) {
         for path in paths {
             self.update(path, |guard| guard.absence_reason = Some(why.to_owned()));
         }
     }
 
-    /// Returns true if one of the extensions was running before.
+    /// Returns true if at least one of the extensions has run before.
     pub fn have_run(&self, paths: &[String]) -> bool {
         self.all().iter().any(|guard| guard.status != GuardStatus::Unreported && paths.contains(&guard.path))
     }
 
-    /// Returns the reason for blocking tools while a guard is missing, or `None` if all guards are running.
+    /// Returns the reason for blocking tools if a guard does not run. Returns `None` if all guards run.
     pub fn block_reason(&self, is_there: impl Fn(&str) -> bool) -> Option<String> {
         let all = self.all();
         let missing: Vec<&Guard> =
@@ -134,7 +135,7 @@ impl Guards {
     }
 }
 
-/// Returns true if an extension with these contents subscribes to `tool_call`.
+/// Returns true if the reported contents of an extension include a subscription to `tool_call`.
 pub(super) fn subscribes_to_tool_calls(offered: &OfferedExtension) -> bool {
     offered.events.iter().flatten().any(|name| name == type_of::<ToolCallHook>())
 }

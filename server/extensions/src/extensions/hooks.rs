@@ -1,4 +1,4 @@
-//! Actions of the engine as requests to extensions.
+//! Hooks of the engine, implemented by requests to extensions.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,25 +25,25 @@ use crate::engine::{
 };
 use crate::tools::{ToolOutput, ToolSet};
 
-/// Reason for a prompt without an effect.
+/// Reason reported for a prompt that was aborted before it started.
 pub const CANCELLED: &str = "it was aborted before it started";
 
 /// Result of the input hooks.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InputHookResult {
-    /// The input continues, possibly modified.
+    /// The prompt continues with this input, which extensions may have changed.
     Input(String, Vec<ImageContent>),
     /// An extension has handled the input.
     Handled,
     /// An extension rejected the input, with this reason.
     Rejected(String),
-    /// The input was cancelled: by an abort, or because another session replaced its session.
+    /// The input was cancelled by an abort, or because its session was replaced.
     Cancelled,
 }
 
 impl Host {
-    /// Sends a request to all subscribers, one after the other. `take` receives each answer and returns false
-    /// to stop.
+    /// Sends a request to each subscriber, one after the other. `take` receives each answer; if it returns false, the
+    /// remaining subscribers receive no request.
     async fn call_each<E: Record + Into<HookEvent>, A: DeserializeOwned>(
         &self,
         mut build: impl FnMut() -> E,
@@ -58,7 +58,8 @@ impl Host {
         }
     }
 
-    /// Returns the answer to an event, or `None` if the answer is absent or malformed.
+    /// Sends an event, and returns the answer. Returns `None` if the answer is `null`. Fails if the extension fails or
+    /// its answer is malformed.
     pub(super) async fn answer<A: DeserializeOwned>(
         &self,
         member: &LoadedExtension,
@@ -80,12 +81,13 @@ impl Host {
         }
     }
 
-    /// Sends an event to all subscribers and ignores their answers; stops at an abort.
+    /// Sends an event to each subscriber, one after the other, and ignores the answers. Stops if the pending action is
+    /// cancelled.
     async fn notify_all<E: Record + Into<HookEvent>>(&self, build: impl FnMut() -> E) {
         let _ = self.pre_hooks.unless_cancelled(self.call_each(build, |_: Value| true)).await;
     }
 
-    /// Returns true if no subscriber cancels the action and the action is not aborted.
+    /// Returns true if no subscriber cancels the action and the action is not aborted meanwhile.
     async fn is_allowed<E: Record + Into<HookEvent>>(&self, build: impl FnMut() -> E) -> bool {
         let mut goes_on = true;
         let requests = self.call_each(build, |answer: CancelAnswer| {
@@ -95,7 +97,7 @@ impl Host {
         self.pre_hooks.unless_cancelled(requests).await.is_some() && goes_on
     }
 
-    /// Runs the input hooks for input of the user, or of an extension on the user's behalf.
+    /// Runs the input hooks. The input is from the user, or from an extension in the name of the user.
     pub async fn input(
         &self,
         text: String,
@@ -135,7 +137,7 @@ impl Host {
         InputHookResult::Input(text, images)
     }
 
-    /// Reports a session switch to extensions: the end of the old session and the start of the new session.
+    /// Reports a session switch to extensions as the end of the old session and the start of the new one.
     async fn report_session_switch(&self, reason: SessionReason, previous: Option<&Path>) {
         self.notify_all(|| self.shutdown_event(reason.clone())).await;
         let build = || {
@@ -147,7 +149,7 @@ impl Host {
         self.notify_all(build).await;
     }
 
-    /// Returns the reason for blocking a call, or `None`.
+    /// Returns the reason for blocking a tool call. Returns `None` if the call is allowed.
     async fn block_reason(&self, call: &ToolCall) -> Option<String> {
         if let Some(reason) = self.unguarded_reason().await {
             return Some(reason);

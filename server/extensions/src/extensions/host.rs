@@ -29,7 +29,7 @@ use crate::resources::Location;
 use crate::tools::Spawner;
 use crate::ui::Ui;
 
-/// Maximum waiting time for extensions at the shutdown, independent of the time limit of a hook.
+/// Maximum time to wait for extensions at the shutdown. The time limit of hooks does not change it.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Options of the host.
@@ -39,7 +39,7 @@ pub struct HostOptions {
     pub extensions: Vec<DiscoveredExtension>,
     /// Limits of time and number.
     pub limits: ExtensionLimits,
-    /// The start of the Node host.
+    /// The program of the Node host.
     pub node_host: NodeHost,
     /// The folder of the user's settings.
     pub agent_dir: Option<PathBuf>,
@@ -66,19 +66,19 @@ impl Default for HostOptions {
 pub(super) struct HostContext {
     pub spawner: Arc<dyn Spawner>,
     pub cwd: PathBuf,
-    /// Environment variables that are removed for extensions.
+    /// Names of environment variables that extensions do not inherit.
     pub hidden: Vec<OsString>,
 }
 
 /// A loaded extension.
 #[derive(Clone)]
 pub(super) struct LoadedExtension {
-    /// The extension, as the agent names it.
+    /// The path by which the agent identifies the extension.
     pub path: String,
     pub process: Arc<Process>,
     /// Registered contents of the extension.
     pub offered: OfferedExtension,
-    /// True after the extension exceeded a time limit; it receives no requests until it has answered.
+    /// True after the extension exceeded a time limit. It receives no further requests until its late answer arrives.
     pub unresponsive: Arc<AtomicBool>,
 }
 
@@ -92,13 +92,13 @@ impl LoadedExtension {
 #[derive(Default)]
 pub(super) struct ExtensionRegistry {
     pub loaded: Vec<LoadedExtension>,
-    /// Origins of the extensions that were found, by the paths of their files.
+    /// Location of each extension that was found, by the path of its file.
     pub locations: HashMap<String, Location>,
     /// All processes that have not ended.
     pub processes: Vec<Arc<Process>>,
-    /// The tools that the model can call; `None` if no extension has chosen them.
+    /// The tools that the model can call. `None` until an extension has chosen them.
     pub active: Option<Vec<String>>,
-    /// Cancelled when all dialogs end.
+    /// Cancelled to end all open dialogs.
     pub dialogs: CancellationToken,
 }
 
@@ -111,21 +111,22 @@ pub struct Host {
     registry: Mutex<ExtensionRegistry>,
     pub(super) ui: OnceLock<Arc<dyn Ui>>,
     engine_handle: OnceLock<WeakEngine>,
-    /// Cancelled to end the agent.
+    /// Cancelled when an extension requests the end of the agent.
     pub(super) stop: CancellationToken,
     ready: CancellationToken,
     closing: AtomicBool,
-    /// True after the client has disconnected: no dialog is displayed or answered.
+    /// True after the client has disconnected. Dialogs are then neither displayed nor answered.
     client_disconnected: AtomicBool,
     pub(super) restarts: AtomicU32,
-    /// Pending restarts of processes.
+    /// Number of restarts of processes in progress.
     pub(super) pending_restarts: PendingStarts,
-    /// Pending loads of extensions.
+    /// Number of loads of extensions in progress.
     pub(super) pending_loads: PendingStarts,
     pub(super) guards: Guards,
     pub(super) state_subscribers: StateSubscribers,
     pub(super) pre_hooks: PreHooks,
-    /// Held while extensions are loaded, so that one process serves all that it can serve.
+    /// Held while extensions are loaded. Loads run one after the other, so that later extensions can share an existing
+    /// process.
     pub(super) loading: tokio::sync::Mutex<()>,
 }
 
@@ -137,7 +138,8 @@ impl std::fmt::Debug for Host {
 }
 
 impl Host {
-    /// Creates a host that has not started anything. An extension that ends the agent cancels `stop`.
+    /// Creates a host without starting anything. If an extension requests the end of the agent, the host cancels
+    /// `stop`.
     pub fn new(
         options: HostOptions,
         spawner: Arc<dyn Spawner>,
@@ -183,12 +185,12 @@ impl Host {
         self.client_disconnected.load(Ordering::Acquire)
     }
 
-    /// Sets the engine on which extensions act. Later calls have no effect.
+    /// Sets the engine on which the actions of extensions operate. Later calls have no effect.
     pub fn connect(&self, engine: WeakEngine) {
         let _ = self.engine_handle.set(engine);
     }
 
-    /// Starts the extensions. Their dialogs and notices go to `ui`. Needs a runtime. Later calls have no
+    /// Starts the extensions. Their dialogs and notices go to `ui`. Requires a Tokio runtime. Later calls have no
     /// effect.
     pub fn start_extensions(&self, ui: Arc<dyn Ui>) {
         if self.ui.set(ui).is_err() {
@@ -213,8 +215,8 @@ impl Host {
         self.ready.cancel();
     }
 
-    /// Waits until the extensions are loaded and have received the event about the start. Does not wait for
-    /// an extension with an open dialog, nor longer than the limits allow.
+    /// Waits until the extensions are loaded and have received the start event. Does not wait for an extension with an
+    /// open dialog. The time limits of extensions bound the wait.
     pub async fn ready(&self) {
         self.ready.cancelled().await;
     }
@@ -224,8 +226,8 @@ impl Host {
         self.ready.is_cancelled()
     }
 
-    /// Reports a failure of an extension to the client. After the client has disconnected, and during the
-    /// shutdown, the failure is only logged.
+    /// Reports a failure of an extension to the client. If the client has disconnected or the agent is shutting down,
+    /// the failure is only logged.
     pub(super) fn report_failure(&self, extension: &str, event: &str, error: &str) {
         if self.is_closing() || self.is_client_disconnected() {
             tracing::warn!("{extension}: {event}: {error}");
@@ -234,7 +236,7 @@ impl Host {
         }
     }
 
-    /// Returns true if the client receives reports about failed listeners of events between extensions.
+    /// Returns true if failures of listeners for events between extensions are reported to the client.
     pub(super) fn reports_listener_failures(&self) -> bool {
         self.engine().is_some_and(|engine| engine.profile().behavior.reports_listener_failures)
     }
@@ -244,14 +246,14 @@ impl Host {
         self.registry().loaded.iter().filter(|member| member.subscribes_to(event)).cloned().collect()
     }
 
-    /// Returns true if a request about an event overtakes notifications of the same moment.
+    /// Returns true if a request about an event is sent before earlier notifications of the same step.
     pub(super) fn overtakes_events(&self, event: &str) -> bool {
         event == type_of::<ContextHook>()
             && self.engine().is_none_or(|engine| engine.profile().context_request_first)
     }
 
-    /// Returns true if a change of the session is the end of one session and the start of another for
-    /// extensions. They then also receive the reason.
+    /// Returns true if extensions receive a change of the session as the end of one session and the start of another,
+    /// with a reason.
     pub(super) fn restarts_sessions(&self) -> bool {
         self.engine().is_some_and(|engine| engine.profile().session_change_restarts)
     }
@@ -268,8 +270,8 @@ impl Host {
         self.registry().loaded.iter().any(|member| member.subscribes_to(event))
     }
 
-    /// Sends an event to an extension and waits for the answer. A failure is reported to the client; a
-    /// repeated silence is reported once.
+    /// Sends an event to an extension and waits for the answer. A failure is reported to the client. If the extension
+    /// repeatedly does not answer, this is reported once.
     pub(super) async fn request(
         &self,
         member: &LoadedExtension,
@@ -310,7 +312,7 @@ impl Host {
         }
     }
 
-    /// Sends an extension one step of a growing value. A slow extension does not receive every step.
+    /// Sends an extension an update of a growing value. A slow extension receives only some of the updates.
     pub(super) fn notify_update(&self, member: &LoadedExtension, what: Arc<str>, event: Arc<HookEvent>) {
         if !member.unresponsive.load(Ordering::Acquire) {
             member.process.send_deferred(OutboxItem::Update(ValueUpdate {
@@ -321,20 +323,20 @@ impl Host {
         }
     }
 
-    /// Waits until no extension has too much unread output. An extension that reads nothing is ended
-    /// meanwhile.
+    /// Waits until each extension has read enough of its waiting frames. An extension that reads nothing is ended after
+    /// a time limit.
     pub(super) async fn wait_for_capacity(&self) {
         for process in self.processes() {
             process.outbox.wait_for_capacity().await;
         }
     }
 
-    /// Ends all dialogs without an answer.
+    /// Ends all open dialogs without an answer.
     pub(super) fn end_dialogs(&self) {
         std::mem::take(&mut self.registry().dialogs).cancel();
     }
 
-    /// Waits until no command of an extension is running, at most for `timeout`.
+    /// Waits until no request to an extension is open, for at most `timeout`.
     pub async fn wait_until_idle(&self, timeout: Duration) {
         let processes = self.processes();
         let ends = processes.iter().flat_map(|process| process.calls.all()).map(|call| async move {
@@ -343,14 +345,14 @@ impl Host {
         let _ = tokio::time::timeout(timeout, join_all(ends)).await;
     }
 
-    /// Works like [`Host::shut_down`], for a disconnected client: output of the extensions is dropped, as in
-    /// pi.
+    /// Does the same as [`Host::shut_down`] after the client has disconnected. Output of the extensions is then
+    /// dropped, as in pi.
     pub async fn shut_down_disconnected(&self) {
         self.client_disconnected.store(true, Ordering::Release);
         self.shut_down().await;
     }
 
-    /// Sends the event about the end of the session and ends all processes. Later calls have no effect.
+    /// Sends extensions the event about the end of the session, and ends all processes. Later calls have no effect.
     pub async fn shut_down(&self) {
         self.set_ready();
         let farewell = async {

@@ -1,4 +1,4 @@
-//! `extension.json`: the start command of an extension that is not an executable program.
+//! `extension.json`: states the start command of an extension that is not an executable file.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,15 +18,15 @@ const MAX_LENGTH: u64 = 64 << 10;
 pub(super) struct Manifest {
     /// The file to run, beside the manifest.
     pub entry: PathBuf,
-    /// The program that runs the file, with its arguments; empty if the file is executable.
+    /// The program that runs the file, with its arguments. Empty if the file is executable.
     pub runtime: Vec<OsString>,
-    /// Arguments after the file.
+    /// Arguments that follow the file.
     pub arguments: Vec<OsString>,
-    /// True if the extension guards tools; `None` without a statement.
+    /// True if the extension guards tools. `None` if the manifest does not state it.
     pub guards: Option<bool>,
 }
 
-/// Reads a manifest. Fails with the end of a sentence if the manifest differs from its documentation.
+/// Reads a manifest. Fails if the manifest is not valid; the error is phrased as the end of a sentence.
 pub(super) fn read(file: &Path) -> Result<Manifest, String> {
     let text = read_text(file, MAX_LENGTH).map_err(|error| error.to_string())?;
     if text.truncated {
@@ -63,7 +63,7 @@ fn parse(folder: &Path, members: &Map<String, Value>) -> Result<Manifest, String
     Ok(Manifest { entry, runtime, arguments: string_list(members, "arguments")?, guards })
 }
 
-/// Returns a member that is a text or a list of texts.
+/// Returns a member that is a text or a list of texts, as a list.
 fn string_list(members: &Map<String, Value>, name: &str) -> Result<Vec<OsString>, String> {
     let wrong = || format!("`{name}` must be a string or a list of strings");
     match members.get(name) {

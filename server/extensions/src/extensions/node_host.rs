@@ -1,5 +1,5 @@
-//! The Node host, which runs extensions written for pi: one program from `extensions/pi-host/`, embedded in
-//! the binary and run by Node.
+//! The Node host: a program that runs extensions written for pi. It comes from `extensions/pi-host/`, is embedded in
+//! this binary, and is run by Node.
 
 mod unpack;
 
@@ -11,7 +11,7 @@ use tokio::io::AsyncReadExt;
 use crate::config::Environment;
 use crate::tools::{CommandLine, Exit, Spawner};
 
-/// The environment variable for another file of the host, for its development.
+/// The environment variable with the path of another host file, for development of the host.
 pub const NODE_HOST: &str = "AGENTESE_NODE_HOST";
 
 /// The program that runs the host.
@@ -19,20 +19,20 @@ const NODE: &str = "node";
 /// The oldest supported version of Node.
 const MIN_VERSION: u32 = 20;
 
-/// Location of the Node host. The paths of its extensions are in the first frame, as for every other process.
+/// Location of the Node host's program. The paths of its extensions are sent in the first frame, as to every process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum NodeHost {
-    /// There is no host: its extensions cannot be loaded, and the error states the reason.
+    /// There is no host. Extensions that need it cannot be loaded, and the error states the reason.
     #[default]
     Missing,
     /// The host in this file.
     File(PathBuf),
-    /// The embedded host, unpacked into the first usable folder.
+    /// The embedded host. It is unpacked into the first of these folders that can be used.
     Bundled(Vec<PathBuf>),
 }
 
 impl NodeHost {
-    /// Returns the host named by the environment, or the embedded host.
+    /// Returns the host file that the environment names, else the embedded host.
     pub fn from_environment(environment: &dyn Environment) -> Self {
         let set = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(file) = set(NODE_HOST) {
@@ -46,8 +46,8 @@ impl NodeHost {
         Self::Bundled(folders)
     }
 
-    /// Returns the command line of the host. Fails if there is no host, if Node is missing or too old, or if
-    /// the program cannot be unpacked. The error is the end of a sentence.
+    /// Returns the command line of the host. Fails if there is no host, if Node is missing or too old, or if unpacking
+    /// fails. The error is phrased as the end of a sentence.
     pub(super) async fn command(
         &self,
         spawner: &dyn Spawner,
@@ -96,7 +96,8 @@ async fn check_node(spawner: &dyn Spawner, cwd: PathBuf, hidden: Vec<OsString>) 
     }
 }
 
-/// Returns the major version from the line `v20.1.0`. Wrappers of Node may print other lines too.
+/// Returns the major version from the output of `node --version`, such as `v20.1.0`. Other lines, as printed by
+/// wrappers of Node, are ignored.
 fn major(output: &str) -> Option<u32> {
     let version = |line: &str| line.trim().strip_prefix('v')?.split('.').next()?.parse().ok();
     output.lines().find_map(version)

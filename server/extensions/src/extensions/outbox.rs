@@ -1,4 +1,4 @@
-//! Frames for an extension that are not read yet.
+//! Queue of frames for one extension process that it has not read yet.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,26 +9,26 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Number of waiting bytes above which the agent waits too.
+/// Number of waiting bytes above which the agent waits for the extension.
 pub(super) const MAX_WAITING_BYTES: usize = 32 << 20;
-/// Age of an unread line above which updates of growing values are merged.
+/// Time for which a line must remain unread before updates of growing values are merged.
 const SLOW_AFTER: Duration = Duration::from_millis(250);
-/// Minimum number of waiting updates of one value before any are merged.
+/// Number of waiting updates of one value from which on they may be merged.
 const MERGE_THRESHOLD: usize = 64;
-/// Size of one write: an extension that reads this much is considered reading.
+/// Number of bytes in one write. A write that completes shows that the extension reads.
 const WRITE_SIZE: usize = 64 << 10;
 
 /// An item for an extension.
 pub(super) enum OutboxItem {
     Frame(Box<HostFrame>),
-    /// An update of a growing value; a later update contains it.
+    /// An update of a growing value. A later update of the value replaces it.
     Update(ValueUpdate),
 }
 
 /// An update of a growing value, for one extension.
 pub(super) struct ValueUpdate {
     pub extension: String,
-    /// Identifies the value: only updates of the same value replace each other.
+    /// Id of the value. Only an update of the same value replaces another.
     pub value_id: Arc<str>,
     pub event: Arc<HookEvent>,
 }
@@ -48,16 +48,16 @@ enum QueuedLine {
 struct Queue {
     lines: VecDeque<QueuedLine>,
     closed: bool,
-    /// The start of the current write.
+    /// The start of the write in progress.
     writing_since: Option<Instant>,
 }
 
 /// The queue of one process.
 pub(super) struct Outbox {
     queue: Mutex<Queue>,
-    /// Number of waiting bytes without updates, which are encoded just before they are written.
+    /// Number of waiting bytes. Updates are not included, because they are encoded just before they are written.
     waiting_bytes: watch::Sender<usize>,
-    /// Counts new items.
+    /// Number of items that were appended, for notification of the writer.
     arrivals: watch::Sender<u64>,
 }
 
@@ -71,12 +71,12 @@ impl Default for Outbox {
     }
 }
 
-/// Reason for an early end of writing.
+/// The reason why writing ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteError {
     /// The other end is closed.
     Closed,
-    /// Nothing was read for too long, and too much waits.
+    /// The process read nothing for the time limit, while too much was waiting.
     Unread,
 }
 
@@ -85,8 +85,8 @@ impl Outbox {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends an item and returns the length of a frame. If the process is slow, an update replaces the
-    /// previous update.
+    /// Appends an item. Returns the length of the frame in bytes, or 0 for an update or a closed queue. In the queue of
+    /// a slow process, an update replaces an earlier update of its value.
     pub fn push(&self, item: OutboxItem) -> usize {
         let mut queue = self.queue();
         if queue.closed {
@@ -109,7 +109,7 @@ impl Outbox {
         length
     }
 
-    /// Waits until the queue is short enough, or until no reader is left.
+    /// Waits until at most [`MAX_WAITING_BYTES`] wait, or until the queue is closed.
     pub async fn wait_for_capacity(&self) {
         let _ = self.waiting_bytes.subscribe().wait_for(|waiting| *waiting <= MAX_WAITING_BYTES).await;
     }
@@ -131,8 +131,8 @@ impl Outbox {
         line
     }
 
-    /// Writes items as they arrive, without end. Returns if the other end is closed, or if nothing was read
-    /// for `read_timeout` while more than [`MAX_WAITING_BYTES`] waits.
+    /// Writes items as they arrive. Returns if the other end is closed. Also returns if the process reads nothing for
+    /// `read_timeout` while more than [`MAX_WAITING_BYTES`] wait.
     pub async fn write(
         &self,
         input: &mut (dyn AsyncWrite + Send + Unpin),

@@ -2,7 +2,7 @@
 
 use tokio::sync::watch;
 
-/// Counter of pending starts.
+/// Number of starts in progress.
 pub(super) struct PendingStarts(watch::Sender<usize>);
 
 impl Default for PendingStarts {
@@ -11,7 +11,7 @@ impl Default for PendingStarts {
     }
 }
 
-/// Guard of a pending start.
+/// Counts a start as in progress until it is dropped.
 pub(super) struct PendingStartGuard(watch::Sender<usize>);
 
 impl Drop for PendingStartGuard {
@@ -21,18 +21,18 @@ impl Drop for PendingStartGuard {
 }
 
 impl PendingStarts {
-    /// Adds a pending start.
+    /// Counts a further start until the guard is dropped.
     pub fn start(&self) -> PendingStartGuard {
         self.0.send_modify(|count| *count += 1);
         PendingStartGuard(self.0.clone())
     }
 
-    /// Waits until no start is pending.
+    /// Waits until no start is in progress.
     pub async fn wait_finished(&self) {
         self.wait_finished_when(|| true).await;
     }
 
-    /// Waits until no start is pending and `holds` returns true; `holds` is checked after each start.
+    /// Waits until no start is in progress and `holds` returns true. `holds` is checked after each start.
     pub async fn wait_finished_when(&self, holds: impl Fn() -> bool) {
         let _ = self.0.subscribe().wait_for(|count| *count == 0 && holds()).await;
     }

@@ -1,4 +1,5 @@
-//! Actions that have not started: the requests about them, and their open dialogs.
+//! Actions of the user that have not started, with the requests to extensions about them and the open dialogs of these
+//! requests.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,9 +11,9 @@ use super::wire::type_of;
 
 /// State of the actions that have not started.
 pub(super) struct PreHooks {
-    /// Cancelled when pending actions are cancelled.
+    /// Cancelled to cancel the pending actions, and then replaced.
     pub cancel: Mutex<CancellationToken>,
-    /// Number of open dialogs in such requests.
+    /// Number of open dialogs in requests about pending actions.
     pub open_dialogs: watch::Sender<usize>,
     /// Number of prompts on their way to the engine.
     pub pending_prompts: watch::Sender<usize>,
@@ -28,7 +29,7 @@ impl Default for PreHooks {
     }
 }
 
-/// Guard of an open dialog.
+/// Counts a dialog as open until it is dropped.
 pub(super) struct PreHookDialogGuard(watch::Sender<usize>);
 
 impl Drop for PreHookDialogGuard {
@@ -37,7 +38,7 @@ impl Drop for PreHookDialogGuard {
     }
 }
 
-/// Guard of a prompt on its way to the engine.
+/// Counts a prompt as pending until it is dropped.
 pub struct PendingPromptGuard(pub(super) watch::Sender<usize>);
 
 impl Drop for PendingPromptGuard {
@@ -47,7 +48,7 @@ impl Drop for PendingPromptGuard {
 }
 
 impl PreHooks {
-    /// Returns true if the event precedes an action that has not started.
+    /// Returns true if extensions receive the event before an action of the user starts.
     pub fn is_pre_hook(event: &str) -> bool {
         [
             type_of::<InputHook>(),
@@ -58,13 +59,13 @@ impl PreHooks {
         .contains(&event)
     }
 
-    /// Records an open dialog in such a request.
+    /// Counts a dialog in a request about a pending action as open, until the guard is dropped.
     pub fn open_dialog(&self) -> PreHookDialogGuard {
         self.open_dialogs.send_modify(|open| *open += 1);
         PreHookDialogGuard(self.open_dialogs.clone())
     }
 
-    /// Awaits a request; returns `None` if the pending action is cancelled first.
+    /// Waits for `request`. Returns `None` if the pending actions are cancelled first.
     pub async fn unless_cancelled<T>(&self, request: impl Future<Output = T>) -> Option<T> {
         let stop = self.cancel.lock().unwrap_or_else(PoisonError::into_inner).clone();
         tokio::select! {

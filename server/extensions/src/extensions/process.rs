@@ -18,25 +18,26 @@ use super::outbox::{MAX_WAITING_BYTES, Outbox, OutboxItem, WriteError};
 use super::rate_limiter::RateLimiter;
 use crate::tools::{CommandLine, Exit, NoFilter, PipedProcess, ProcessHandle, Spawner, StderrForwarder};
 
-/// Maximum length of a line of an extension: an image or two, in addition to the contents of the request.
+/// Maximum length of a line of an extension, in bytes: one or two images. The length of the longest open request is
+/// added.
 const LONGEST_LINE: usize = 16 << 20;
-/// Absolute maximum length of a line: a whole conversation.
+/// Maximum length of any line, in bytes: a whole conversation.
 const ABSOLUTE_LONGEST_LINE: usize = 64 << 20;
-/// Time limit for the end of a process after the end of its stdin.
+/// Time limit for a process to end after its stdin was closed.
 const GRACE: Duration = Duration::from_millis(500);
-/// Waiting time for the end of a process after the end of its stdout.
+/// Time to wait for the end of a process that has closed its stdout.
 const AFTER_EOF: Duration = Duration::from_secs(1);
 
-/// Maximum delay of events for a request that overtakes them.
+/// Maximum delay of notifications for a request that is sent before them.
 const MAX_HOLD: Duration = Duration::from_secs(1);
 
 /// Receiver of the output of a process.
 pub(super) trait ProcessListener: Send + Sync {
-    /// Waits until the receiver has capacity.
+    /// Waits until the listener can handle further output.
     fn wait_for_capacity(&self) -> futures::future::BoxFuture<'_, ()>;
     /// Handles a frame that is not an answer. Must not block.
     fn frame(&self, process: &Arc<Process>, frame: ExtensionFrame);
-    /// Handles an answer to a request that is over.
+    /// Handles an answer that arrives after its request has ended.
     fn late_answer(&self, process: &Arc<Process>);
     /// Handles the end of the process; `end` is `None` if the agent requested the end.
     fn ended(&self, process: &Arc<Process>, end: Option<ProcessEnd>);
@@ -45,45 +46,44 @@ pub(super) trait ProcessListener: Send + Sync {
 /// An unexpected end of a process.
 #[derive(Debug, Clone)]
 pub(super) struct ProcessEnd {
-    /// The responsible extension: the extension of the newest request, otherwise all extensions of the
-    /// process.
+    /// The extension that is responsible: the extension of the newest request, else all extensions of the process.
     pub extension: String,
     pub reason: String,
 }
 
-/// A process that serves one extension or several.
+/// A process that runs one extension or several.
 pub(super) struct Process {
     /// The paths of the extensions.
     paths: Mutex<Vec<String>>,
-    /// True after the process reported its contents.
+    /// True after the process has reported its contents.
     introduced: AtomicBool,
-    /// True if the process can load more extensions.
+    /// True if the process can load further extensions.
     loads_more: AtomicBool,
     /// The program and its arguments.
     pub command_line: Vec<OsString>,
     pub outbox: Outbox,
-    /// Events to be sent soon.
+    /// Notifications that are sent after the engine has yielded its thread.
     deferred: Mutex<Vec<OutboxItem>>,
-    /// True while these events wait for a request that overtakes them.
+    /// True while these notifications are delayed for a request that must be sent before them.
     held: AtomicBool,
-    /// Notified when they no longer wait.
+    /// Notified when the notifications are no longer delayed.
     released: Notify,
     pub calls: Calls,
-    /// Dialogs of the extensions that may be withdrawn.
+    /// Open and withdrawn dialogs of the extensions.
     pub cancelled_dialogs: CancelledDialogs,
     end: CancellationToken,
     ended: CancellationToken,
     /// Cancelled at the end of stderr.
     stderr_ended: CancellationToken,
-    /// The reason for an end because of a fault.
+    /// The reason if the process was ended because of a fault.
     failure: Mutex<Option<ProcessEnd>>,
-    /// Forwarder of its messages to the user.
+    /// Forwards the process's stderr to the user.
     pub stderr: StderrForwarder,
 }
 
 impl Process {
-    /// Starts a process; `listener` receives its output until its end. `read_timeout` limits the time without a
-    /// read while too much waits for the process.
+    /// Starts a process. `listener` receives its output until its end. If the process reads nothing for `read_timeout`
+    /// while too much is waiting, it is ended.
     pub async fn start(
         spawner: &dyn Spawner,
         line: &CommandLine,
@@ -115,7 +115,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Returns the name for display.
+    /// Returns the name of the process for display.
     pub fn name(&self) -> String {
         display_name(&self.paths())
     }
@@ -140,25 +140,25 @@ impl Process {
         self.introduced.store(true, Ordering::Release);
     }
 
-    /// Returns true if the process can load more extensions.
+    /// Returns true if the process can load further extensions.
     pub fn loads_more(&self) -> bool {
         self.loads_more.load(Ordering::Acquire)
     }
 
-    /// Records the ability to load more extensions.
+    /// Records if the process can load further extensions.
     pub fn set_loads_more(&self, loads_more: bool) {
         self.loads_more.store(loads_more, Ordering::Release);
     }
 
-    /// Sends a frame after all waiting events and returns its length. An unread frame is dropped with the
-    /// process.
+    /// Sends a frame after all delayed notifications, and returns its length. If the process ends first, the frame is
+    /// dropped.
     pub fn send(&self, frame: impl Into<HostFrame>) -> usize {
         self.flush_deferred();
         self.send_now(frame)
     }
 
-    /// Sends a frame after the engine yields its thread, so that requests made before that overtake the
-    /// frame.
+    /// Sends an item after the engine has yielded its thread. A request that the engine makes before then is sent
+    /// first.
     pub fn send_deferred(self: &Arc<Self>, item: OutboxItem) {
         let mut soon = self.deferred.lock().unwrap_or_else(PoisonError::into_inner);
         soon.push(item);
@@ -179,8 +179,8 @@ impl Process {
         }
     }
 
-    /// Delays events from now on for a request that overtakes them, even if the engine yields its thread
-    /// first.
+    /// Delays notifications until [`Self::release`], because a request must be sent before them. The engine may yield
+    /// its thread meanwhile.
     pub fn hold(&self) {
         self.held.store(true, Ordering::Release);
     }
@@ -199,13 +199,13 @@ impl Process {
         }
     }
 
-    /// Sends a frame at once and returns its length.
+    /// Sends a frame before delayed notifications, and returns its length.
     pub fn send_now(&self, frame: impl Into<HostFrame>) -> usize {
         self.outbox.push(OutboxItem::Frame(Box::new(frame.into())))
     }
 
-    /// Sends a request and waits for the answer, for at most `limit`. If the future is dropped, the process
-    /// is notified that the request is over.
+    /// Sends a request, and waits for the answer for at most `limit`. If the future is dropped, the process is notified
+    /// that the request has ended.
     pub async fn request(
         &self,
         call: PendingCall,
@@ -215,7 +215,7 @@ impl Process {
         self.request_shared(Arc::new(call), frame, limit).await
     }
 
-    /// Works as [`Process::request`], for callers that keep the request.
+    /// Does the same as [`Process::request`], for callers that share the request.
     pub async fn request_shared(
         &self,
         call: Arc<PendingCall>,
@@ -246,7 +246,7 @@ impl Process {
         self.fail_by(self.name(), why);
     }
 
-    /// Ends the process because of a fault of one extension. Only the first reason applies.
+    /// Ends the process because of a fault of one extension. Only the first call sets the reason.
     pub fn fail_by(&self, by: String, why: String) {
         self.failure
             .lock()
@@ -255,7 +255,7 @@ impl Process {
         self.end.cancel();
     }
 
-    /// Ends the process on request and waits for its end.
+    /// Ends the process at the agent's request, and waits for its end.
     pub async fn stop(&self) {
         self.end.cancel();
         self.ended.cancelled().await;

@@ -5,11 +5,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 const WINDOW: Duration = Duration::from_secs(1);
-/// Maximum number of lines in a window; a display cannot show more.
+/// Maximum number of lines within a second, which is more than a user can read.
 const LINES: usize = 2_000;
 const BYTES: usize = 96 << 20;
 
-/// Counter of the output within a second.
+/// Counts the output of an extension within the current second.
 pub(super) struct RateLimiter {
     since: Instant,
     lines: usize,
@@ -23,7 +23,7 @@ impl Default for RateLimiter {
 }
 
 impl RateLimiter {
-    /// Counts a line. Fails with the reason if the limit is exceeded.
+    /// Counts a line of output. Fails with the reason if the limit is exceeded.
     pub fn add(&mut self, bytes: usize) -> Result<(), &'static str> {
         if self.since.elapsed() >= WINDOW {
             *self = Self::default();

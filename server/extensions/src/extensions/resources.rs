@@ -8,7 +8,7 @@ use super::host::{Host, LoadedExtension};
 use super::wire::type_of;
 
 impl Host {
-    /// Requests the folders of further skills and templates from extensions and loads them.
+    /// Requests folders with further skills and templates from new extensions, and loads these folders.
     pub(super) async fn discover_resources(&self, new: &[LoadedExtension]) {
         let (mut skills, mut templates) = (Vec::new(), Vec::new());
         let cwd = &self.context.cwd;

@@ -1,4 +1,4 @@
-//! Handling of extensions whose process ended by itself or no longer answers.
+//! Handling of extensions whose process has ended unexpectedly or does not answer.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,8 +13,8 @@ use super::process::{Process, ProcessEnd};
 use super::wire::type_of;
 
 impl Host {
-    /// Waits for restarting extensions, at most as long as the time limit of a start, so that their guards
-    /// stay effective. Returns false if the pending action is cancelled.
+    /// Waits until restarts in progress have finished, so that restarted guards are effective. The time limit of a
+    /// start bounds the wait. Returns false if the pending action is cancelled first.
     pub async fn wait_for_restarts(&self) -> bool {
         if self.options.limits.restarts == 0 {
             return true;
@@ -30,9 +30,9 @@ impl Host {
         !self.is_closing() && self.registry().processes.iter().any(ends)
     }
 
-    /// Handles the end of a process. An unexpected end is reported to the client once, and the process is
-    /// restarted up to the configured number of times. A process that has never reported its contents is not
-    /// restarted, because it would not report them the next time either.
+    /// Handles the end of a process. An unexpected end is reported to the client once, and the process is restarted up
+    /// to the configured number of times. A process that never reported its contents is not restarted, because it would
+    /// fail again.
     pub(super) fn handle_exit(&self, process: &Arc<Process>, end: Option<ProcessEnd>) {
         let again = end.is_some()
             && (process.was_introduced() || self.guards.have_run(&process.paths()))
@@ -75,9 +75,8 @@ impl Host {
         });
     }
 
-    /// Handles an extension that exceeded its time limit: later requests do not wait for it. A process with
-    /// one extension is ended. A shared process continues without the extension, provided that the process
-    /// still answers.
+    /// Handles an extension that exceeded its time limit. Later requests do not wait for it. Its process is ended,
+    /// unless the process also runs other extensions and still answers.
     pub(super) async fn handle_timeout(&self, member: &LoadedExtension, event: &str, limit: Duration) {
         member.unresponsive.store(true, Ordering::Release);
         let error = format!("no answer to {event} within {} ms", limit.as_millis());
@@ -102,8 +101,7 @@ impl Host {
         let _ = looked.await;
     }
 
-    /// Sends a process the smallest request: to load nothing. A process without support for this request is
-    /// considered alive.
+    /// Sends a process a request to load nothing. If the process does not support loading, it is considered alive.
     async fn ping(&self, process: &Process) -> Result<Value, CallError> {
         if !process.loads_more() {
             return Ok(Value::Null);
@@ -112,7 +110,7 @@ impl Host {
         process.request(PendingCall::new(""), nothing, Some(self.options.limits.hook)).await
     }
 
-    /// Restores extensions of a process that has answered late.
+    /// Allows requests to the extensions of a process again, because the process has answered late.
     pub(super) fn restore_extensions(&self, process: &Arc<Process>) {
         for member in self.registry().loaded.iter().filter(|member| Arc::ptr_eq(&member.process, process)) {
             member.unresponsive.store(false, Ordering::Release);
@@ -121,8 +119,8 @@ impl Host {
 }
 
 impl Host {
-    /// Returns the reason for blocking tools, or `None`. First waits for starting extensions, at most as long
-    /// as the time limit of a start.
+    /// Returns the reason for blocking tools because a guard does not run, or `None`. First waits for extensions that
+    /// are starting; the time limit of a start bounds the wait.
     pub(super) async fn unguarded_reason(&self) -> Option<String> {
         let arrived = async {
             tokio::join!(

@@ -1,4 +1,4 @@
-//! Start of extensions: their processes are started and report their contents.
+//! Start of extensions: starts their processes, and requests the contents of each extension.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use super::wire::type_of;
 use super::{DiscoveredExtension, ExtensionLimits, LaunchMethod};
 use crate::tools::CommandLine;
 
-/// Version of the protocol.
+/// Version of the extension protocol.
 const PROTOCOL: u64 = 1;
 
 impl Host {
@@ -64,14 +64,15 @@ impl Host {
         self.send_start_events(&members).await;
     }
 
-    /// Registers extensions before they are loaded. No tool runs until it is known whether they guard tools.
+    /// Registers extensions that are about to be loaded. Tools are blocked until it is known which of the extensions
+    /// are guards.
     pub(super) fn expect(&self, found: &[DiscoveredExtension]) {
         found.iter().for_each(|found| self.guards.expect(&found.path.to_string_lossy(), found.guards));
         let locations = found.iter().map(|found| (found.path.to_string_lossy().into_owned(), found.location));
         self.registry().locations.extend(locations);
     }
 
-    /// Sends the first events to new extensions.
+    /// Sends new extensions the events about the start of the session.
     pub(super) async fn send_start_events(&self, new: &[LoadedExtension]) {
         for member in new.iter().filter(|member| member.subscribes_to(type_of::<SessionStartHook>())) {
             let mut event = SessionStartHook::new();
@@ -95,8 +96,8 @@ impl Host {
         self.request_contents(&process, frame, paths.len()).await
     }
 
-    /// Returns the command line of the Node host and the extensions that it is to load. Returns `None` if
-    /// there are no extensions, or if the host is unavailable.
+    /// Returns the command line of the Node host, and the given paths. Returns `None` if there are no paths, or if the
+    /// host is unavailable.
     async fn node_command(&self, paths: Vec<String>) -> Option<(Vec<OsString>, Vec<String>)> {
         if paths.is_empty() {
             return None;
@@ -116,8 +117,8 @@ impl Host {
         }
     }
 
-    /// Starts a process and requests its contents. A process that does not start or does not report its
-    /// contents is one failure.
+    /// Starts a process, and requests the contents of its extensions. If the process does not start or does not answer,
+    /// one failure is reported for all of them.
     pub(super) async fn start_process(
         &self,
         command: Vec<OsString>,
@@ -155,8 +156,9 @@ impl Host {
         self.request_contents(&process, frame, paths.len()).await
     }
 
-    /// Requests the contents of the last `count` extensions of a process. A process that does not report them
-    /// is one failure and is ended, unless it also serves other extensions.
+    /// Requests the contents of the extensions that were added last to a process; `count` is their number. If the
+    /// process does not answer, one failure is reported. The process is then ended, unless it also runs other
+    /// extensions.
     async fn request_contents(
         &self,
         process: &Arc<Process>,
@@ -243,7 +245,7 @@ impl Host {
         members
     }
 
-    /// Logs the message of pi for an extension that does not load, to stderr as in pi. The agent continues.
+    /// Logs pi's message about an extension that cannot be loaded to stderr, as pi does. The agent continues.
     fn log_load_failure(&self, path: &str, reason: &str) {
         tracing::error!("Failed to load extension \"{path}\": {reason}");
     }

@@ -1,4 +1,4 @@
-//! The subscribers of the agent's state and of the session.
+//! Processes that subscribe to the agent's state or to the session's entries.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::process::Process;
 
-/// The subscribers, with the last state sent to each.
+/// The subscribers, each with the state that it has last received.
 #[derive(Default)]
 pub(super) struct StateSubscribers {
     subscribers: Mutex<Vec<StateSubscriber>>,
@@ -19,12 +19,13 @@ pub(super) struct StateSubscribers {
     last_notified: Mutex<Option<Instant>>,
 }
 
-/// A subscriber.
+/// A process with a subscription.
 pub(super) struct StateSubscriber {
     pub process: Arc<Process>,
-    /// The known members of the state; `None` without a subscription to the state.
+    /// The members of the state that the process has received. `None` if it does not subscribe to the state.
     pub state: Option<Map<String, Value>>,
-    /// The session, the number of its known entries, and the last known leaf.
+    /// The entries that the process has received: session, number of entries, last leaf. `None` if it does not
+    /// subscribe to entries.
     pub entries: Option<(String, usize, Option<String>)>,
 }
 

@@ -1,4 +1,4 @@
-//! Notification of subscribers about every change of the agent's state and of the session.
+//! Notification of subscribed extensions about changes of the agent's state and of the session.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,11 +17,12 @@ use crate::tools::ToolSet;
 /// Minimum interval between notifications while a value grows.
 const MIN_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Approximate size of the session entries in one frame, in bytes.
+/// Approximate maximum size of the session entries in one frame, in bytes.
 const MAX_FRAME_BYTES: usize = 4 << 20;
 
 impl Host {
-    /// Schedules a notification after a possible change. May be called while the engine's state is locked.
+    /// Schedules a notification of subscribers after a possible change. May be called while the lock of the engine's
+    /// state is held.
     pub(super) fn schedule_refresh(&self) {
         let Some(me) = self.me.upgrade().filter(|_| self.state_subscribers.has_subscribers()) else { return };
         if tokio::runtime::Handle::try_current().is_ok()
@@ -37,7 +38,8 @@ impl Host {
         }
     }
 
-    /// Works as [`Host::schedule_refresh`], for frequent changes.
+    /// Does the same as [`Host::schedule_refresh`] for frequent changes: only if the last notification is at least
+    /// [`MIN_INTERVAL`] old.
     pub(super) fn schedule_throttled_refresh(&self) {
         let long_ago =
             self.state_subscribers.last_notified().is_none_or(|last| last.elapsed() >= MIN_INTERVAL);
@@ -46,7 +48,7 @@ impl Host {
         }
     }
 
-    /// Sends a subscribed process its changes.
+    /// Sends a subscribed process the changes since its last notification.
     pub(super) fn refresh(&self, process: &Arc<Process>) {
         let Some(engine) = self.engine().filter(|_| self.state_subscribers.has_subscribers()) else { return };
         let mut subscribers = self.state_subscribers.subscribers();
@@ -86,7 +88,7 @@ impl Host {
     }
 }
 
-/// Splits entries into groups for one frame each; one empty group if there are no entries.
+/// Divides entries into groups, one group for each frame. Returns one empty group if there are no entries.
 fn chunks(entries: Vec<Value>) -> Vec<Vec<Value>> {
     let (mut pieces, mut size) = (vec![Vec::new()], 0);
     for entry in entries {
@@ -137,7 +139,7 @@ pub(super) fn host_state(host: &Host, engine: &Engine) -> HostState {
     state
 }
 
-/// Returns all tools: the tools of the model and the remaining built-in tools.
+/// Returns all known tools: the tools that the model can call, and the other built-in tools.
 fn known_tools(active: &ToolSet) -> Vec<KnownTool> {
     let mut all = ToolSet::available();
     for tool in active.iter() {

@@ -15,8 +15,8 @@ use crate::tools::{Tool, ToolContent, ToolContext, ToolOutput, ToolSet, ToolUpda
 const ABORTED: &str = "Operation aborted";
 
 impl Host {
-    /// Returns the extension without the tools whose schemas no model API accepts in any form. Each of these
-    /// tools is reported.
+    /// Returns the extension without tools whose schema no model API accepts, even after conversion. Each removed tool
+    /// is reported.
     pub(super) fn drop_invalid_tools(&self, mut offered: OfferedExtension) -> OfferedExtension {
         let path = offered.path.clone();
         if let Some(tools) = &mut offered.tools {
@@ -33,8 +33,8 @@ impl Host {
         offered
     }
 
-    /// Returns the tools that the model can call: the agent's own tools and the tools of extensions. If an
-    /// extension has chosen among all available tools, returns its choice.
+    /// Returns the tools that the model can call: the tools that an extension has chosen, else the agent's own tools
+    /// and all tools of extensions.
     pub(super) fn all_tools(&self, own: &ToolSet) -> ToolSet {
         let state = self.registry();
         if state.loaded.is_empty() {

@@ -1,9 +1,9 @@
-//! Types of frames, and objects within them.
+//! Types of frames and of the objects in them.
 
 use agentese::wire::{ConstantValue, Record};
 use serde_json::{Map, Value};
 
-/// Returns the type of an event or a frame, as on the wire.
+/// Returns the name of an event's or a frame's type on the wire.
 pub(super) fn type_of<T: Record>() -> &'static str {
     match T::CONSTANTS {
         [(_, ConstantValue::String(name)), ..] => name,
@@ -11,7 +11,7 @@ pub(super) fn type_of<T: Record>() -> &'static str {
     }
 }
 
-/// Returns the members of an object; no members for any other value.
+/// Returns the members of an object. Returns no members for any other value.
 pub(super) fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(members) => members,

@@ -20,11 +20,11 @@ use super::lenient::{self, ListItem, Page, limit_sentences, parse_page};
 use super::limits::LONGEST_CALL;
 use super::secrets::Secrets;
 
-/// Maximum number of tools, or prompts, of one server that are used.
+/// Maximum number of tools that are used from one server; also the maximum number of prompts.
 const MAX_ITEMS: usize = 1_000;
 /// Maximum number of pages requested for one list.
 const PAGES: usize = 100;
-/// Time limit for the ping to a server that has not answered a call.
+/// Time limit for a server to answer a ping. A ping is sent if a server has not answered a call.
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit for sending the cancellation of a call.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -34,16 +34,16 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) struct ServerFeatures {
     pub tools: Vec<Tool>,
     pub prompts: Vec<Prompt>,
-    /// The text about tools and prompts that are not used.
+    /// The text that reports unused tools and prompts.
     pub left_out: Option<String>,
 }
 
-/// The pages of a list, up to the limits.
+/// The items of a list whose pages are being read.
 struct Pages<T> {
     items: Vec<T>,
-    /// Texts about unusable items.
+    /// Sentences about unusable items.
     skipped: Vec<String>,
-    /// Number of pages read.
+    /// Number of pages that were read.
     count: usize,
     /// The position of the next page; `None` after the last page.
     cursor: Option<String>,
@@ -56,7 +56,8 @@ impl<T> Default for Pages<T> {
 }
 
 impl<T> Pages<T> {
-    /// Returns the parameters for the next page; `None` after the last page, or if enough was read.
+    /// Returns the parameters that request the next page. Returns `None` after the last page, or if a limit on pages or
+    /// items is reached.
     fn next(&mut self) -> Option<PaginatedRequestParams> {
         let begins = self.count == 0;
         let goes_on = self.cursor.is_some() && self.count < PAGES && self.items.len() < MAX_ITEMS;
@@ -70,7 +71,7 @@ impl<T> Pages<T> {
         self.count += 1;
     }
 
-    /// Returns the texts about items that are left out.
+    /// Returns sentences about the items that are not used. `what` is their name in the plural.
     fn left_out(&mut self, what: &str) -> Vec<String> {
         let mut sentences = limit_sentences(std::mem::take(&mut self.skipped));
         sentences.extend(self.too_many(what));
@@ -91,7 +92,7 @@ impl<T> Pages<T> {
         }
     }
 
-    /// Returns the items that are used.
+    /// Returns the items up to the maximum number.
     fn into_items(mut self) -> Vec<T> {
         self.items.truncate(MAX_ITEMS);
         self.items
@@ -107,7 +108,7 @@ pub(super) struct Connection {
     pub secrets: Secrets,
 }
 
-/// Reason for a request without a result.
+/// The reason why a request has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RequestError {
     /// The caller aborted the request.
@@ -132,7 +133,7 @@ impl fmt::Display for RequestError {
 }
 
 impl Connection {
-    /// Requests the current tools and prompts of the server.
+    /// Requests the current tools and prompts of the server. Fails if a list cannot be read.
     pub async fn list_features(&self) -> Result<ServerFeatures, RequestError> {
         let info = self.peer.peer_info();
         let can = info.as_ref().map(|info| &info.capabilities);
@@ -160,7 +161,7 @@ impl Connection {
         Ok(features)
     }
 
-    /// Requests a page of a list. An item that does not fit the protocol is left out.
+    /// Requests a page of a list. Items that do not fit the protocol are left out and reported.
     async fn page<T: ListItem>(&self, request: ClientRequest) -> Result<Page<T>, RequestError> {
         let answer = self.peer.send_request(request).await.map_err(|error| self.request_error(error))?;
         // The SDK does not know a response with such an item, and passes it on unchanged.
@@ -168,8 +169,8 @@ impl Connection {
         parse_page(&answer).ok_or_else(|| self.request_error(ServiceError::UnexpectedResponse))
     }
 
-    /// Calls a tool; `on_progress` receives its progress. A call that is aborted, exceeds its time limit or is
-    /// dropped is cancelled at the server.
+    /// Calls a tool. `on_progress` receives its progress. The call is cancelled at the server if it is aborted, exceeds
+    /// its time limit, or its future is dropped.
     pub async fn call(
         &self,
         tool: &str,
@@ -212,7 +213,7 @@ impl Connection {
         }
     }
 
-    /// Requests the messages of a prompt.
+    /// Requests the messages that a prompt of the server expands to.
     pub async fn prompt(
         &self,
         name: &str,
@@ -237,7 +238,7 @@ impl Connection {
         messages.ok_or_else(|| self.request_error(ServiceError::UnexpectedResponse))
     }
 
-    /// Checks in the background that a server without a response is alive. Otherwise ends its connection.
+    /// Checks in the background if a silent server is alive. Ends its connection if it does not answer a ping.
     fn check_alive(&self) {
         let me = self.clone();
         tokio::spawn(async move {
@@ -275,7 +276,8 @@ impl Connection {
     }
 }
 
-/// Converts the response to a call. Some responses have no members that distinguish them from others.
+/// Returns the result of a tool call from a response. An empty response is an empty result. Fails if the response is
+/// not a tool result.
 fn result(answer: ServerResult) -> Result<CallToolResult, RequestError> {
     match answer {
         ServerResult::CallToolResult(result) => Ok(result),
@@ -293,11 +295,11 @@ fn result(answer: ServerResult) -> Result<CallToolResult, RequestError> {
     }
 }
 
-/// A call in progress. It is cancelled at the server when dropped before its response.
+/// A call in progress. If it is dropped before its response, it is cancelled at the server.
 struct ToolCallGuard(Option<RequestHandle<RoleClient>>);
 
 impl ToolCallGuard {
-    /// Waits for the response. The future may be dropped and requested again.
+    /// Waits for the response. If the future is dropped, a later call can continue to wait.
     async fn answer(&mut self) -> Result<ServerResult, ServiceError> {
         let Some(handle) = &mut self.0 else { return Err(ServiceError::TransportClosed) };
         let answer = (&mut handle.rx).await;

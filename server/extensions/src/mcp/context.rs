@@ -1,4 +1,4 @@
-//! The context of a server, equal for all servers of a conversation.
+//! The context that all servers of a conversation share.
 
 use std::ffi::OsString;
 use std::sync::Arc;

@@ -15,23 +15,23 @@ use crate::config::{expand_home, resolve};
 pub struct ServerDefinition {
     /// Name of the server, unique among the servers in use.
     pub name: String,
-    /// The file with the definition; an empty path for a definition from a client.
+    /// The file that contains the definition. Empty if a client sent the definition.
     pub file: PathBuf,
-    /// Connection to the server.
+    /// Method to connect to the server.
     pub transport: TransportConfig,
-    /// Values of environment variables in the definition.
+    /// Values of the environment variables that the definition refers to.
     pub variable_values: VariableValues,
     /// True if the file disables the server.
     pub disabled: bool,
-    /// The enabled tools; `None` for all tools.
+    /// Names of the enabled tools. `None` if all are enabled.
     pub enabled_tools: Option<Vec<String>>,
-    /// The disabled tools.
+    /// Names of the disabled tools.
     pub disabled_tools: Vec<String>,
-    /// Time limit of a call without an answer or progress, if the file has one.
+    /// Time limit of a call that receives neither an answer nor progress. `None` if the file sets none.
     pub call_timeout: Option<Duration>,
 }
 
-/// Values of variables, which may be keys and are therefore not displayed.
+/// Values of environment variables. They are never displayed, because they may be keys.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct VariableValues(pub(super) Vec<String>);
 
@@ -41,12 +41,12 @@ impl fmt::Debug for VariableValues {
     }
 }
 
-/// Connection to a server.
+/// Method to connect to a server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum TransportConfig {
     /// A program that communicates over its standard input and output.
     Program {
-        /// A path, or a name to look for in `PATH`.
+        /// A path, or a name that is searched for in `PATH`.
         program: OsString,
         /// Its arguments, without a shell.
         arguments: Vec<OsString>,
@@ -66,7 +66,7 @@ pub enum TransportConfig {
     Invalid(String),
 }
 
-/// Omits values, because they may be keys.
+/// Debug output omits values, because they may be keys.
 impl fmt::Debug for TransportConfig {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -80,7 +80,8 @@ impl fmt::Debug for TransportConfig {
 }
 
 impl ServerDefinition {
-    /// Reads the server of that name from its value in a file.
+    /// Reads the definition of a server from its value in a file. If the value is not valid, the server is
+    /// [`TransportConfig::Invalid`] with the reason.
     pub(super) fn read(name: &str, value: &Value, file: &Path, variables: &Variables<'_>) -> Self {
         let empty = Map::new();
         let members = value.as_object().unwrap_or(&empty);
@@ -181,7 +182,8 @@ impl DefinitionParser<'_> {
         }
     }
 
-    /// Returns an object of strings; numbers and booleans are converted to text.
+    /// Returns the members of an object as strings. Numbers and booleans are converted to text. Fails for any other
+    /// value.
     fn pairs(&self, key: &str) -> Result<Vec<(String, String)>, String> {
         let members = match self.members.get(key) {
             None | Some(Value::Null) => return Ok(Vec::new()),

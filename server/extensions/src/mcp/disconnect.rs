@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
-/// Ends a connection with the first reason that is set. Clones share the state.
+/// Signal that ends a connection. Its first reason is kept. Clones share the signal.
 #[derive(Debug, Clone, Default)]
 pub(super) struct DisconnectSignal(Arc<Inner>);
 
@@ -15,7 +15,7 @@ struct Inner {
 }
 
 impl DisconnectSignal {
-    /// Ends the connection for this reason.
+    /// Ends the connection. The first call sets the reason.
     pub fn set(&self, why: impl Into<String>) {
         let _ = self.0.reason.set(why.into());
         self.0.token.cancel();
@@ -25,7 +25,7 @@ impl DisconnectSignal {
         self.0.token.is_cancelled()
     }
 
-    /// Waits for a reason.
+    /// Waits until the signal is set.
     pub async fn wait(&self) {
         self.0.token.cancelled().await;
     }

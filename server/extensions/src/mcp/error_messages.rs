@@ -1,4 +1,4 @@
-//! Messages for errors of the SDK.
+//! Messages for errors of the MCP SDK.
 
 use std::error::Error;
 use std::io;
@@ -24,7 +24,7 @@ pub(super) fn explain_start(error: &ClientInitializeError) -> String {
     }
 }
 
-/// Returns the reason for a failed request, and true if the connection has ended.
+/// Returns the reason for a failed request. The flag is true if the connection is broken.
 pub(super) fn explain(error: &ServiceError) -> (String, bool) {
     if error.is_authorization_required() {
         return (AUTHORIZATION.to_owned(), false);
@@ -35,8 +35,8 @@ pub(super) fn explain(error: &ServiceError) -> (String, bool) {
     }
 }
 
-/// Returns the innermost reason, and true if the connection is broken. Outer reasons name addresses and
-/// types.
+/// Returns the message of the innermost error, because outer errors only add addresses and types. The flag is true if
+/// the connection is broken.
 fn reason(error: &(dyn Error + 'static)) -> (String, bool) {
     let mut inner = error;
     let mut broken = false;

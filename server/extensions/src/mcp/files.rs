@@ -9,7 +9,7 @@ use super::definition::TransportConfig;
 use super::variables::Variables;
 use crate::config::{Environment, from_jsonc, read_text};
 
-/// Files of a working directory; the first definition of a server applies.
+/// Files in a working directory. If several files define a server, the first one applies.
 const PROJECT_FILES: [&str; 4] = [".vscode/mcp.json", ".github/mcp.json", ".opal/mcp.json", ".mcp.json"];
 /// The file in the agent directory.
 const AGENT_DIR_FILE: &str = "mcp.json";
@@ -32,17 +32,17 @@ pub struct McpPaths<'a> {
 /// Contents of the files.
 #[derive(Debug, Default)]
 pub struct McpConfig {
-    /// The servers, in the order of the files and of their definitions. The first definition of a name
-    /// applies.
+    /// The servers, in the order of the files and of the definitions in each. If a name occurs twice, the first
+    /// definition applies.
     pub definitions: Vec<ServerDefinition>,
-    /// Files of the working directory with servers that are ignored, because the directory is not trusted.
+    /// Files in the untrusted working directory whose servers are ignored.
     pub left_out: Vec<PathBuf>,
-    /// Warnings about the applicable files, one line each.
+    /// Warnings about the files that were read, one line for each.
     pub warnings: Vec<String>,
 }
 
-/// Reads the files: the files of a trusted working directory, then the user's own files. An unusable file
-/// causes a warning and does not affect the others.
+/// Reads the files: first the files of the working directory if it is trusted, then the user's own files. A file that
+/// cannot be used causes a warning; the others still apply.
 pub fn read_config(paths: McpPaths<'_>, environment: &dyn Environment, trusted: bool) -> McpConfig {
     let variables = Variables { environment, workspace: paths.cwd, home: paths.home };
     let own =
@@ -65,8 +65,8 @@ pub fn read_config(paths: McpPaths<'_>, environment: &dyn Environment, trusted: 
     found
 }
 
-/// Reads the servers named by a client: objects as in the files, with their `name`. Fails with a message for
-/// the first unusable server.
+/// Reads servers that a client has sent: objects as in the files, each with its `name`. Fails if one of them is not
+/// valid.
 pub fn parse_client_servers(
     servers: &[Map<String, Value>],
     paths: McpPaths<'_>,
@@ -114,7 +114,7 @@ impl McpConfig {
     }
 }
 
-/// Returns the servers in a file, or `None` if there is no such file.
+/// Returns the servers that a file defines. Returns `None` if there is no such file.
 fn read_servers(path: &Path) -> Result<Option<Map<String, Value>>, String> {
     let file = match read_text(path, LIMIT) {
         Err(error) if error.is_not_found() => return Ok(None),

@@ -1,4 +1,4 @@
-//! Notifications of servers.
+//! Handling of the notifications of servers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,14 +20,15 @@ pub(super) struct Handler {
     pub changed: Arc<Notify>,
 }
 
-/// Progress subscriptions, by call. Clones share them.
+/// Progress subscriptions of all calls. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct ProgressRouter(
     Arc<Mutex<HashMap<ProgressToken, watch::Sender<Option<ProgressNotificationParam>>>>>,
 );
 
 impl ProgressRouter {
-    /// Subscribes to the progress of one call until the guard is dropped. Only the newest step is retained.
+    /// Subscribes to the progress of one call until the subscription is dropped. Of several unread steps, only the
+    /// newest is kept.
     pub fn subscribe(&self, token: ProgressToken) -> ProgressSubscription {
         let (sender, receiver) = watch::channel(None);
         self.all().insert(token.clone(), sender);
@@ -56,7 +57,7 @@ pub(super) struct ProgressSubscription {
 }
 
 impl ProgressSubscription {
-    /// Waits for the next step; waits forever without a step.
+    /// Waits for the next step of progress. If no further step arrives, never completes.
     pub async fn next(&mut self) -> ProgressNotificationParam {
         loop {
             match self.receiver.changed().await {
@@ -78,7 +79,7 @@ impl Drop for ProgressSubscription {
 }
 
 impl Handler {
-    /// Handles a notification from a subscription, which newer servers use to report changes.
+    /// Handles a notification that arrived through a subscription. Newer servers report changes in this way.
     pub fn handle_notification(&self, notification: &ServerNotification) {
         if matches!(
             notification,

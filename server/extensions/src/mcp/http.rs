@@ -8,7 +8,7 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 
 use super::stdio::LONGEST_MESSAGE;
 
-/// Creates a transport to an address. Fails if a header cannot be sent; the error names the header.
+/// Creates a transport to an address. Fails if a header has an invalid name or value; the error names the header.
 pub(super) fn transport(
     client: reqwest::Client,
     url: &str,

@@ -1,5 +1,5 @@
-//! Lists and results of servers with parts that do not fit the schema of the protocol. These parts are left
-//! out and reported.
+//! Lenient reading of lists and results from servers. A part that does not fit the schema of the protocol is left out
+//! and reported.
 
 use rmcp::model::{CallToolResult, ContentBlock, GetPromptResult, Prompt, PromptMessage, Role, Tool};
 use serde::de::DeserializeOwned;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::providers::schema_problem;
 
-/// Maximum number of items that are named as left out.
+/// Maximum number of left-out items that are reported one by one.
 const MAX_NAMED: usize = 10;
 /// Maximum displayed length of a name or type, in characters.
 const MAX_SHOWN: usize = 80;
@@ -23,10 +23,10 @@ pub(super) struct Page<T> {
 
 /// An item of a list.
 pub(super) trait ListItem: DeserializeOwned {
-    /// The member with the list: the singular, followed by an `s`.
+    /// The member that contains the list. Without its final `s` it is the name of one item.
     const MEMBER: &'static str;
 
-    /// Returns the error in an item as text; `None` for a valid item.
+    /// Returns a text about the error in an item. Returns `None` if the item is valid.
     fn problem(item: &Value) -> Option<String>;
 }
 
@@ -49,7 +49,7 @@ impl ListItem for Prompt {
     }
 }
 
-/// Reads a page item by item. Returns `None` if there is no list.
+/// Reads a page item by item. Returns `None` if the result contains no list.
 pub(super) fn parse_page<T: ListItem>(result: &Value) -> Option<Page<T>> {
     let list = result.get(T::MEMBER)?.as_array()?;
     let (mut items, mut left_out) = (Vec::with_capacity(list.len()), Vec::new());
@@ -71,7 +71,7 @@ pub(super) fn parse_page<T: ListItem>(result: &Value) -> Option<Page<T>> {
     Some(Page { items, cursor: cursor.map(str::to_owned), left_out })
 }
 
-/// Returns the first sentences of many, and the number of the others.
+/// Returns the first [`MAX_NAMED`] sentences. If there are more, adds a sentence with their number.
 pub(super) fn limit_sentences(mut sentences: Vec<String>) -> Vec<String> {
     if let Some(more) = sentences.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
         sentences.truncate(MAX_NAMED);
@@ -80,7 +80,7 @@ pub(super) fn limit_sentences(mut sentences: Vec<String>) -> Vec<String> {
     sentences
 }
 
-/// Reads the result of a call part by part. Returns `None` if the value is not such a result.
+/// Reads the result of a tool call part by part. Returns `None` if the value is not a tool result.
 pub(super) fn parse_result(value: &Value) -> Option<CallToolResult> {
     let known = ["content", "structuredContent", "isError"];
     if known.iter().all(|name| value.get(*name).is_none()) {
@@ -98,7 +98,7 @@ pub(super) fn parse_result(value: &Value) -> Option<CallToolResult> {
     Some(result)
 }
 
-/// Reads the messages of a prompt one by one. Returns `None` if there is no list of messages.
+/// Reads the messages of a prompt one by one. Returns `None` if the value contains no list of messages.
 pub(super) fn parse_prompt(value: &Value) -> Option<GetPromptResult> {
     let message = |message: &Value| {
         let role = serde_json::from_value(message["role"].clone()).unwrap_or(Role::User);

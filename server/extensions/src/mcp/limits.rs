@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-/// The settings `mcp.*`; their times are in milliseconds.
+/// The settings `mcp.*`. Times in the settings are in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct McpLimits {
-    /// Time limit from the start of a server to its list of tools and prompts (`startTimeoutMs`).
+    /// Time limit for a starting server to report its tools and prompts (`startTimeoutMs`).
     pub start: Duration,
-    /// Maximum delay of the first prompt for starting servers (`waitMs`).
+    /// Maximum time for which the first prompt waits for starting servers (`waitMs`).
     pub wait: Duration,
-    /// Time limit of a call without an answer or progress (`callTimeoutMs`).
+    /// Time limit of a call that receives neither an answer nor progress (`callTimeoutMs`).
     pub call: Duration,
-    /// Maximum number of consecutive restarts (`restarts`).
+    /// Maximum number of restarts in a row (`restarts`).
     pub restarts: u32,
     /// The pause before the first restart; each later pause is twice as long, up to [`LONGEST_PAUSE`].
     pub pause: Duration,
@@ -21,7 +21,7 @@ pub struct McpLimits {
 
 /// The longest pause before a restart.
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// Absolute time limit of a call, independent of its progress.
+/// Time limit of a call even if it reports progress.
 pub(super) const LONGEST_CALL: Duration = Duration::from_secs(3600);
 
 impl Default for McpLimits {
@@ -51,7 +51,7 @@ impl McpLimits {
         }
     }
 
-    /// Returns the pause before a restart after that number of consecutive failures.
+    /// Returns the pause before a restart. `failures` is the number of failures in a row.
     pub(super) fn pause(&self, failures: u32) -> Duration {
         let doubled = 1u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
         self.pause.saturating_mul(doubled).min(LONGEST_PAUSE)

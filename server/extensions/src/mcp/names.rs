@@ -1,13 +1,12 @@
-//! Names for tools and prompts of servers.
+//! Distinct names for the tools and prompts of all servers.
 
 use std::collections::{BTreeSet, HashMap};
 
 /// The maximum length of a tool name that every model API accepts.
 const LONGEST: usize = 64;
 
-/// Returns the names of tools for a model, given the server and the tool of each, in that order. A tool keeps
-/// its name if the name is unique. Otherwise all servers' tools of that name are prefixed with the name of
-/// their server.
+/// Returns a name for the model for each pair of a server and its tool, in the same order. A tool keeps its name if it
+/// is unique. Otherwise the name of its server is added in front, and a number at the end if necessary.
 pub(super) fn tools<'a>(
     offered: impl Iterator<Item = (&'a str, &'a str)> + Clone,
     is_taken: impl Fn(&str) -> bool,
@@ -17,7 +16,7 @@ pub(super) fn tools<'a>(
     unique(offered, is_taken, short, long)
 }
 
-/// Returns the names of prompts, as slash commands.
+/// Returns the name of a slash command for each pair of a server and its prompt, in the same order.
 pub(super) fn prompts<'a>(
     offered: impl Iterator<Item = (&'a str, &'a str)> + Clone,
     is_taken: impl Fn(&str) -> bool,
@@ -55,7 +54,7 @@ fn unique<'a>(
     offered.map(name).collect()
 }
 
-/// Returns a name with characters and a length that every model API accepts.
+/// Returns the name with only characters that every model API accepts, cut to the maximum length.
 fn clean(name: &str) -> String {
     let usual = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
     let name: String = name.chars().map(|one| if usual(one) { one } else { '_' }).take(LONGEST).collect();

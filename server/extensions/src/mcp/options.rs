@@ -16,15 +16,16 @@ pub struct McpOptions {
     pub definitions: Vec<ServerDefinition>,
     /// Limits of time and number.
     pub limits: McpLimits,
-    /// The enabled tools; `None` for all tools. See [`super::Servers::enable_tools`].
+    /// Names of the enabled tools. `None` if all are enabled. See [`super::Servers::enable_tools`].
     pub enabled_tools: Option<Vec<String>>,
-    /// Environment variables that servers receive only if their definition sets them.
+    /// Names of environment variables that servers do not inherit. A server receives such a variable only if its
+    /// definition sets it.
     pub hidden: Vec<OsString>,
-    /// The client for servers at an address.
+    /// The HTTP client for servers at an address.
     pub http: Arc<HttpClient>,
     /// The running servers. Conversations with the same pool share them.
     pub pool: Pool,
-    /// The clock for the pause between two lists of a server that reports many changes.
+    /// The clock that measures the pause between two lists of a server that often reports changes.
     pub clock: Arc<dyn Clock>,
 }
 

@@ -1,4 +1,4 @@
-//! The servers of a process: conversations with the same server share it.
+//! The running servers of this process. Conversations with the same server definition share the server.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,8 +20,8 @@ impl Pool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the server of a definition: the running server, or a server that starts now. A failed server
-    /// stays with its current users. Requires a runtime.
+    /// Returns the server for a definition: the running one unless it has failed or was stopped, else a new one, which
+    /// starts now. Requires a Tokio runtime.
     pub(super) fn acquire(&self, definition: &ServerDefinition, context: &ServerContext) -> Arc<Server> {
         let mut entries = self.entries();
         let usable = |server: &Server| {
@@ -37,7 +37,7 @@ impl Pool {
         server
     }
 
-    /// Removes a user of a server. Returns true if it was the last user; the server then starts to end.
+    /// Removes a user of a server. Returns true if this was the last user; the server is then being ended.
     pub(super) fn release(&self, server: &Arc<Server>) -> bool {
         let mut entries = self.entries();
         let Some(index) = entries.iter().position(|entry| Arc::ptr_eq(&entry.server, server)) else {

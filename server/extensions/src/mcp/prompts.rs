@@ -8,7 +8,7 @@ use super::result::prompt_content;
 use crate::resources::split_arguments;
 use crate::tools::ToolContent;
 
-/// The expansion of a command by a server, as input of the user.
+/// The text and images into which a server expands a prompt. They replace the user's input.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptExpansion {
     /// The text.
@@ -17,8 +17,8 @@ pub struct PromptExpansion {
     pub images: Vec<ImageContent>,
 }
 
-/// Assigns the arguments of a prompt: `name=value` if the prompt has that name, the others in order. The rest
-/// belongs to the last argument. Fails if a required argument is missing; the error names the argument.
+/// Assigns words to the arguments of a prompt. A word `name=value` is assigned by name, the others in order; the last
+/// argument receives all remaining words. Fails if a required argument is missing; the error names it.
 pub(super) fn parse_arguments(prompt: &Prompt, text: &str) -> Result<JsonObject, String> {
     let declared = prompt.arguments.as_deref().unwrap_or_default();
     let mut given = JsonObject::new();
@@ -64,8 +64,8 @@ pub(super) fn parse_arguments(prompt: &Prompt, text: &str) -> Result<JsonObject,
     }
 }
 
-/// Combines the messages of a prompt into one. Unless all messages are from the user, each text begins with
-/// its role.
+/// Combines the messages of a prompt into one user input. If a message is not from the user, each text begins with the
+/// role of its message.
 pub(super) fn combine_messages(result: GetPromptResult) -> PromptExpansion {
     let alone = result.messages.iter().all(|message| matches!(message.role, Role::User));
     let mut texts = Vec::new();

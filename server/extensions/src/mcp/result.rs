@@ -11,8 +11,8 @@ const MOST_IMAGES: usize = 20;
 /// Maximum size of the structured content for clients, in bytes of JSON.
 const LARGEST_STRUCTURE: usize = 64 << 10;
 
-/// Returns the output of a call. Texts are truncated like the texts of other tools, with the full text in a
-/// file. Images are reduced for a model.
+/// Returns the output of a call. Texts are truncated like the texts of other tools, and their full text is stored in a
+/// file. Images are reduced to the size that models accept.
 pub(super) async fn output(
     result: CallToolResult,
     context: &ToolContext,
@@ -53,7 +53,7 @@ pub(super) async fn output(
     }
 }
 
-/// Returns the content of a prompt's message: a text or an image.
+/// Returns the content of a message in a prompt: a text or an image.
 pub(super) fn prompt_content(block: ContentBlock) -> ToolContent {
     match Block::of(block) {
         Block::Text(text) => ToolContent::Text(text),
@@ -99,7 +99,8 @@ impl Block {
     }
 }
 
-/// Truncates the texts to the limits of all tools. `keep` stores the full text and returns its location.
+/// Truncates texts to the limits of all tools. `keep` stores a full text and returns the location of its file, or
+/// `None`.
 fn truncate_texts(blocks: Vec<Block>, keep: impl Fn(&str) -> Option<String>) -> (Vec<Block>, Option<Value>) {
     let texts: Vec<&str> = blocks
         .iter()
@@ -138,7 +139,8 @@ fn store_full_output(text: &str, directory: &std::path::Path, limit: u64) -> Opt
     Some(format!("{}{note}", file.path().display()))
 }
 
-/// Reduces images for models, or replaces them with a note.
+/// Reduces images to the size that models accept. An image is replaced by a note if the settings block images, if it
+/// cannot be reduced, or if there are too many.
 fn prepare_images(blocks: Vec<Block>, resize: bool, block_images: bool) -> Vec<ToolContent> {
     let mut images = 0;
     let left_out = |reason: &str| vec![ToolContent::Text(format!("[An image is left out: {reason}.]"))];

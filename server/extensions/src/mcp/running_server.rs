@@ -25,18 +25,18 @@ use super::secrets::Secrets;
 use super::stdio::{InvalidLineReporter, Stdio};
 use crate::tools::{CommandLine, Exit, ProcessHandle, StderrForwarder, signal_name};
 
-/// Time limit for the end of a server after the end of its input.
+/// Time limit for a program to end after its stdin was closed.
 const GRACE: Duration = Duration::from_millis(500);
-/// Time limit for the end of a connection.
+/// Time limit for closing a connection.
 const CLOSE: Duration = Duration::from_secs(3);
-/// Waiting time for the end of a program after the end of its output.
+/// Time to wait for the end of a program that has closed its stdout.
 const AFTER_EOF: Duration = Duration::from_secs(1);
 
 /// Reason for a failed start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServerStartError {
     pub reason: String,
-    /// True if another attempt may succeed.
+    /// True if another attempt to start the server may succeed.
     pub is_retryable: bool,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct RunningServer {
     pub connection: Connection,
     /// Notified when its tools or prompts change.
     pub changed: Arc<tokio::sync::Notify>,
-    /// Resolves at the end of the connection; dropping it ends the connection. `None` after the end.
+    /// Completes when the connection ends. Dropping it ends the connection. `None` after it has completed.
     completion: Option<BoxFuture<'static, ()>>,
     cancel: rmcp::service::RunningServiceCancellationToken,
     program: Option<Program>,
@@ -59,8 +59,8 @@ struct Program {
 }
 
 impl RunningServer {
-    /// Starts a server according to its definition and performs the handshake. The caller drops the future
-    /// after the time limit.
+    /// Starts the server of a definition, and performs the handshake. The caller limits the time and drops the future
+    /// after it.
     pub async fn start(
         definition: &ServerDefinition,
         context: &ServerContext,
@@ -127,7 +127,7 @@ impl RunningServer {
         Ok(Self { connection, changed, completion, cancel, program })
     }
 
-    /// Waits until the server ends by itself. The future may be dropped and requested again.
+    /// Waits until the server ends by itself. If the future is dropped, a later call can continue to wait.
     pub async fn ended(&mut self) {
         let Some(completion) = &mut self.completion else { return };
         tokio::select! {
@@ -136,7 +136,7 @@ impl RunningServer {
         }
     }
 
-    /// Ends the server if it is still running. Returns the reason for an unexpected end.
+    /// Ends the server if it still runs. Returns the reason if it ended without a request.
     pub async fn end(self, is_requested: bool) -> String {
         let Self { connection, completion, cancel, program, .. } = self;
         let reason = connection.disconnect.reason().map(str::to_owned);
@@ -154,7 +154,7 @@ impl RunningServer {
     }
 }
 
-/// Reason for a failed start.
+/// The reason why a connection could not be established.
 enum ConnectError {
     /// The server does not support the handshake.
     Handshake(ServerStartError),
@@ -239,7 +239,7 @@ async fn spawn_program(
 }
 
 impl Program {
-    /// Adds the exit of the program to the reason for a failed start.
+    /// Returns the error with the exit status of the program added to its reason.
     async fn with_exit_reason(&mut self, error: ConnectError) -> ConnectError {
         let exit = timeout(AFTER_EOF, self.running.wait()).await.ok().and_then(Result::ok);
         self.running.end().await;
@@ -265,7 +265,7 @@ impl Program {
     }
 }
 
-/// Subscribes to changes, which newer servers report only to subscribers.
+/// Subscribes to notifications of changes. Newer servers send them only to subscribers.
 fn subscribe_to_changes(connection: &Connection, handler: Handler) {
     let newer = connection.peer.peer_info().is_some_and(|info| !info.protocol_version.has_initialize());
     if !newer {

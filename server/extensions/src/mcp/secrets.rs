@@ -1,4 +1,4 @@
-//! Secrets of a definition: values of variables and headers, and credentials in an address.
+//! Secrets in a definition: values of variables, values of headers, and credentials in an address.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::definition::{ServerDefinition, TransportConfig};
 use crate::providers::{ExposeSecret, SecretString};
 use crate::tools::StderrFilter;
 
-/// Minimum length of a hidden value. Shorter values occur in too many other texts.
+/// Minimum length of a secret, in bytes. Shorter values are not hidden, because they occur in too many other texts.
 const SHORTEST: usize = 6;
 const HIDDEN: &str = "***";
 
@@ -38,8 +38,8 @@ impl Secrets {
         Self::from_values(values)
     }
 
-    /// Creates a set of these values. Each line of a value is a secret of its own, because output is
-    /// processed in lines.
+    /// Creates secrets from values. Each line of a value becomes a separate secret, because output is processed line by
+    /// line.
     pub fn from_values(values: Vec<&str>) -> Self {
         let mut values: Vec<&str> = values.into_iter().flat_map(str::lines).map(str::trim).collect();
         values.retain(|value| value.len() >= SHORTEST);
@@ -49,7 +49,7 @@ impl Secrets {
         Self(values.into_iter().map(SecretString::from).collect())
     }
 
-    /// Returns the text with all secrets hidden.
+    /// Returns the text with each secret replaced.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.0.iter().fold(Cow::Borrowed(text), |text, secret| {
             let secret = secret.expose_secret();
@@ -79,8 +79,8 @@ impl StderrFilter for Secrets {
     }
 }
 
-/// Returns the start of the longest beginning of a secret at the end of a text; the length of the text
-/// without such a beginning.
+/// Returns the position at which a secret may begin that the end of the text cuts off. Returns the length of the text
+/// if no secret begins there.
 fn partial_secret_start(text: &str, secret: &str) -> usize {
     let longest = text.len().min(secret.len() - 1);
     let length = (1..=longest).rev().find(|length| {
@@ -89,7 +89,7 @@ fn partial_secret_start(text: &str, secret: &str) -> usize {
     text.len() - length.unwrap_or(0)
 }
 
-/// Returns the start of a secret across a position; the position itself without such a secret.
+/// Returns the start of a secret that extends over position `at`. Returns `at` if there is no such secret.
 fn straddling(text: &str, secret: &str, at: usize) -> usize {
     let starts = text.match_indices(secret).map(|(start, _)| start);
     let both_sides = |start: &usize| *start < at && at < *start + secret.len();

@@ -1,4 +1,4 @@
-//! A server with its restarts.
+//! A server that is restarted after it has ended.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -14,10 +14,11 @@ use super::context::ServerContext;
 use super::definition::ServerDefinition;
 use super::running_server::{RunningServer, ServerStartError};
 
-/// Running time of a server after which earlier failures are not counted.
+/// Time that a server must run before its earlier failures are forgotten.
 const STABLE_AFTER: Duration = Duration::from_secs(60);
 
-/// Minimum interval between two requests for the features of a server, however often the server reports changes.
+/// Minimum time between two requests for the tools and prompts of a server. It applies even if the server reports
+/// changes more often.
 const LIST_PAUSE: Duration = Duration::from_secs(1);
 
 /// State of a server.
@@ -25,15 +26,15 @@ const LIST_PAUSE: Duration = Duration::from_secs(1);
 pub enum ServerState {
     /// The definition disables the server.
     Disabled,
-    /// The server has not reported its features yet.
+    /// The server has not reported its tools and prompts yet.
     Starting,
     /// The server is running.
     Running,
-    /// The server has ended, and restarts after a pause.
+    /// The server has ended. It is restarted after a pause.
     Restarting,
     /// The server cannot be used, or has ended too often.
     Failed,
-    /// The agent has ended the server.
+    /// The agent has ended the server because it is no longer needed.
     Stopped,
 }
 
@@ -46,18 +47,17 @@ pub struct ServerStatus {
     pub file: PathBuf,
     /// State of the server.
     pub state: ServerState,
-    /// The reason for which the server is not running, if known.
+    /// The reason why the server does not run, if known.
     pub reason: Option<String>,
-    /// The names of its tools for the model.
+    /// Names of its tools, as the model knows them.
     pub tools: Vec<String>,
-    /// The names of its prompts, as slash commands without the slash.
+    /// Names of its prompts as slash commands, without the slash.
     pub prompts: Vec<String>,
-    /// The text about tools or prompts that are not used, because they are too many or do not fit the
-    /// protocol.
+    /// The text about tools and prompts that are not used, because they exceed the limit or do not fit the protocol.
     pub left_out: Option<String>,
 }
 
-/// Current values of a server.
+/// Current state, features and failure of a server.
 #[derive(Clone)]
 pub(super) struct ServerSnapshot {
     pub state: ServerState,
@@ -66,9 +66,9 @@ pub(super) struct ServerSnapshot {
     pub connection: Option<Connection>,
 }
 
-/// Receives the failures of servers.
+/// Listener for failures of servers.
 pub(super) trait FailureListener: Send + Sync {
-    /// Handles a server that has ended, failed to start, or has unusable features.
+    /// Handles the failure of a server. A server fails if it ends, does not start, or offers unusable tools or prompts.
     fn on_failure(&self, server: &str, why: &str);
 }
 
@@ -85,7 +85,8 @@ pub(super) struct Server {
 /// The end of one run of a server.
 enum RunOutcome {
     StopRequested,
-    /// The reason, the duration of the run if the server started, and true if a restart may succeed.
+    /// The server has ended. `uptime` is the duration of the run, or `None` if it did not start. `is_retryable` is true
+    /// if a restart may succeed.
     Ended {
         reason: String,
         uptime: Option<Duration>,
@@ -94,7 +95,7 @@ enum RunOutcome {
 }
 
 impl Server {
-    /// Creates a server and starts it in the background, unless its definition disables it. Needs a runtime.
+    /// Creates a server. Starts it in the background, unless its definition disables it. Requires a Tokio runtime.
     pub fn start(definition: ServerDefinition, context: ServerContext) -> Arc<Self> {
         let state = if definition.disabled { ServerState::Disabled } else { ServerState::Starting };
         let now = ServerSnapshot { state, reason: None, features: Arc::default(), connection: None };
@@ -118,8 +119,8 @@ impl Server {
         self.snapshot.borrow().clone()
     }
 
-    /// Adds a listener, which is notified when the server ends. Returns the text about the features that are
-    /// left out, which earlier listeners have received.
+    /// Adds a listener for failures of the server. Returns the text about unused tools and prompts, which was reported
+    /// to earlier listeners.
     pub fn add_listener(&self, listener: Weak<dyn FailureListener>) -> Option<String> {
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.retain(|known| known.strong_count() > 0);
@@ -127,12 +128,12 @@ impl Server {
         self.snapshot.borrow().features.left_out.clone()
     }
 
-    /// Waits until the start has succeeded or failed.
+    /// Waits until the server has started or has failed to start.
     pub async fn started(&self) {
         let _ = self.snapshot.subscribe().wait_for(|now| now.state != ServerState::Starting).await;
     }
 
-    /// Starts to end the server.
+    /// Requests the end of the server. Returns at once.
     pub fn stop(&self) {
         self.stop.cancel();
     }
@@ -142,7 +143,7 @@ impl Server {
         self.ended.cancelled().await;
     }
 
-    /// Returns the time limit of a call without an answer or progress.
+    /// Returns the time limit of a call that receives neither an answer nor progress.
     pub fn call_limit(&self) -> Duration {
         self.definition.call_timeout.unwrap_or(self.context.limits.call)
     }
@@ -236,7 +237,7 @@ impl Server {
         }
     }
 
-    /// Keeps the features of a running server current. Returns the reason for its end.
+    /// Updates the tools and prompts of a running server at each change. Returns the reason for the end of the run.
     async fn refresh_features(&self, running: &mut RunningServer, is_restart: bool) -> EndReason {
         let connection = running.connection.clone();
         let changed = running.changed.clone();
@@ -295,7 +296,7 @@ enum EndReason {
     StopRequested,
     /// The server ended by itself.
     ServerEnded,
-    /// The server did not report its features, for this reason.
+    /// The server did not report its tools and prompts, with the reason.
     ListFailed(String),
 }
 

@@ -17,12 +17,12 @@ use crate::engine::{Hooks, WeakEngine};
 use crate::resources::{CommandInfo, CommandSource};
 use crate::tools::{Spawner, ToolSet};
 
-/// The servers of one conversation. As a hook of the engine, it adds their tools.
+/// The servers of one conversation. As a hook of the engine, this type adds their tools.
 pub struct Servers {
     me: Weak<Self>,
     options: McpOptions,
     context: ServerContext,
-    /// Names of the tools that do not come from servers.
+    /// Names of all tools of the agent that are not tools of servers.
     other_tools: Vec<String>,
     engine_handle: OnceLock<WeakEngine>,
     state: Mutex<ServersState>,
@@ -37,9 +37,9 @@ struct ServersState {
     started: bool,
     is_disabled: bool,
     closed: bool,
-    /// Deadline for waiting for servers that are starting.
+    /// End of the time for which a prompt waits for starting servers.
     start_deadline: Option<Instant>,
-    /// True after missing servers and tools were logged.
+    /// True after missing servers and tools were logged once.
     missing_logged: bool,
 }
 
@@ -49,8 +49,7 @@ impl std::fmt::Debug for Servers {
     }
 }
 
-/// A tool of a server: the index of the server, the index of the tool in its features, and the name for the
-/// model.
+/// A tool of a server: the index of the server, the index of the tool in the server's list, and its name for the model.
 struct ToolRef {
     server: usize,
     index: usize,
@@ -58,7 +57,7 @@ struct ToolRef {
 }
 
 impl Servers {
-    /// Creates the servers without starting them. `own` contains the tools that do not come from servers.
+    /// Creates the servers without starting them. `own` contains the agent's tools that are not tools of servers.
     pub fn new(mut options: McpOptions, spawner: Arc<dyn Spawner>, own: &ToolSet) -> Arc<Self> {
         let context = ServerContext {
             spawner,
@@ -86,12 +85,12 @@ impl Servers {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the engine that receives the failures of servers. Later calls have no effect.
+    /// Sets the engine to which failures of servers are reported. Later calls have no effect.
     pub fn connect(&self, engine: WeakEngine) {
         let _ = self.engine_handle.set(engine);
     }
 
-    /// Starts the servers without waiting for them. Needs a runtime.
+    /// Starts the servers. Returns without waiting for them. Requires a Tokio runtime.
     pub fn start(&self) {
         self.state().started = true;
         self.reconcile();
@@ -104,20 +103,19 @@ impl Servers {
         self.reconcile();
     }
 
-    /// Enables or disables all servers of the conversation. Disabled servers end if no other conversation
-    /// uses them.
+    /// Enables or disables all servers of the conversation. A disabled server ends unless another conversation uses it.
     pub fn set_enabled(&self, enabled: bool) {
         self.state().is_disabled = !enabled;
         self.reconcile();
     }
 
-    /// Restricts the tools to these names; `None` enables all of them. A name is the name for the model or
-    /// the name at the server. A name that ends in `*` is a prefix of names for the model.
+    /// Enables only the tools with these names, or all tools if `chosen` is `None`. A name is the tool's name for the
+    /// model or at the server. A name that ends in `*` matches names for the model by their beginning.
     pub fn enable_tools(&self, chosen: Option<Vec<String>>) {
         self.state().enabled_tools = chosen;
     }
 
-    /// Starts and ends servers according to the definitions.
+    /// Starts servers with a new definition, and releases servers whose definition was removed.
     fn reconcile(&self) {
         let mut state = self.state();
         let wanted = match state.started && !state.is_disabled && !state.closed {
@@ -145,8 +143,8 @@ impl Servers {
         failures.iter().for_each(|(server, what)| self.on_failure(&server.definition.name, what));
     }
 
-    /// Waits until every server has started or failed, at most for the waiting time in the limits. The time
-    /// begins with the start of the newest server.
+    /// Waits until every server has started or failed. The waiting time of the limits bounds the wait; it is counted
+    /// from the start of the newest server.
     pub async fn ready(&self) {
         let (members, deadline) = {
             let state = self.state();
@@ -203,7 +201,7 @@ impl Servers {
         now.iter().enumerate().map(status).collect()
     }
 
-    /// Returns the enabled tools, with the current values of their servers.
+    /// Returns the enabled tools, each with the current list of its server.
     fn offered_tools(
         &self,
         taken: impl Fn(&str) -> bool,
@@ -237,7 +235,7 @@ impl Servers {
         (now, offered)
     }
 
-    /// Returns the prompts: their server, their index and the name of their command.
+    /// Returns the prompts of all servers: the server, the index of the prompt, and the name of its command.
     fn prompts(&self) -> Vec<(Arc<Server>, usize, String)> {
         let members = self.state().servers.clone();
         let now: Vec<(Arc<Server>, ServerSnapshot)> =
@@ -277,8 +275,8 @@ impl Servers {
         self.prompts().into_iter().map(command).collect()
     }
 
-    /// Expands a text that invokes a prompt of a server. Returns `None` for any other text. Fails with a
-    /// message that names the prompt and the server.
+    /// Expands a text that invokes a prompt of a server. Returns `None` for any other text. Fails if the prompt cannot
+    /// be expanded; the error names the prompt and the server.
     pub async fn expand(&self, text: &str) -> Result<Option<PromptExpansion>, String> {
         let Some(command) = text.strip_prefix('/') else { return Ok(None) };
         let (name, words) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
@@ -311,7 +309,8 @@ impl Servers {
     }
 }
 
-/// Returns true if a name in the selection applies to a tool, by its name for the model or its own name.
+/// Returns true if a selected name matches a tool. `called` is the tool's name for the model, `own` its name at the
+/// server.
 fn name_matches(wanted: &str, called: &str, own: &str) -> bool {
     match wanted.strip_suffix('*') {
         Some(start) => called.starts_with(start),

@@ -1,4 +1,4 @@
-//! Transport to a program: one line for each message, with limits.
+//! Transport to a program over stdin and stdout. Each message is one line of limited length.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,11 +18,11 @@ use crate::tools::{PipedProcess, StderrForwarder};
 
 /// Maximum length of a message of a server, in bytes: a few images.
 pub(super) const LONGEST_MESSAGE: usize = 16 << 20;
-/// Maximum time without a read by the server while data waits.
+/// Maximum time for which a server may read nothing while data waits for it.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Displayed length of an invalid line, in characters.
+/// Maximum length of an invalid line in messages for the user, in characters.
 const MAX_SHOWN: usize = 200;
-/// Examined length of an invalid line, in characters.
+/// Maximum length of the part of an invalid line that is searched for secrets, in characters.
 const MAX_EXAMINED: usize = 16 << 10;
 
 type Input = Box<dyn AsyncWrite + Send + Unpin>;
@@ -45,7 +45,7 @@ pub(super) struct InvalidLineReporter {
 }
 
 impl Stdio {
-    /// Creates the transport to a program; returns the remaining parts of the program too.
+    /// Creates the transport to a program. Also returns the parts of the program that the transport does not use.
     pub fn new(
         talking: PipedProcess,
         invalid_lines: InvalidLineReporter,
@@ -89,14 +89,14 @@ impl Stdio {
     }
 }
 
-/// Returns the beginning of a line with secrets hidden. Hiding precedes the cut, because half a secret is not
-/// recognised.
+/// Returns the beginning of a line for the user. Secrets are hidden before the line is cut, because a cut secret would
+/// not be recognised.
 fn line_excerpt(line: &str, secrets: &Secrets) -> String {
     let line: String = line.chars().take(MAX_EXAMINED).collect();
     secrets.redact(&line).chars().take(MAX_SHOWN).collect()
 }
 
-/// The error channel of a program.
+/// The stderr of a program.
 pub(super) type StderrStream = Box<dyn AsyncRead + Send + Unpin>;
 
 impl InvalidLineReporter {

@@ -17,7 +17,7 @@ const ABORTED: &str = "Operation aborted";
 /// A tool of a server.
 pub(super) struct McpTool {
     pub server: Arc<Server>,
-    /// The last list of tools of the server, and the index of this tool.
+    /// The list of features that contains this tool, and the index of the tool in it.
     pub features: Arc<ServerFeatures>,
     pub index: usize,
     /// The name for the model.
@@ -48,7 +48,7 @@ impl Tool for McpTool {
         Value::Object(schema)
     }
 
-    /// Returns false: the hints of servers are not reliable.
+    /// Returns false, because the read-only hints of servers are not reliable.
     fn read_only(&self) -> bool {
         false
     }
@@ -87,7 +87,7 @@ impl Tool for McpTool {
     }
 }
 
-/// Converts progress into an update of a tool.
+/// Converts a step of progress to an update of the tool.
 fn update(step: &ProgressNotificationParam) -> ToolUpdate {
     let number = |value: f64| match value.fract() == 0.0 && value.abs() < 1e15 {
         true => json!(value as i64),

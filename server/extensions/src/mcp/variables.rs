@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::config::Environment;
 
-/// Values of placeholders.
+/// The values that replace placeholders.
 pub(super) struct Variables<'a> {
     pub environment: &'a dyn Environment,
     /// The working directory.
@@ -15,10 +15,13 @@ pub(super) struct Variables<'a> {
 }
 
 impl Variables<'_> {
-    /// Replaces every placeholder in a text. `${NAME}`, `${NAME:-default}` and `${env:NAME}` are variables of
-    /// the environment; `${workspaceFolder}`, `${workspaceFolderBasename}` and `${userHome}` are directories.
-    /// Any other form stays unchanged. Fails for a variable that is not set and for a question to the user;
-    /// the error names the placeholder.
+    /// Replaces the placeholders in a text.
+    ///
+    /// - `${NAME}`, `${NAME:-default}`, `${env:NAME}`: an environment variable
+    /// - `${workspaceFolder}`, `${workspaceFolderBasename}`, `${userHome}`: a directory
+    ///
+    /// Any other form stays unchanged. Fails if a variable is not set, or if a placeholder requires user input; the
+    /// error names the placeholder.
     pub fn expand(&self, text: &str) -> Result<String, String> {
         let mut filled = String::with_capacity(text.len());
         for part in parts(text) {
@@ -32,7 +35,7 @@ impl Variables<'_> {
         Ok(filled)
     }
 
-    /// Returns the values of environment variables for the placeholders in all texts of a value.
+    /// Returns the values of all environment variables that the texts in a value refer to.
     pub fn values(&self, value: &Value) -> Vec<String> {
         match value {
             Value::String(text) => {
@@ -48,7 +51,7 @@ impl Variables<'_> {
         }
     }
 
-    /// Returns the value of a placeholder, or `None` if it is not a known form.
+    /// Returns the value of a placeholder. Returns `None` if its form is unknown. Fails if it has no value.
     fn value(&self, placeholder: &str) -> Result<Option<String>, String> {
         let shown = |path: &Path| path.to_string_lossy().into_owned();
         match placeholder {
@@ -111,7 +114,7 @@ fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
     })
 }
 
-/// Returns the variable and the default of a placeholder, or `None` for another kind of placeholder.
+/// Returns the variable and the default in a placeholder. Returns `None` if the placeholder is not a variable.
 fn variable(placeholder: &str) -> Option<(&str, Option<&str>)> {
     let (name, default) = match placeholder.split_once(":-") {
         Some((name, default)) => (name, Some(default)),

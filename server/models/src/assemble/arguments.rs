@@ -1,9 +1,9 @@
-//! Conversion of a tool call's text to arguments.
+//! Parser of the arguments of a tool call.
 
 use serde::de::Error as _;
 use serde_json::{Map, Value};
 
-/// The fault in the text of a call's arguments.
+/// The fault of a text that does not contain valid arguments.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ArgumentsError {
     #[error("its arguments were cut off before their end. Call the tool again with complete arguments")]
@@ -23,8 +23,8 @@ impl ArgumentsError {
     }
 }
 
-/// Reads arguments: a JSON object, also within a JSON string. An empty text and `null` mean a call without arguments.
-/// Fails if the text is anything else; no text is repaired.
+/// Parses arguments: a JSON object, or a JSON string that contains one. An empty text and `null` mean a call without
+/// arguments. Fails for any other text; no text is repaired.
 pub(super) fn read(text: &str) -> Result<Map<String, Value>, ArgumentsError> {
     if text.trim().is_empty() {
         return Ok(Map::new());

@@ -1,4 +1,4 @@
-//! Changes of a message, in the order of the provider's events.
+//! Changes of a message while it is built from a provider's events.
 
 use crate::partial_json::JsonDelta;
 
@@ -50,7 +50,7 @@ pub enum Update {
         index: usize,
         /// The added text.
         delta: String,
-        /// The resulting change of the arguments.
+        /// The resulting change of the arguments so far, as normalized JSON text.
         json_delta: JsonDelta,
     },
     /// A tool call closed.
@@ -61,7 +61,7 @@ pub enum Update {
 }
 
 impl Update {
-    /// Returns whether a block closed.
+    /// Returns true if the change closes a block.
     pub fn closes(&self) -> bool {
         matches!(self, Self::TextEnd { .. } | Self::ThinkingEnd { .. } | Self::ToolCallEnd { .. })
     }

@@ -1,4 +1,4 @@
-//! The part of a conversation that one model accepts.
+//! Changes of a conversation that depend on the model.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use agentese::types::{
     ToolResultMessage, UserMessage,
 };
 
-/// The note in place of consecutive images in a message, for models without image input.
+/// The text in place of one or more images in a row, for models without image input.
 const NO_IMAGES: &str = "(image omitted: this model does not support images)";
-/// The same note in the result of a tool.
+/// The text in place of images in the result of a tool, for models without image input.
 const NO_TOOL_IMAGES: &str = "(tool image omitted: this model does not support images)";
 
 /// Returns the messages in a form that `model` accepts, each produced on demand. `messages` is the result of
-/// [`super::for_model`]. `id` converts any id to one that the model's API accepts and is called for every tool call.
+/// [`super::for_model`]. `id` converts the id of a tool call to an id that the model's API accepts.
 ///
-/// Reasoning and marks are sent back as such only to the model that produced them. A note replaces images for models
+/// Thinking blocks and signatures are sent only to the model that produced them. A note replaces images for models
 /// without image input. Empty user messages are removed. Ids stay unique, and results keep the ids of their calls.
 pub fn adapt_to_model<'a>(
     messages: impl Iterator<Item = Arc<AgentMessage>> + 'a,
@@ -30,7 +30,7 @@ pub fn adapt_to_model<'a>(
 struct MessageAdapter<'a> {
     model: &'a Model,
     id: &'a dyn Fn(&str) -> String,
-    /// The new id of each renamed call, stored while its results can follow.
+    /// New ids of renamed calls, by their old ids, as long as results can follow.
     ids: HashMap<String, String>,
     used_ids: HashSet<String>,
 }
@@ -74,7 +74,7 @@ impl MessageAdapter<'_> {
         Arc::new(result.into())
     }
 
-    /// Returns true if a block has content that this model accepts.
+    /// Returns true if a block is not empty and the model accepts its type.
     fn accepts(&self, block: &InputBlock) -> bool {
         match block {
             InputBlock::Text(block) => !block.text.trim().is_empty(),
@@ -83,7 +83,7 @@ impl MessageAdapter<'_> {
         }
     }
 
-    /// Returns the blocks with content for this model, with `note` in place of unsupported images.
+    /// Returns the blocks that the model accepts. Images that it does not accept are replaced by `note`.
     fn blocks(&self, blocks: &[InputBlock], note: &str) -> Vec<InputBlock> {
         let mut kept: Vec<InputBlock> = Vec::new();
         for block in blocks {

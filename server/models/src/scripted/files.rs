@@ -1,9 +1,9 @@
-//! Selection of the most informative files of a directory, and remarks about them.
+//! Choice of the files that best describe a directory, and short remarks about them.
 
-/// Number of files to read at most.
+/// Maximum number of files to read.
 const MAX_FILES: usize = 2;
 
-/// Files that describe a project, best first. A README precedes all of them.
+/// Names of files that describe a project, best first. A README comes before all of them.
 const MANIFESTS: &[&str] = &[
     "Cargo.toml",
     "package.json",
@@ -24,7 +24,7 @@ const MANIFESTS: &[&str] = &[
     "Dockerfile",
 ];
 
-/// Extensions of texts that a person may have written.
+/// Extensions of files with text that people write.
 const TEXT: &[&str] = &[
     "md", "txt", "rst", "adoc", "rs", "py", "ts", "js", "go", "java", "kt", "c", "h", "cpp", "rb", "php",
     "swift", "sh", "toml", "yaml", "yml", "json", "html", "css", "csv",
@@ -58,8 +58,8 @@ pub(super) fn heading(text: &str) -> Option<&str> {
     (!heading.is_empty()).then_some(heading)
 }
 
-/// Returns the first sentence of the first paragraph, without markup at its edges, in at most `longest`
-/// characters.
+/// Returns the first sentence of the first paragraph. Removes markup at its start and end, and cuts it after
+/// `longest` characters.
 pub(super) fn first_sentence(text: &str, longest: usize) -> Option<String> {
     let is_prose = |line: &&str| {
         line.chars()
@@ -76,7 +76,7 @@ pub(super) fn first_sentence(text: &str, longest: usize) -> Option<String> {
     Some(shortened(sentence, longest))
 }
 
-/// Returns at most that many characters of a text, with an ellipsis after a cut.
+/// Returns at most `longest` characters of a text. A cut text ends in an ellipsis.
 pub(super) fn shortened(text: &str, longest: usize) -> String {
     match text.char_indices().nth(longest) {
         None => text.to_owned(),
@@ -84,7 +84,8 @@ pub(super) fn shortened(text: &str, longest: usize) -> String {
     }
 }
 
-/// Returns a remark about the project from a file that is not a README, in one clause.
+/// Returns a remark about a file that is not a README. It continues a sentence that begins with the name of
+/// the file.
 pub(super) fn remark(name: &str, text: &str) -> String {
     let value = |key: &str| {
         text.lines().find_map(|line| {

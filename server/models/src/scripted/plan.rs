@@ -1,7 +1,6 @@
 //! The built-in plan: survey the directory, read the most informative files, report.
 //!
-//! The plan has no memory of its own. It derives its progress from the conversation: everything after the
-//! user's last message is its own work.
+//! The plan stores no state. It finds its earlier steps in the conversation, after the user's last message.
 
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ use crate::Request;
 /// Number of lines to read from each file.
 const LINES: u64 = 80;
 
-/// Returns the next answer.
+/// Returns the answer to the next request of the plan.
 pub(super) fn answer(request: &Request) -> ScriptResponse {
     let progress = Progress::of(request);
     let has = |tool: &str| request.tools.iter().any(|known| known.name == tool);
@@ -64,9 +63,9 @@ fn reading(names: &[&str]) -> String {
 /// The progress of the plan, derived from the conversation.
 struct Progress {
     question: String,
-    /// The survey, or the reason of its failure.
+    /// The result of the survey of the directory, or the error; `None` before the survey.
     summary: Option<Result<WorkspaceSummary, String>>,
-    /// The name and the text, or the error, of each file.
+    /// Name of each file that was read, with its text or the error.
     read: Vec<(String, Result<String, String>)>,
 }
 
@@ -175,7 +174,7 @@ impl AnswerBuilder {
     }
 }
 
-/// Splits a text into small pieces after white space.
+/// Splits a text into small chunks, each ending in white space.
 fn split_pieces(text: &str) -> Vec<String> {
     const LONG_ENOUGH: usize = 6;
     let mut pieces = Vec::new();

@@ -1,24 +1,24 @@
-//! The last answer of the plan: true sentences from the results of the tools.
+//! The final answer of the plan, built from the results of the tools.
 
 use super::files::{first_sentence, heading, remark, shortened};
 use super::workspace::WorkspaceSummary;
 
-/// The findings of the plan.
+/// The facts that the plan has found for its answer.
 pub(super) enum Findings<'a> {
-    /// No findings: the agent has no tool for the survey.
+    /// Nothing: the agent has no tool for the survey.
     NoTools,
-    /// No findings: the survey failed, for that reason.
+    /// Nothing: the survey failed for this reason.
     Failed(&'a str),
-    /// A directory.
+    /// The content of a directory.
     Workspace {
         /// The survey of the directory.
         summary: &'a WorkspaceSummary,
-        /// The name and the text, or the error, of each file.
+        /// Name of each file that was read, with its text or the error.
         files: &'a [(String, Result<String, String>)],
     },
 }
 
-/// Number of listed names at most before "and more".
+/// Maximum number of names in a list, before "and more".
 const MAX_LISTED: usize = 8;
 
 /// Languages and formats by extension.
@@ -47,7 +47,7 @@ const LANGUAGES: &[(&str, &[&str])] = &[
     ("plain text", &[".txt"]),
 ];
 
-/// Returns the answer to a question, from the findings.
+/// Returns the answer to the user's question.
 pub(super) fn report(question: &str, findings: &Findings<'_>) -> String {
     let mut text = String::new();
     let question = question.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -15,14 +15,14 @@ pub(super) enum ScriptStep {
     Wait(Duration),
     /// An event.
     Emit(StreamEvent),
-    /// Silence without an end.
+    /// An endless silence, after which no further event follows.
     Hang,
 }
 
-/// The error of a connection that breaks during an answer, in the text of pi 0.55.
+/// The error for a connection that breaks during an answer, with the text of pi 0.55.
 const CONNECTION_BROKEN: &str = "terminated";
 
-/// Returns the steps of one answer. `position` is the number of the request, for generated ids.
+/// Returns the steps of one answer. Generated ids contain `position`, the number of the request.
 pub(super) fn script_steps(answer: &ScriptResponse, position: u64) -> Vec<ScriptStep> {
     let mut steps = vec![ScriptStep::Emit(StreamEvent::Start)];
     if let Some(pause) = answer.first_ms.filter(|pause| *pause > 0) {
@@ -112,7 +112,7 @@ fn usage_step(tokens: Tokens) -> ScriptStep {
     }))
 }
 
-/// Returns an error in the form of a provider's API.
+/// Returns the JSON text of an error in the form of a provider's API.
 fn error_body(error: &ScriptError, kind: &str, message: &str) -> String {
     let kind = error.r#type.as_deref().unwrap_or(kind);
     let message = error.message.as_deref().unwrap_or(message);
@@ -123,7 +123,7 @@ fn is_piece(event: &StreamEvent) -> bool {
     matches!(event, StreamEvent::TextDelta(_) | StreamEvent::ThinkingDelta(_) | StreamEvent::ToolCallDelta(_))
 }
 
-/// Returns the events of a block. `id` is for a tool call without an id in the script.
+/// Returns the events of a block. A tool call without an id in the script gets `id`.
 fn events(block: Block, id: String) -> Vec<StreamEvent> {
     let Block { kind, pieces } = block;
     let (start, piece, end): (_, fn(String) -> StreamEvent, _) = match kind {
@@ -144,7 +144,7 @@ fn events(block: Block, id: String) -> Vec<StreamEvent> {
 mod tests {
     use super::*;
 
-    /// Returns a line for each step.
+    /// Returns one line of text for each step.
     fn outline(answer: serde_json::Value) -> Vec<String> {
         let answer = serde_json::from_value(answer).unwrap();
         let line = |step: &ScriptStep| match step {

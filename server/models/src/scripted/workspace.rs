@@ -1,10 +1,10 @@
-//! Survey of a directory: its shell command, and the parser of the output.
+//! Survey of a directory: the shell command, and the parser of its output.
 
 /// Time limit for a survey of a very large tree, in seconds.
 pub(super) const TIMEOUT: u64 = 20;
 
-/// Prints the directory, its entries (folders with a slash), and the number of files of each kind. Build
-/// outputs and dependencies are skipped, and so are files after the first 20000.
+/// A shell command that prints the directory, its entries (folders with a slash), and the number of files of each
+/// extension. The command skips build outputs, dependencies, and all files after the first 20000.
 pub(super) const COMMAND: &str = r#"pwd
 echo "== entries"
 LC_ALL=C ls -Ap | head -n 200
@@ -27,7 +27,7 @@ pub(super) struct WorkspaceSummary {
     pub files: u64,
     /// Number of folders with files.
     pub folders: u64,
-    /// Number of files with each extension (with its dot), most frequent first.
+    /// Number of files and extension for each extension (with its dot), most frequent first.
     pub kinds: Vec<(u64, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! Names of properties in requests.
+//! Renaming of the properties of a tool.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,15 +6,15 @@ use serde_json::{Map, Value};
 
 use super::rules::{LONGEST_NAME, ToolRules};
 
-/// Names of one tool's properties that differ in requests. A name has the same meaning in every object of the tool's
-/// arguments.
+/// Properties of one tool that have other names in requests. A name is replaced in all objects of the tool's arguments.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PropertyNames {
     request_names: BTreeMap<String, String>,
 }
 
 impl PropertyNames {
-    /// Creates other names for those that the API refuses, each different from the names of all other properties.
+    /// Creates a new name for each property that the API rejects. The new name differs from all other names of the
+    /// tool.
     pub fn new(own: BTreeSet<String>, rules: &ToolRules) -> Self {
         let mut taken: BTreeSet<String> =
             own.iter().filter(|name| rules.accepts_property(name)).cloned().collect();
@@ -35,17 +35,17 @@ impl PropertyNames {
         self.request_names.is_empty()
     }
 
-    /// Returns the name of a property in requests.
+    /// Returns the name of a property in requests. Names that the API accepts are returned unchanged.
     pub fn request_name<'a>(&'a self, own: &'a str) -> &'a str {
         self.request_names.get(own).map_or(own, String::as_str)
     }
 
-    /// Returns arguments with the names of requests.
+    /// Replaces the tool's own names in arguments by the names in requests.
     pub fn to_request(&self, arguments: Value) -> Value {
         rename_members(arguments, &|name| self.request_names.get(name))
     }
 
-    /// Returns arguments with the tool's own names.
+    /// Replaces the names in requests by the tool's own names.
     pub fn to_original(&self, arguments: Value) -> Value {
         let own: BTreeMap<&String, &String> =
             self.request_names.iter().map(|(own, sent)| (sent, own)).collect();
@@ -66,7 +66,8 @@ fn rename_members<'a>(value: Value, name_of: &impl Fn(&String) -> Option<&'a Str
     }
 }
 
-/// Returns the name, or a similar one if it is taken, and adds it to `taken`. `wanted` is ASCII.
+/// Returns `wanted`, or the same name with a number if it is in `taken`. Adds the result to `taken`. `wanted` must be
+/// ASCII.
 pub(super) fn unique_name(wanted: &str, taken: &mut BTreeSet<String>) -> String {
     let numbered = (2..).map(|number| {
         let end = format!("_{number}");

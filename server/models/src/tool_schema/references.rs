@@ -1,19 +1,19 @@
-//! Replacement of references within a schema by their targets.
+//! Replacement of references in a schema by the schemas to which they refer.
 
 use serde_json::{Map, Value, json};
 
-/// Number of schemas within one that are processed at most, and the greatest depth.
+/// Maximum number of schemas inside one schema, and their maximum depth.
 const MAX_SCHEMAS: usize = 4000;
 const MAX_DEPTH: usize = 32;
 
-/// Members with schemas as values, by name.
+/// Keywords whose members are schemas.
 const SCHEMA_MAPS: &[&str] = &["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
-/// Members that are no schemas, regardless of their values.
+/// Keywords whose values are data and never schemas.
 const DATA_MEMBERS: &[&str] =
     &["enum", "const", "default", "example", "examples", "required", "dependentRequired"];
 
-/// Returns the schema with each reference replaced by its target. A circular reference, or one out of the schema, is
-/// replaced by a schema for any value.
+/// Returns the schema with each reference replaced by its target. A circular reference, or a reference to another
+/// document, becomes a schema that accepts any value.
 pub(super) fn resolve_references(schema: &Value) -> Value {
     let mut resolver = Resolver { root: schema, open: Vec::new(), remaining: MAX_SCHEMAS };
     resolver.schema(schema, MAX_DEPTH)
@@ -21,7 +21,7 @@ pub(super) fn resolve_references(schema: &Value) -> Value {
 
 struct Resolver<'a> {
     root: &'a Value,
-    /// References that are being replaced.
+    /// References whose targets are being processed, to detect circles.
     open: Vec<&'a str>,
     remaining: usize,
 }
@@ -85,7 +85,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Decodes a pointer of a fragment, in which characters may be percent-encoded.
+/// Decodes the JSON pointer in a URL fragment, which can be percent-encoded.
 fn decode_pointer(pointer: &str) -> String {
     percent_encoding::percent_decode_str(pointer).decode_utf8_lossy().into_owned()
 }

@@ -1,15 +1,15 @@
-//! Names in a request that differ from those of its tools.
+//! Names of tools and properties that differ between a request and its tools.
 
 use std::collections::HashMap;
 
 use super::names::PropertyNames;
 
-/// Names that a request has in other forms.
+/// The names that were changed for a request.
 #[derive(Debug, Clone, Default)]
 pub struct Renames {
-    /// Name in requests by a tool's own name; only names that differ.
+    /// Name in the request by the tool's own name. Contains only tools whose name differs.
     pub(super) request_names: HashMap<String, String>,
-    /// Names of a tool's properties, by the tool's own name.
+    /// Renamed properties of each tool, by the tool's own name.
     pub(super) properties: HashMap<String, PropertyNames>,
 }
 
@@ -18,7 +18,7 @@ impl Renames {
         self.request_names.is_empty() && self.properties.is_empty()
     }
 
-    /// Returns the original name of a tool by its name in requests.
+    /// Returns the tool's own name for its name in the request.
     pub fn original_name<'a>(&'a self, sent: &'a str) -> &'a str {
         self.request_names.iter().find(|(_, name)| *name == sent).map_or(sent, |(own, _)| own)
     }

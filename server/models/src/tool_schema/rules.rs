@@ -1,14 +1,14 @@
-//! Rules of APIs for tools.
+//! Rules of each API for names and schemas of tools.
 
-/// The rules of an API for tools.
+/// Rules of an API for names and schemas of tools.
 #[derive(Debug)]
 pub struct ToolRules {
-    /// Requires names that begin with a letter or `_`.
+    /// `true` if a tool's name must begin with a letter or `_`.
     pub(super) letter_first: bool,
-    /// Allowed characters in names of properties besides letters and digits, and the greatest length; `None` if any
-    /// name is accepted.
+    /// For names of properties: allowed characters besides letters and digits, and maximum length. `None` if any name
+    /// is accepted.
     pub(super) properties: Option<(&'static [char], usize)>,
-    /// Supported keywords of schemas; `None` for all of JSON Schema.
+    /// Keywords of schemas that the API supports; `None` for all of JSON Schema.
     pub(super) keywords: Option<&'static [&'static str]>,
 }
 
@@ -42,7 +42,7 @@ impl ToolRules {
     }
 }
 
-/// Length of the longest tool name that every API accepts. All accept letters, digits, `_` and `-`.
+/// Maximum length of a tool name that every API accepts. Every API accepts letters, digits, `_` and `-`.
 pub(super) const LONGEST_NAME: usize = 64;
 
 /// The rules of Anthropic, from its errors: "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'",
@@ -57,8 +57,8 @@ pub const ANTHROPIC: ToolRules =
 pub const OPENAI: ToolRules = ToolRules { letter_first: false, properties: None, keywords: None };
 
 /// The rules of Google. `FunctionDeclaration.name` "must start with a letter or an underscore" and has 64 characters at
-/// most. Schemas may have the keywords that `GenerationConfig.responseJsonSchema` and `Schema` list in its discovery
-/// document.
+/// most. Permitted keywords of schemas are listed in its discovery document, in `GenerationConfig.responseJsonSchema`
+/// and `Schema`.
 pub const GOOGLE: ToolRules = ToolRules {
     letter_first: true,
     properties: None,

@@ -8,8 +8,8 @@ use super::names::PropertyNames;
 use super::references::resolve_references;
 use super::rules::ToolRules;
 
-/// Keywords about the schema itself, and keywords that were replaced by their targets. No API needs them, and some
-/// refuse them.
+/// Keywords that are removed: keywords about the schema itself, and references that are already replaced. No API needs
+/// them, and some APIs reject them.
 const DROPPED: &[&str] = &[
     "$anchor",
     "$comment",
@@ -24,7 +24,7 @@ const DROPPED: &[&str] = &[
     "$vocabulary",
     "definitions",
 ];
-/// Keywords that no API accepts at the top of a tool's schema.
+/// Keywords that no API accepts at the top level of a tool's schema.
 const NOT_AT_TOP: &[&str] = &[
     "allOf",
     "anyOf",
@@ -38,7 +38,7 @@ const NOT_AT_TOP: &[&str] = &[
     "oneOf",
     "then",
 ];
-/// Keywords with a list of schemas, and with one.
+/// `LISTS`: keywords whose value is a list of schemas. `SINGLE`: keywords whose value is one schema.
 const LISTS: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems"];
 const SINGLE: &[&str] = &[
     "additionalItems",
@@ -59,11 +59,11 @@ const SINGLE: &[&str] = &[
 pub(super) struct FittedSchema {
     pub schema: Value,
     pub names: PropertyNames,
-    /// A sentence with the constraints that the schema lost.
+    /// A sentence about constraints that the rewritten schema cannot express.
     pub note: Option<String>,
 }
 
-/// Returns the fault of a schema that no API takes in any form; `None` for all others.
+/// Returns the reason why no API accepts a schema in any form; `None` if the schema can be used.
 pub fn problem(schema: &Value) -> Option<String> {
     let Value::Object(members) = schema else {
         return Some(format!("its schema is {}, not an object", kind(schema)));
@@ -89,7 +89,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Rewrites a schema. Fails with the reason if the API accepts no form of the schema.
+/// Rewrites a schema for an API. Fails with the reason if this is not possible.
 pub(super) fn rewrite(schema: &Value, rules: &ToolRules) -> Result<FittedSchema, String> {
     if let Some(problem) = problem(schema) {
         return Err(problem);
@@ -108,8 +108,8 @@ pub(super) fn rewrite(schema: &Value, rules: &ToolRules) -> Result<FittedSchema,
     Ok(FittedSchema { schema: Value::Object(schema), names, note })
 }
 
-/// Returns one object schema in place of alternatives at the top: it has the properties of all forms and requires the
-/// properties that each form requires. The note lists the required properties of each form.
+/// Replaces alternatives at the top level by one object schema. It has the properties of all alternatives, and requires
+/// only properties that every alternative requires. The note lists the required properties of each alternative.
 fn flatten(mut top: Map<String, Value>) -> (Map<String, Value>, Option<String>) {
     for part in list(top.shift_remove("allOf")) {
         let (part, _) = flatten(part);
@@ -170,7 +170,7 @@ fn require(schema: &mut Map<String, Value>, names: Vec<String>) {
     }
 }
 
-/// Adds the members of a part of a schema. A property that differs between both may have either form.
+/// Adds the members of `part` to a schema. A property with two different schemas accepts both.
 fn merge(schema: &mut Map<String, Value>, part: Map<String, Value>) {
     for (name, value) in part {
         match (schema.get_mut(&name), value) {
@@ -197,7 +197,7 @@ fn add_alternative(one: &mut Value, other: Value) {
     }
 }
 
-/// Collects the names of all properties.
+/// Collects the names of all properties at any depth.
 fn collect(schema: &Map<String, Value>, names: &mut BTreeSet<String>) {
     let mut inner = |value: &Value| {
         if let Value::Object(schema) = value {
@@ -219,7 +219,7 @@ fn collect(schema: &Map<String, Value>, names: &mut BTreeSet<String>) {
     }
 }
 
-/// Converts a schema at any depth to the form that the API accepts.
+/// Converts a schema and all schemas inside it to the form that the API accepts.
 fn adapt(schema: Map<String, Value>, rules: &ToolRules, names: &PropertyNames) -> Map<String, Value> {
     let mut found = Map::new();
     let one = |value: Value| match value {
@@ -299,7 +299,7 @@ fn adapt(schema: Map<String, Value>, rules: &ToolRules, names: &PropertyNames) -
     found
 }
 
-/// Removes required properties that the schema does not define.
+/// Removes names from `required` that are not in `properties`.
 fn only_known_required(schema: &mut Map<String, Value>) {
     let Some(Value::Object(properties)) = schema.get("properties") else { return };
     let (known, unknown): (Vec<String>, Vec<String>) =

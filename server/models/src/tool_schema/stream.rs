@@ -1,4 +1,4 @@
-//! Calls of an answer, with the tools' own names.
+//! Conversion of an answer's tool calls back to the tools' own names.
 
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::renames::Renames;
 use crate::StreamEvent;
 
-/// Returns the events of an answer with the tools' own names. Arguments of a tool with renamed properties arrive in one
-/// piece.
+/// Replaces the names in the events of an answer by the tools' own names. If properties of a tool were renamed, its
+/// arguments arrive in one event.
 pub fn restore_names(
     events: BoxStream<'static, StreamEvent>,
     renames: Renames,
@@ -22,7 +22,7 @@ pub fn restore_names(
 
 struct CallRestorer {
     renames: Renames,
-    /// The called tool, and the text of its arguments so far.
+    /// Name of the called tool, and the text so far of its arguments. `None` if the tool has no renamed properties.
     open: Option<(String, String)>,
 }
 
@@ -50,7 +50,7 @@ impl CallRestorer {
         }
     }
 
-    /// Returns the arguments with the tool's own names. A text that is no JSON stays unchanged and is refused later.
+    /// Returns arguments with the tool's own names. A text that is not JSON stays unchanged and is rejected later.
     fn restore_arguments(&self, (own, text): (String, String)) -> String {
         match (self.renames.properties.get(&own), agentese::wire::decode::<Value>(&text)) {
             (Some(names), Ok(arguments)) => names.to_original(arguments).to_string(),

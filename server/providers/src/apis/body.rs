@@ -1,4 +1,4 @@
-//! The body of a request: JSON text that is written item by item; a long text goes to a file.
+//! The body of a request as JSON text. It is written item by item; a long text is written to a file.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -11,11 +11,10 @@ use tempfile::{SpooledData, SpooledTempFile};
 use super::verbatim::JsonText;
 use crate::{ProviderError, ProviderErrorKind};
 
-/// Number of bytes that are kept in memory at most.
+/// Maximum number of bytes of a body in memory.
 const MAX_IN_MEMORY: usize = 4 << 20;
 
-/// Directory of long bodies if the environment names no directory for temporary files. The directory outlives a
-/// restart, so it is not held in memory.
+/// Directory for long bodies if `TMPDIR` is not set. It keeps its files on disk, whereas `/tmp` may be held in memory.
 const SPOOL_DIR: &str = "/var/tmp";
 
 /// The body of a request.
@@ -33,8 +32,8 @@ pub(crate) enum Body {
 }
 
 impl Body {
-    /// Writes an object. Its member named `list` becomes a list of the items that `write` adds. Fails if a long body
-    /// cannot be written to the disk.
+    /// Writes an object with `members` and a list named `list`, whose items `write` adds. Fails if a long body cannot
+    /// be written to disk.
     pub(in crate::apis) fn write(
         members: &Value,
         list: &str,
@@ -80,8 +79,8 @@ impl Body {
         })
     }
 
-    /// Returns whether another form of the same request has the same text. Long texts are compared by their length,
-    /// because each other form changes it.
+    /// Returns `true` if the two forms of a request have the same text. Texts in files are compared by length, because
+    /// each alternative form has another length.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Memory(text), Self::Memory(other)) => text == other,
@@ -103,7 +102,7 @@ impl Body {
     }
 }
 
-/// Creates a buffer for a text that moves to a file beyond that length.
+/// Creates a buffer that moves its text to a file if the text is longer than `in_memory` bytes.
 fn spool(in_memory: usize) -> SpooledTempFile {
     /// True if files can be created in [`SPOOL_DIR`]; checked once.
     static IS_WRITABLE: LazyLock<bool> = LazyLock::new(|| tempfile::tempfile_in(SPOOL_DIR).is_ok());
@@ -113,12 +112,11 @@ fn spool(in_memory: usize) -> SpooledTempFile {
     }
 }
 
-/// The items of a list during writing. The newest are held back, so that they can still be changed.
+/// Writes the items of a list. The newest items are held back, so that they can still be changed.
 pub(super) struct ListWriter<'a> {
     out: &'a mut BufWriter<SpooledTempFile>,
     held: Vec<Value>,
-    /// Test for the first of the items that are held back. If an item passes it, the items before it are
-    /// written.
+    /// Test for the first item that is held back. If an added item passes the test, all earlier items are written.
     is_hold_start: fn(&Value) -> bool,
     is_empty: bool,
     /// The error that ended the writing.
@@ -135,7 +133,7 @@ impl<'a> ListWriter<'a> {
         items.out.write_all(b"]")
     }
 
-    /// Holds back all items from the newest one on that passes the test, in place of the newest item alone.
+    /// Sets the test for the first item that is held back. By default only the newest item is held back.
     pub fn hold_from(&mut self, is_hold_start: fn(&Value) -> bool) {
         self.is_hold_start = is_hold_start;
     }
@@ -153,7 +151,7 @@ impl<'a> ListWriter<'a> {
         &mut self.held
     }
 
-    /// Returns the newest item.
+    /// Returns the newest item for changes.
     pub fn last_mut(&mut self) -> Option<&mut Value> {
         self.held.last_mut()
     }

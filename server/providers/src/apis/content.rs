@@ -1,21 +1,21 @@
-//! Text and reasoning in the forms in which model servers send them.
+//! Text and reasoning in all forms in which model servers send them.
 
 use serde_json::Value;
 
 use super::block_sequencer::BlockPart;
 
-/// Depth to which lists of parts may be nested.
+/// Maximum depth of nested lists of parts.
 const MAX_DEPTH: usize = 6;
 
-/// Returns the text and the reasoning of a content: a text, a part with a type, or a list of these. Other parts are
-/// left out.
+/// Returns the text and the reasoning in a content: a string, a part with a type, or a list of these. Other parts are
+/// ignored.
 pub(super) fn parts(content: &Value) -> Vec<BlockPart> {
     let mut found = Vec::new();
     collect(content, false, MAX_DEPTH, &mut found);
     found
 }
 
-/// Returns the arguments of a call as JSON text: a text as it is, an object in place of a text as its JSON. Returns
+/// Returns the arguments of a call as JSON text. An object is converted to text; a string is returned as it is. Returns
 /// `None` if the call has no arguments.
 pub(super) fn arguments(arguments: &Value) -> Option<String> {
     match arguments {

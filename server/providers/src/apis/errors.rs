@@ -1,21 +1,21 @@
-//! Errors that model servers report in place of an answer, in any of their shapes.
+//! Errors that model servers send instead of an answer, in all known formats.
 
 use serde_json::Value;
 
 use crate::{ProviderError, ProviderErrorKind, excerpt};
 
-/// Members in which servers put the text of an error.
+/// Members that may contain the message of an error.
 const TEXTS: &[&str] = &["message", "msg", "detail", "error_message", "error_msg", "errorMessage", "reason"];
-/// Members with the code of an error: an HTTP status, or a name.
+/// Members that may contain the code of an error: an HTTP status or a name.
 const CODES: &[&str] = &["code", "status", "status_code", "error_code"];
-/// The longest text of an error that is kept whole, in bytes.
+/// Maximum length of an error message that is kept completely, in bytes.
 const MAX_TEXT: usize = 16 * 1024;
-/// Members of an object that is part of an answer in one of the APIs.
+/// Members of objects that belong to an answer in one of the APIs.
 const ANSWER_MEMBERS: &[&str] =
     &["type", "choices", "candidates", "usage", "usageMetadata", "promptFeedback", "response"];
 
-/// Returns the error that an object reports: in a member `error`, as an `object` named `error`, or as a bare text.
-/// Returns `None` for a part of an answer.
+/// Returns the error that an object contains. The error may be the member `error`, an object with `"object": "error"`,
+/// or an object with only a message. Returns `None` for a part of an answer.
 pub(super) fn error_in(value: &Value) -> Option<ProviderError> {
     if let Some(error) = value.get("error").filter(|error| !is_absent(error)) {
         return Some(error_of(error, value));
@@ -27,7 +27,7 @@ pub(super) fn error_in(value: &Value) -> Option<ProviderError> {
     (value["object"] == "error" || bare()).then(|| error_of(value, value))
 }
 
-/// Returns true if a member `error` means that there is no error.
+/// Returns true if the value of a member `error` states that there is no error.
 fn is_absent(error: &Value) -> bool {
     match error {
         Value::Null | Value::Bool(false) => true,
@@ -37,8 +37,8 @@ fn is_absent(error: &Value) -> bool {
     }
 }
 
-/// Returns the error that an object or a text describes. `whole` is the complete data that the server sent with it; the
-/// code may be there.
+/// Returns the error in an object or a text. `whole` is all data that the server sent with the error, because its code
+/// may be outside of `error`.
 pub(super) fn error_of(error: &Value, whole: &Value) -> ProviderError {
     let text = match error {
         Value::String(text) => text.clone(),
@@ -59,12 +59,13 @@ pub(super) fn error_of(error: &Value, whole: &Value) -> ProviderError {
     ProviderError { text: if text.len() > MAX_TEXT { excerpt(&text) } else { text }, ..failure }
 }
 
-/// Returns the error that a JSON text reports, alone or as the only item of a list.
+/// Returns the error in a JSON text: an object, or a list with only that object.
 pub(crate) fn error_in_json(text: &str) -> Option<ProviderError> {
     error_in(&unwrap_single(agentese::wire::decode(text).ok()?))
 }
 
-/// Returns the failure for a text in place of an answer: the error that the text reports as JSON, else the text itself.
+/// Returns the failure for a text that arrived instead of an answer. If the text is JSON, its error is used, else the
+/// text itself.
 pub(crate) fn error_in_text(text: &str) -> ProviderError {
     match agentese::wire::decode::<Value>(text).map(unwrap_single) {
         Ok(value) => error_in(&value).unwrap_or_else(|| error_of(&value, &value)),
@@ -80,7 +81,7 @@ pub(crate) fn error_in_text(text: &str) -> ProviderError {
     }
 }
 
-/// Returns the only item of a list, or a value that is no list unchanged.
+/// Returns the only item of a list. Returns any other value unchanged.
 pub(super) fn unwrap_single(value: Value) -> Value {
     match value {
         Value::Array(mut list) if list.len() == 1 => list.remove(0),

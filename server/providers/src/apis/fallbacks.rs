@@ -1,4 +1,4 @@
-//! Parts of a request that some servers refuse, and their names in refusals.
+//! Parts of a request that some servers reject, and detection of these parts in error messages.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -6,14 +6,14 @@ use std::sync::{Mutex, PoisonError};
 use agentese::types::Model;
 use serde_json::Value;
 
-/// A part of a request that can be sent in another form, or left out.
+/// A part of a request that has an alternative form or can be left out.
 #[derive(Debug)]
 pub(crate) struct Fallback {
     /// Name of the part.
     pub name: &'static str,
-    /// Names of the part in refusals.
+    /// Names of the part in error messages.
     pub refusal_names: &'static [&'static str],
-    /// Texts of a refusal that concerns the value of the part and not the part.
+    /// Texts in error messages that reject the value of the part instead of the part itself.
     pub except: &'static [&'static str],
 }
 
@@ -23,29 +23,29 @@ impl Fallback {
         Self { name, refusal_names, except: &[] }
     }
 
-    /// Returns the part without refusals that contain one of these lower-case texts.
+    /// Adds exceptions: an error message with one of these lower-case texts does not reject the part.
     pub const fn except(self, except: &'static [&'static str]) -> Self {
         Self { except, ..self }
     }
 }
 
-/// Parts that a server receives in their other form.
+/// The parts that a server receives in their alternative form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ActiveFallbacks(BTreeSet<&'static str>);
 
 impl ActiveFallbacks {
-    /// Returns true if that part is sent in its other form.
+    /// Returns true if the part is sent in its alternative form.
     pub fn has(&self, name: &str) -> bool {
         self.0.contains(name)
     }
 
-    /// Returns a flag of that part, inverted if the part is sent in its other form.
+    /// Returns `flag`, inverted if the part is sent in its alternative form.
     pub fn apply(&self, name: &str, flag: bool) -> bool {
         flag != self.has(name)
     }
 
-    /// Adds the parts of a format that a refusal names. Returns `None` if the refusal names no new part, so that each
-    /// part changes at most once. `body` is the body of the refusal, `text` its message.
+    /// Adds the parts that an error response rejects. Returns `None` if it names no further part, so each part changes
+    /// at most once. `body` is the body of the response, `text` its message.
     pub fn with_refused(&self, fallbacks: &[Fallback], body: &str, text: &str) -> Option<Self> {
         let named = |text: &str, is_named: fn(&str, &str) -> bool| -> Vec<&Fallback> {
             fallbacks
@@ -66,10 +66,11 @@ impl ActiveFallbacks {
     }
 }
 
-/// Members with the name of the refused part: `param` of OpenAI, `loc` of servers in Python.
+/// Members of an error response that contain the name of the rejected part: `param` at OpenAI, `loc` at servers written
+/// in Python.
 const NAME_MEMBERS: &[&str] = &["param", "loc"];
 
-/// Returns the names in separate members of a refusal.
+/// Returns the part names from these members.
 fn places(value: &Value) -> Vec<String> {
     match value {
         Value::Array(items) => items.iter().flat_map(places).collect(),
@@ -93,18 +94,18 @@ fn places(value: &Value) -> Vec<String> {
     }
 }
 
-/// Returns true if the code of a refusal concerns parameters.
+/// Returns true if the code of an error response states that a parameter was rejected.
 fn is_of_parameters(body: &Value) -> bool {
     let code = body.pointer("/error/code").or_else(|| body.get("code")).and_then(Value::as_str);
     code.is_some_and(|code| ["parameter", "field", "argument"].iter().any(|word| code.contains(word)))
 }
 
-/// Returns true if a text contains a word, not as a part of a longer word.
+/// Returns true if a text contains a word on its own, not within a longer word.
 fn has_word(text: &str, word: &str) -> bool {
     occurrences(text, word).next().is_some()
 }
 
-/// Returns the texts before and after each occurrence of a word in a text, except within a longer word.
+/// Returns the text before and the text after each occurrence of a word. Occurrences within longer words are skipped.
 fn occurrences<'a>(text: &'a str, word: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
     let inner = |character: char| character.is_ascii_alphanumeric() || character == '_';
     text.match_indices(word)
@@ -112,7 +113,7 @@ fn occurrences<'a>(text: &'a str, word: &str) -> impl Iterator<Item = (&'a str, 
         .filter(move |(before, after)| !before.ends_with(inner) && !after.starts_with(inner))
 }
 
-/// Words of a refusal that precede the name of a part, directly or with few words between.
+/// Words that precede the name of a rejected part in a message, directly or at a small distance.
 const PRECEDING_WORDS: &[&str] = &[
     "parameter",
     "parameters",
@@ -133,7 +134,7 @@ const PRECEDING_WORDS: &[&str] = &[
     "support",
 ];
 
-/// Nouns that may occur between a part and the verb of the refusal.
+/// Nouns that may occur between the name of a part and the verb that rejects it.
 const NOUNS: &[&str] = &[
     "parameter",
     "field",
@@ -151,7 +152,7 @@ const NOUNS: &[&str] = &[
     "content",
 ];
 
-/// Words of a refusal that follow the name of a part.
+/// Words that follow the name of a rejected part in a message.
 const FOLLOWING_WORDS: &[&str] = &[
     "unknown",
     "unsupported",
@@ -175,8 +176,8 @@ const FOLLOWING_WORDS: &[&str] = &[
     "not available",
 ];
 
-/// Returns true if a text refuses the part that a word names. An ordinary word must be marked as a name, because it may
-/// occur in any sentence.
+/// Returns true if a text rejects the part with the name `word`. An ordinary word must be recognizable as a name,
+/// because it may occur in any sentence.
 fn is_refused(text: &str, word: &str) -> bool {
     let is_ordinary = word.bytes().all(|byte| byte.is_ascii_lowercase());
     occurrences(text, word).any(|(before, after)| !is_ordinary || is_marked(before, after))
@@ -186,14 +187,15 @@ fn is_marked(before: &str, after: &str) -> bool {
     is_quoted(before, after) || is_in_path(before, after) || is_announced(before) || is_followed(after)
 }
 
-/// Returns true for a word in quotes, unless it is a member of JSON text.
+/// Returns true if the word between `before` and `after` is in quotes and is not a member of JSON text.
 fn is_quoted(before: &str, after: &str) -> bool {
     let is_member = before.ends_with(":\"") || after.starts_with("\":");
     let quotes = [('\'', '\''), ('"', '"'), ('`', '`'), ('\u{2018}', '\u{2019}'), ('\u{201c}', '\u{201d}')];
     !is_member && quotes.iter().any(|(open, close)| before.ends_with(*open) && after.starts_with(*close))
 }
 
-/// Returns true for a part of a path, as in `tools.0.strict` or `messages[0].role`.
+/// Returns true if the word between `before` and `after` is a part of a path, as in `tools.0.strict` or
+/// `messages[0].role`.
 fn is_in_path(before: &str, after: &str) -> bool {
     let goes_on =
         after.strip_prefix('.').is_some_and(|rest| rest.starts_with(|next: char| next.is_alphanumeric()));
@@ -203,7 +205,8 @@ fn is_in_path(before: &str, after: &str) -> bool {
     !is_address && (before.ends_with(['.', ']']) || goes_on || after.starts_with('['))
 }
 
-/// Returns true if the sentence introduces the name of a part, with at most two words between or with a list.
+/// Returns true if the text before a name announces it: directly, at a distance of at most two words, or before a list
+/// of names.
 fn is_announced(before: &str) -> bool {
     let sentence = before.rsplit(['\n', ';']).next().unwrap_or(before);
     let sentence = sentence.rsplit(". ").next().unwrap_or(sentence).to_lowercase();
@@ -219,7 +222,7 @@ fn is_announced(before: &str) -> bool {
     introduces(&near(&sentence)) || (is_list && introduces(&near(head)))
 }
 
-/// Returns true if the text after the name of a part continues with a refusal.
+/// Returns true if the text after a name states that the part is rejected.
 fn is_followed(after: &str) -> bool {
     let mut rest = after.trim_start_matches([':', ',', ' ', ')']).to_lowercase();
     for _ in 0..2 {
@@ -232,7 +235,7 @@ fn is_followed(after: &str) -> bool {
     FOLLOWING_WORDS.iter().any(|words| rest.starts_with(words))
 }
 
-/// Forms of requests that servers accept, by API, address and model.
+/// Accepted forms of requests for each API, address and model.
 #[derive(Debug, Default)]
 pub(crate) struct FallbackCache(Mutex<HashMap<(String, String, String), ActiveFallbacks>>);
 

@@ -50,7 +50,7 @@ impl Api for Google {
     }
 }
 
-/// Returns `error.details[].retryDelay`, as in `"34.07s"`.
+/// Returns the delay that the server requests in `error.details[].retryDelay`, such as `"34.07s"`.
 fn retry_delay(body: &str) -> Option<Duration> {
     let value = agentese::wire::decode::<Value>(body).ok()?;
     let details = value["error"]["details"].as_array()?;

@@ -1,26 +1,26 @@
-//! Hosts with the APIs of OpenAI, and their differences from the oldest servers of these APIs.
+//! Hosts with one of OpenAI's APIs, and the points in which each differs from the oldest version of the API.
 
 use super::api::{RequestContext, host_of};
 
-/// A difference of a host.
+/// A point in which a host differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quirk {
     /// Accepts the current format of OpenAI: the role `developer`, `store`, `max_completion_tokens`, `strict`.
     OpenAi,
-    /// Refuses `reasoning_effort`.
+    /// Rejects `reasoning_effort`.
     NoEffort,
-    /// Switches thinking by `thinking: {type}`.
+    /// Switches thinking on and off by `thinking: {type}`.
     ZaiThinking,
-    /// Requires `reasoning_content` in each message of a model that thinks.
+    /// Requires `reasoning_content` in each message of a thinking model.
     ReasoningContent,
-    /// Requires ids of calls of nine letters or digits, names of tools in results, and reasoning as text.
+    /// Requires call ids of nine letters or digits, tool names in results, and reasoning as text.
     Mistral,
     /// Forwards `cache_control` to Anthropic.
     CacheMarks,
 }
 
-/// Differences of hosts, by ids of providers (without a dot) and ends of domain names. The comment above each row is
-/// its source. Other hosts receive the format of the oldest servers: the role `system`, `max_tokens`, no `store`, no
+/// Hosts with their differences, by ids of providers (without a dot) and ends of domain names. The comment above each
+/// row names its source. Other hosts receive the oldest version: the role `system`, `max_tokens`, no `store`, no
 /// `strict`.
 const HOSTS: &[(&[&str], &[Quirk])] = &[
     // https://platform.openai.com/docs/api-reference/chat/create
@@ -56,7 +56,7 @@ const HOSTS: &[(&[&str], &[Quirk])] = &[
     (&["cloudflare-ai-gateway", "gateway.ai.cloudflare.com"], &[Quirk::NoEffort]),
 ];
 
-/// Returns true if the host of a request, or the name of its provider, has that difference.
+/// Returns true if the host of a request or the name of its provider has this difference.
 pub(super) fn has_quirk(context: &RequestContext<'_>, quirk: Quirk) -> bool {
     let host = host_of(&context.model().base_url).unwrap_or_default();
     let is = |name: &&str| match name.contains('.') {

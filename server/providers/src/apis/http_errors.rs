@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::{ProviderError, excerpt};
 
-/// Returns the failure for an HTTP error with the text of OpenAI's client library: the status and the error's message,
-/// else the error, else the body.
+/// Returns the failure for an HTTP error, with the same text as OpenAI's client library. The text is the status, then
+/// the message of the error. Without a message it has the whole error; if the body is not JSON, it has the body.
 pub(super) fn message_error(status: u16, body: &str) -> ProviderError {
     let value = agentese::wire::decode::<Value>(body).ok();
     let error = value.as_ref().map(|value| match &value["error"] {
@@ -30,7 +30,7 @@ pub(super) fn message_error(status: u16, body: &str) -> ProviderError {
     failure
 }
 
-/// Returns the failure for an HTTP error with the status and the body as JSON.
+/// Returns the failure for an HTTP error. Its text is the status and the body as JSON.
 pub(super) fn body_error(status: u16, body: &str) -> ProviderError {
     let text = match agentese::wire::decode::<Value>(body) {
         Ok(value) => value.to_string(),

@@ -1,5 +1,5 @@
-//! Seeded defects of the readers: for each reader and each rule a defect that breaks the rule. The cases of that rule
-//! detect the defect, and the cases of the other rules do not.
+//! Seeded defects: for each reader and each rule there is a defect that breaks the rule. Only the cases of that rule
+//! may detect it.
 
 use agentese::types::{AssistantBlock, Model};
 use serde_json::{Map, Value, json};
@@ -8,22 +8,22 @@ use super::*;
 use crate::http::{self, SseParser};
 use crate::{Assembler, FinishReason, ProviderError, StreamEvent};
 
-/// Rules for the readers of streams.
+/// Rules that every reader of streams must follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
-    /// Calls are put together by slot, regardless of events between their parts.
+    /// The parts of a call are assembled by its key, even if other events are between them.
     Slots,
-    /// Incomplete arguments are not executed.
+    /// A call with incomplete arguments is not executed.
     WholeArguments,
-    /// An error in the stream is an error with its text.
+    /// An error in the stream becomes a failure with the text of the error.
     Errors,
-    /// Content is read in any of its forms.
+    /// Content is read in each of its forms.
     Content,
 }
 
 const RULES: [Rule; 4] = [Rule::Slots, Rule::WholeArguments, Rule::Errors, Rule::Content];
 
-/// Answers that show a rule, with the expected result.
+/// Events that test a rule, and the expected result.
 struct Case {
     rule: Rule,
     events: Vec<Value>,
@@ -34,7 +34,7 @@ fn case(rule: Rule, events: Vec<Value>, read: &'static [&'static str]) -> Case {
     Case { rule, events, read }
 }
 
-/// Two calls, one of them cut off, an error, and text in a list of parts.
+/// Expected results: two calls, a call that is cut off, an error, and text in a list of parts.
 const TWO: &[&str] = &["a bash {\"x\":1}", "b bash {\"x\":2}", "ToolUse"];
 const CUT: &[&str] = &["a write unusable", "ToolUse"];
 const LATE: &[&str] = &["hm", "Overloaded"];
@@ -145,10 +145,10 @@ fn google() -> Vec<Case> {
     ]
 }
 
-/// A change of an event before a reader receives it.
+/// A change to an event before a reader receives it.
 type Change = Box<dyn FnMut(&mut Value) + Send + Sync>;
 
-/// A defect: changes of the events that a reader receives, and of the events that it returns.
+/// A defect of a reader, simulated by changes to its input events and its output events.
 #[derive(Default)]
 struct Defect {
     input: Option<Change>,
@@ -159,7 +159,7 @@ fn on_input(change: impl FnMut(&mut Value) + Send + Sync + 'static) -> Defect {
     Defect { input: Some(Box::new(change)), output: None }
 }
 
-/// The defect that breaks a rule in a reader.
+/// Returns the defect that breaks a rule in the reader of an API.
 fn defect(api: &str, rule: Rule) -> Defect {
     match (rule, api) {
         // Parts belong to the block that began last.
@@ -197,7 +197,7 @@ fn defect(api: &str, rule: Rule) -> Defect {
     }
 }
 
-/// Arguments that are cut off are closed.
+/// Defect: a call with incomplete arguments is closed as if it were complete.
 fn repaired(events: Vec<StreamEvent>) -> Vec<StreamEvent> {
     let mut text = String::new();
     let mut found = Vec::new();
@@ -215,7 +215,7 @@ fn repaired(events: Vec<StreamEvent>) -> Vec<StreamEvent> {
     found
 }
 
-/// An error is the end of an answer.
+/// Defect: an error becomes the normal end of an answer.
 fn without_errors(events: Vec<StreamEvent>) -> Vec<StreamEvent> {
     let other = |event| match event {
         StreamEvent::Error(_) => StreamEvent::Done(FinishReason::Stop),
@@ -224,7 +224,7 @@ fn without_errors(events: Vec<StreamEvent>) -> Vec<StreamEvent> {
     events.into_iter().map(other).collect()
 }
 
-/// Text is read if it is a text.
+/// Defect: text is read only if it is a string.
 fn without_lists(event: &mut Value) {
     match event {
         Value::Object(members) => {
@@ -265,7 +265,7 @@ impl Reader for DefectiveReader {
     }
 }
 
-/// Reads an answer into a line for each block and one for its end.
+/// Reads an answer. Returns a line for each block, and one for the end of the answer.
 fn read(api: &dyn Api, events: &[Value], defect: Defect) -> Vec<String> {
     let mut reader = testing::context_of("fake", "", Map::new().into(), |context| api.reader(context));
     if let Some(input) = defect.input {
@@ -314,7 +314,7 @@ fn assembled(model: Model, events: Vec<StreamEvent>) -> Vec<String> {
     answer.message.content.iter().map(line).chain([last]).collect()
 }
 
-/// Returns the kind of a failure, with its text unless that is the text of the cases.
+/// Returns the kind of a failure. Adds its text unless that is the text used in the cases.
 fn named(failure: &ProviderError) -> String {
     match failure.text.contains("Overloaded") {
         true => format!("{:?}", failure.kind),

@@ -1,4 +1,4 @@
-//! Helpers of the wire formats' tests.
+//! Helpers for the tests of the wire formats.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ fn request(api: &str, provider: &str, id: &str, url: &str) -> Request {
     }
 }
 
-/// Returns a question, an answer with reasoning, text and two calls, and their results.
+/// Returns a conversation: a question, an answer with reasoning, text and two calls, and the results of the calls.
 pub(crate) fn conversation(api: &str, model: &str) -> Vec<Arc<AgentMessage>> {
     let messages = json!([
         {"role": "user", "content": [{"type": "text", "text": "three things"}], "timestamp": 1},
@@ -104,7 +104,7 @@ pub(crate) struct WrittenRequest {
     pub body: Value,
 }
 
-/// Writes a request after that change.
+/// Writes a request to a model whose `compat` has this value.
 pub(crate) fn write_compat(
     api: &dyn Api,
     model: &str,
@@ -135,7 +135,7 @@ fn read(api: &dyn Api, body: &[u8]) -> Vec<StreamEvent> {
     std::iter::from_fn(|| builder.take()).collect()
 }
 
-/// Returns the provider's stop reason for the answer in a body.
+/// Returns the provider's stop reason of the answer in a body.
 pub(crate) fn raw_stop_reason(api: &dyn Api, body: &str) -> Option<String> {
     read(api, body.as_bytes()).into_iter().find_map(|event| match event {
         StreamEvent::RawStopReason(word) => Some(word),
@@ -143,7 +143,7 @@ pub(crate) fn raw_stop_reason(api: &dyn Api, body: &str) -> Option<String> {
     })
 }
 
-/// Returns the events of a body, a line each, without the provider's stop reason; see [`raw_stop_reason`].
+/// Returns a line for each event that a body produces. The provider's stop reason is left out; see [`raw_stop_reason`].
 pub(crate) fn outline(api: &dyn Api, body: &str) -> Vec<String> {
     let line = |event: StreamEvent| match event {
         StreamEvent::Id(id) => format!("id {id}"),
@@ -169,7 +169,7 @@ pub(crate) fn outline(api: &dyn Api, body: &str) -> Vec<String> {
     read(api, body.as_bytes()).into_iter().filter(is_shown).map(line).collect()
 }
 
-/// Checks that a body is an answer, and that each of its beginnings is an error after the events so far.
+/// Checks that a body is a complete answer. Also checks that each shortened body is an error after the same events.
 pub(crate) fn check_cuts(api: &dyn Api, body: &str) {
     let whole = read(api, body.as_bytes());
     assert!(matches!(whole.last(), Some(StreamEvent::Done(_))));

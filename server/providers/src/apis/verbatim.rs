@@ -9,29 +9,29 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// Name of the only member of an object that represents a JSON text. The name is random, so that no output of a model
-/// or a tool is mistaken for such an object.
+/// Name of the only member of an object that stands for a JSON text. The name is random, so that no output of a model
+/// or tool can be taken for such an object.
 static MARK: LazyLock<String> = LazyLock::new(|| uuid::Uuid::new_v4().to_string());
 
-/// Returns a value that [`JsonText`] writes as that JSON text. Returns `None` if the text is no JSON.
+/// Returns a value that [`JsonText`] writes as this JSON text. Returns `None` if the text is not JSON.
 pub(super) fn verbatim(json: &str) -> Option<Value> {
     serde_json::from_str::<&RawValue>(json).ok()?;
     Some(Value::Object(Map::from_iter([(MARK.clone(), Value::from(json))])))
 }
 
-/// Returns the JSON text of a member of an object. If several members have that name, the last one is returned.
+/// Returns the JSON text of a member of an object. If the name occurs several times, the last member applies.
 pub(super) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     let members: HashMap<Cow<'a, str>, &'a RawValue> = serde_json::from_str(object).ok()?;
     members.get(name).map(|value| value.get())
 }
 
-/// Returns the JSON texts of the items of a list, or an empty list if the text is no list.
+/// Returns the JSON text of each item of a list. Returns an empty list if the text is not a list.
 pub(super) fn items(list: &str) -> Vec<&str> {
     let items: Vec<&RawValue> = serde_json::from_str(list).unwrap_or_default();
     items.into_iter().map(RawValue::get).collect()
 }
 
-/// A value as JSON text, with each [`verbatim`] part unchanged.
+/// Displays a value as JSON text. Each part from [`verbatim`] is written as it arrived.
 pub(super) struct JsonText<'a>(pub &'a Value);
 
 impl Serialize for JsonText<'_> {
@@ -74,7 +74,7 @@ mod tests {
         serde_json::to_string(&JsonText(value)).unwrap()
     }
 
-    /// JSON that no parser reproduces unchanged.
+    /// JSON that no parser would write in the same way.
     const ODD: &str = r#"{"b": 1.50e+3, "a":-0.0 ,"u":"\u00e9\/\ud83d","n":12345678901234567890123,"b":[ ]}"#;
 
     #[test]

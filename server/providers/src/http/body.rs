@@ -1,4 +1,4 @@
-//! Transmission of the body of a request.
+//! Sending of request bodies.
 
 use std::fs::File;
 use std::io;
@@ -13,11 +13,11 @@ use tokio::sync::Notify;
 
 use crate::apis::Body;
 
-/// Number of bytes that are sent, or read from a file, at once.
+/// Number of bytes that are sent or read from a file in one step.
 const PART: usize = 64 << 10;
 
-/// Adds the body to a request. A long body is sent part by part, from its file if it has one. Each part that is sent
-/// notifies `progress`.
+/// Adds the body to a request. A long body is sent in parts, directly from its file if it has one. `progress` is
+/// notified of each part.
 pub(super) fn add(request: RequestBuilder, body: &Body, progress: &Arc<Notify>) -> RequestBuilder {
     match body {
         Body::Memory(text) if !is_long(body) => request.body(text.clone()),
@@ -36,7 +36,7 @@ fn body_stream(body: &Body, progress: Arc<Notify>) -> impl Stream<Item = io::Res
     parts.inspect(move |_| progress.notify_one())
 }
 
-/// Returns whether a body is sent part by part. The client cannot send such a request on to another address.
+/// Returns `true` if a body is sent in parts. The HTTP client cannot follow redirects of such a request.
 pub(super) fn is_long(body: &Body) -> bool {
     length(body) > PART as u64
 }

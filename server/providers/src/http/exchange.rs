@@ -25,10 +25,10 @@ use crate::draft::{Draft, ErrorResponse};
 use crate::key::Secrets;
 use crate::{ProviderError, ProviderErrorKind, StreamEvent, excerpt};
 
-/// Message for a cut connection, the same as pi's.
+/// Message for a connection that was closed during an answer, the same as pi's.
 const TERMINATED: &str = "terminated";
 
-/// Number of bytes that are read of an answer that is no stream.
+/// Maximum number of bytes that are read of a response that is not a stream.
 const LONGEST_ERROR: usize = 64 * 1024;
 
 /// A prepared request with the reader of its answer.
@@ -37,19 +37,19 @@ pub(crate) struct Exchange {
     pub wire: WireRequest,
     pub reader: Box<dyn Reader>,
     pub secrets: Secrets,
-    /// `true` if a request that was not accepted is sent again.
+    /// `true` if the request may be sent again when no answer has begun.
     pub may_retry: bool,
-    /// Parts of the request that the server receives in their other form.
+    /// Parts of the request that the server receives in their alternative form.
     pub fallbacks: ActiveFallbacks,
     pub draft: Draft,
 }
 
-/// Statuses with which servers refuse a request because of its content.
+/// HTTP statuses with which servers reject a request because of its content.
 const REFUSAL_STATUSES: &[u16] = &[400, 422];
 
 impl Exchange {
-    /// Changes the parts that a refusal names to their other form. Returns false if the refusal names no part, or only
-    /// parts changed before.
+    /// Changes the parts that an error response rejects to their alternative form. Returns false if it names no part,
+    /// or only parts that were already changed.
     fn apply_fallbacks(&mut self, status: Option<u16>, failure: &ProviderError, body: &str) -> bool {
         let is_named = status.is_some_and(|status| REFUSAL_STATUSES.contains(&status));
         if !is_named || failure.kind != ProviderErrorKind::BadRequest {
@@ -64,11 +64,11 @@ impl Exchange {
     }
 }
 
-/// A future exchange, which may have to wait for a key.
+/// A future that prepares an exchange. It may have to wait for a key.
 pub(crate) type ExchangeFuture = BoxFuture<'static, Result<Exchange, ProviderError>>;
 
-/// Prepares a request (which may wait for a key), sends it and reads the answer. The stream ends with `Done` or
-/// `Error`. Dropping the stream ends the request.
+/// Prepares a request, sends it and reads the answer. The stream ends with `Done` or `Error`. Dropping the stream ends
+/// the request.
 pub(crate) fn answer(
     sender: Sender,
     starts_when_sent: bool,
@@ -112,12 +112,12 @@ enum Phase {
     Ended,
 }
 
-/// The response during reading.
+/// A response that is being read.
 struct ResponseStream {
     reader: Box<dyn Reader>,
     response: Response,
     events: SseParser,
-    /// Timeout for the next content; other data does not prolong it.
+    /// Time limit for the next content. Data without content does not extend it.
     idle: Option<BoxFuture<'static, ()>>,
 }
 
@@ -164,7 +164,7 @@ impl State {
     }
 }
 
-/// Passes the data of each event that a piece of a body completes to a reader.
+/// Passes the events that a chunk of the body completes to a reader.
 pub(crate) fn read(
     events: &mut SseParser,
     chunk: &[u8],
@@ -178,8 +178,8 @@ pub(crate) fn read(
     })
 }
 
-/// Notifies a reader of the end of the body. The answer fails for a body without events, or an error in an unfinished
-/// event.
+/// Handles the end of a body. The answer fails if the body has no events, or if its unfinished event contains an error.
+/// Otherwise the reader handles the end.
 pub(crate) fn finish(events: &mut SseParser, reader: &mut dyn Reader, builder: &mut StreamEventBuilder) {
     let failure = match events.rest() {
         Some(Rest::Text(text)) => Some(error_in_text(&text)),
@@ -193,7 +193,8 @@ pub(crate) fn finish(events: &mut SseParser, reader: &mut dyn Reader, builder: &
 }
 
 impl Sender {
-    /// Sends a request, and repeats it if that may succeed, until an answer begins.
+    /// Sends a request until an answer begins. Repeats it as long as a repetition may succeed. Fails with the last
+    /// failure.
     async fn send(&self, exchange: &mut Exchange) -> Result<Response, ProviderError> {
         let mut url = Url::parse(&exchange.wire.url).map_err(|_| {
             let text = "The provider's base URL is not a URL.";
@@ -261,8 +262,8 @@ impl Sender {
         }
     }
 
-    /// Returns the result of a request. Fails if for too long no part of the request is sent and no answer arrives.
-    /// `progress` is notified of each part.
+    /// Waits for the response to a request. Fails if no part of the request is sent and no response arrives for too
+    /// long. `progress` is notified of each part that is sent.
     async fn send_with_timeout<T>(
         &self,
         progress: &Notify,
@@ -280,7 +281,7 @@ impl Sender {
         }
     }
 
-    /// Completes after the longest wait for data.
+    /// Completes after the maximum time without data.
     fn idle(&self) -> BoxFuture<'static, ()> {
         self.clock.sleep(self.settings.idle_timeout)
     }
@@ -311,7 +312,8 @@ impl Sender {
         })
     }
 
-    /// Returns an answer that is a stream of events. Fails for any other answer, with its beginning in the message.
+    /// Returns the response if it is a stream of events. Otherwise fails; the message contains the beginning of the
+    /// body.
     async fn stream(&self, mut response: Response) -> Result<Response, ProviderError> {
         // The client removes the header for an encoding that it decodes.
         if let Some(encoding) = response.headers().get(CONTENT_ENCODING).filter(|value| *value != "identity")
@@ -336,7 +338,7 @@ impl Sender {
         Err(ProviderError::new(ProviderErrorKind::Protocol, text))
     }
 
-    /// Returns the failure for a refusal, and the body that the server sent.
+    /// Returns the failure for an error response, and the body of the response.
     async fn read_error(&self, exchange: &Exchange, mut response: Response) -> (ProviderError, String) {
         let status = response.status();
         if status.is_redirection() {
@@ -353,7 +355,7 @@ impl Sender {
         (exchange.api.http_error(status.as_u16(), &body), body)
     }
 
-    /// Returns the beginning of a body, as far as it arrives.
+    /// Returns the beginning of a body, or the part that arrives before an error.
     async fn text(&self, response: &mut Response) -> String {
         let mut body = Vec::new();
         // One timeout for the whole body, which is short.
@@ -385,14 +387,14 @@ impl Sender {
     }
 }
 
-/// Returns the address to which a provider redirects a request.
+/// Returns the address to which the response redirects the request.
 fn location(response: &Response) -> Option<Url> {
     let to = response.headers().get(LOCATION)?.to_str().ok()?;
     response.url().join(to).ok()
 }
 
-/// Returns whether a long request is sent on unchanged within its host; keys go to no other host. The client itself
-/// sends on a short request.
+/// Returns `true` if a long request is sent to a new address on the same host. Keys are not sent to another host. The
+/// HTTP client itself follows redirects of short requests.
 fn is_local_redirect(exchange: &Exchange, from: &Url, response: &Response) -> bool {
     let is_within = |to: Url| to.origin() == from.origin();
     PRESERVING_STATUSES.contains(&response.status().as_u16())

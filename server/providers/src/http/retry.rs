@@ -1,32 +1,32 @@
-//! Rules for the repetition of a request before any part of an answer has arrived.
+//! Rules for repeating a request of which no part of an answer has arrived.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use reqwest::header::HeaderMap;
 
-/// The wait before the first repeat. Each further wait is twice as long.
+/// The wait before the first repetition. Each further wait is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// The longest wait. If the provider requests a longer one, the request is not repeated.
+/// The longest wait before a repetition. If the provider requests a longer one, the request is not repeated.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
-/// The outcome of a request without an answer.
+/// The outcome of a request that received no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RetryHints {
-    /// The HTTP status; `None` if no answer arrived.
+    /// The HTTP status. `None` if no response arrived.
     pub status: Option<u16>,
-    /// The provider's decision about a repeat (`x-should-retry`).
+    /// The provider's statement about a repetition (`x-should-retry`).
     pub should_retry: Option<bool>,
-    /// Duration of the wait that the provider requests.
+    /// The wait that the provider requests.
     pub wait: Option<Duration>,
 }
 
 impl RetryHints {
-    /// Creates the outcome for a failed connection.
+    /// Creates the outcome of a request without any response.
     pub fn no_response() -> Self {
         Self { status: None, should_retry: None, wait: None }
     }
 
-    /// Reads the outcome from the head of an answer. `now` is in milliseconds since the epoch.
+    /// Reads the outcome from the status and the headers of a response. `now` is in milliseconds since the epoch.
     pub fn from_response(status: u16, headers: &HeaderMap, now: i64) -> Self {
         let should_retry = match text(headers, "x-should-retry") {
             Some("true") => Some(true),
@@ -36,8 +36,8 @@ impl RetryHints {
         Self { status: Some(status), should_retry, wait: requested_wait(headers, now) }
     }
 
-    /// Returns the wait before the next retry, or `None` if the request is not repeated. `retries` is the number of
-    /// retries so far.
+    /// Returns the wait before the next repetition. Returns `None` if the request must not be repeated. `retries` is
+    /// the number of repetitions so far.
     pub fn retry_delay(&self, retries: u32, max_retries: u32) -> Option<Duration> {
         let worth_it = self.should_retry.unwrap_or(match self.status {
             None | Some(408 | 409 | 429) => true,
@@ -60,8 +60,8 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 /// A function that reads a duration from the value of a header.
 type HeaderReader<'a> = &'a dyn Fn(&str) -> Option<Duration>;
 
-/// Returns the wait that the provider requests in any of the headers for it. A value that is negative, invalid or past
-/// is ignored.
+/// Returns the wait that the provider requests in one of several headers. A value that is negative, invalid or in the
+/// past is ignored.
 fn requested_wait(headers: &HeaderMap, now: i64) -> Option<Duration> {
     let now = Duration::from_millis(u64::try_from(now).unwrap_or_default());
     let number = |text: &str| text.parse::<f64>().ok().filter(|number| *number >= 0.0);

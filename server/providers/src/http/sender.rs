@@ -1,4 +1,4 @@
-//! Sender of requests.
+//! Sender of requests: the HTTP client with its settings.
 
 use std::sync::Arc;
 

@@ -1,15 +1,15 @@
-//! Server-sent events: conversion of bytes to the data of each event.
+//! Server-sent events: parses the bytes of a body into the data of each event.
 
 use agentese::framing::{Bom, Framer, FramerOptions, FramingError};
 
-/// The greatest length of a line, and of the data of one event, in bytes. An event of the APIs is one line. The longest
-/// event, the whole response at its end, is under 1 MiB.
+/// Maximum length of a line and of the data of one event, in bytes. In the APIs an event is one line. The longest one
+/// contains the whole response and is under 1 MiB.
 const LONGEST_EVENT: usize = 8 * 1024 * 1024;
-/// The greatest length of a body in bytes, including all that is no data. The longest answers of current models take
-/// about 50 MiB in pieces of a word each.
+/// Maximum length of a body in bytes, including everything that is not data. The longest answers of current models need
+/// about 50 MiB if each piece is one word.
 const LONGEST_BODY: u64 = 1 << 30;
 
-/// The reason why the rest of a body cannot be read.
+/// The reason why a body cannot be read further.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SseError {
     #[error("{0}")]
@@ -20,7 +20,7 @@ pub(crate) enum SseError {
     Body,
 }
 
-/// Number of bytes that are stored of a body without events.
+/// Maximum number of stored bytes of a body without events.
 const LONGEST_TEXT: usize = 64 * 1024;
 
 /// The kind of an event.
@@ -28,26 +28,26 @@ const LONGEST_TEXT: usize = 64 * 1024;
 pub(crate) enum EventKind {
     /// A part of an answer.
     Message,
-    /// An event named `error`, or a field of that name, as in the server of llama.cpp.
+    /// An event named `error`, or a field named `error`, as the server of llama.cpp sends it.
     Error,
 }
 
-/// The part of a body beside its events.
+/// The part of a body that is not a complete event.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Rest {
-    /// Data of an event whose end has not come.
+    /// Data of an event that was not completed.
     Data(String),
-    /// The text of a body that has no events.
+    /// The text of a body without events.
     Text(String),
 }
 
 const FIELDS: &[&str] = &["data", "event", "error", "id", "retry"];
 
-/// Splits a body into events, independent of the chunks in which its bytes arrive. Of the names of events only `error`
-/// has an effect. Ids and comments are ignored: in the supported APIs the data is complete without them.
+/// Splits a body into events. The result does not depend on the chunks in which the bytes arrive. The event name
+/// `error` has an effect; other names, ids and comments are ignored, because the supported APIs do not need them.
 ///
-/// Built on the framer of the protocol's own lines (bounded, linear, UTF-8 checked per line). A lone CR, which no API
-/// sends as a line end, is data.
+/// Uses the framer of the dialects' own lines, which is bounded, linear, and checks UTF-8. A lone CR is treated as
+/// data, because the APIs do not use it as a line end.
 #[derive(Debug)]
 pub(crate) struct SseParser {
     framer: Framer,
@@ -62,7 +62,7 @@ struct PendingEvent {
     is_error: bool,
     /// `true` after the first event.
     has_events: bool,
-    /// Lines that are no fields of events.
+    /// Lines that are not fields of an event.
     text: String,
 }
 
@@ -74,8 +74,8 @@ impl Default for SseParser {
 }
 
 impl SseParser {
-    /// Reads the next bytes and passes on the data of each event that they complete, in order. Fails for a line that is
-    /// not UTF-8, and for a line, an event or a body that is too long. After a failure the body cannot be read further.
+    /// Reads a chunk, and passes on the data of each event that it completes, in order. Fails if a line is not UTF-8,
+    /// or if a line, an event or the body is too long. The body cannot be read further after a failure.
     pub fn push(&mut self, chunk: &[u8], mut on_event: impl FnMut(EventKind, &str)) -> Result<(), SseError> {
         self.total = self.total.saturating_add(chunk.len() as u64);
         if self.total > LONGEST_BODY {
@@ -94,7 +94,7 @@ impl SseParser {
         outcome
     }
 
-    /// Returns the part of an ended body that is no event.
+    /// Returns the part of an ended body that is not a complete event.
     pub fn rest(&mut self) -> Option<Rest> {
         let Self { framer, open, .. } = self;
         framer.finish(&mut |line| {

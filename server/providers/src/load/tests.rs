@@ -1,4 +1,4 @@
-//! Tests of the catalogue as it is loaded.
+//! Tests of loading the catalogue.
 
 use std::sync::Arc;
 

@@ -10,10 +10,10 @@ use super::format::counted;
 use super::highlight::{Highlighter, Language};
 use super::markdown::{LineEnds, markdown};
 
-/// Types of pictures that a browser shows and that cannot contain script.
+/// MIME types of pictures that browsers show and that cannot contain a script.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// Renders the content of a message, which is a string or a list of blocks, with its texts as Markdown.
+/// Renders the content of a message: a string, or a list of blocks. Texts are rendered as Markdown.
 pub(super) fn content(message: &Value, line_ends: LineEnds, highlighter: &Highlighter) -> Markup {
     if let Some(text) = optional_text(message, "content") {
         return markdown(text, line_ends, highlighter);
@@ -29,7 +29,7 @@ pub(super) fn content(message: &Value, line_ends: LineEnds, highlighter: &Highli
     }
 }
 
-/// Renders a picture, which opens to its full size, or the reason why the picture is not shown.
+/// Renders a picture with a link to its full size. If the picture cannot be shown, renders the reason.
 pub(super) fn picture(block: &Value) -> Markup {
     let (kind, data) = (text(block, "mimeType"), text(block, "data"));
     if !PICTURES.contains(&kind) {
@@ -47,18 +47,18 @@ pub(super) fn picture(block: &Value) -> Markup {
     }
 }
 
-/// Renders a block of an unknown type.
+/// Renders a content block of an unknown type as JSON.
 pub(super) fn unknown(block: &Value, highlighter: &Highlighter) -> Markup {
     let kind = optional_text(block, "type").filter(|kind| !kind.is_empty()).unwrap_or("without a type");
     folded_json(&format!("Block {kind}"), block, highlighter)
 }
 
-/// Renders JSON, folded behind a title.
+/// Renders JSON in an element that unfolds when the title is clicked.
 pub(super) fn folded_json(title: &str, value: &Value, highlighter: &Highlighter) -> Markup {
     html! { details.more { summary { (title) } (json(value, highlighter)) } }
 }
 
-/// Renders indented JSON.
+/// Renders JSON with indentation.
 pub(super) fn json(value: &Value, highlighter: &Highlighter) -> Markup {
     // Serializing a `Value` cannot fail.
     let text = serde_json::to_string_pretty(value).unwrap_or_default();

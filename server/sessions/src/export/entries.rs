@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::redact::{Secrets, redacted};
 
-/// The entries of a session, in the order of the file. A page reads each entry twice and stores no entry, so a long
-/// session need not fit into memory.
+/// The entries of a session, in the order of the file. An export reads each entry twice and does not keep it, so that a
+/// long session need not fit into memory.
 pub trait Entries {
     /// Returns the number of entries.
     fn count(&self) -> usize;
 
-    /// Returns the entry at that index, or null if it is not available any more.
+    /// Returns the entry at an index. Returns null if the entry cannot be read any more.
     fn entry(&self, at: usize) -> Cow<'_, Value>;
 }
 
@@ -26,7 +26,7 @@ impl<T: AsRef<[Value]> + ?Sized> Entries for T {
     }
 }
 
-/// The entries without secrets.
+/// The entries, with secrets replaced when an entry is read.
 pub(super) struct RedactedEntries<'a> {
     pub entries: &'a dyn Entries,
     pub secrets: &'a Secrets,

@@ -16,7 +16,7 @@ use super::title::{non_empty_or, setting_text};
 use super::tool;
 use super::tree::Tree;
 
-/// The data shared by all entries.
+/// Renders entries with the data that all of them share.
 pub(super) struct EntryRenderer<'a> {
     pub entries: &'a RedactedEntries<'a>,
     pub tree: &'a Tree,
@@ -25,8 +25,8 @@ pub(super) struct EntryRenderer<'a> {
 }
 
 impl EntryRenderer<'_> {
-    /// Renders an entry of the conversation. Renders nothing for a result, because its call shows it. `above`
-    /// is the kind of the entry above it.
+    /// Renders an entry of the conversation. Renders nothing for a tool result that is shown with its call. `above` is
+    /// the kind of the entry above it.
     pub fn entry(&self, at: usize, above: Option<Kind>) -> Markup {
         if self.results.has_call(at) {
             return html! {};
@@ -92,7 +92,7 @@ impl EntryRenderer<'_> {
         }
     }
 
-    /// Renders a setting as one quiet line.
+    /// Renders a setting as one line of small text.
     fn setting(&self, frame: &EntryView) -> Markup {
         let entry = frame.entry;
         let target = self.tree.find(text(entry, "targetId")).map(|target| self.tree.anchor(target));
@@ -114,7 +114,7 @@ impl EntryRenderer<'_> {
     }
 }
 
-/// An entry and its index.
+/// An entry with its index and the tree.
 struct EntryView<'a> {
     at: usize,
     entry: &'a Value,
@@ -130,7 +130,7 @@ impl EntryView<'_> {
         self.tree.label(self.at)
     }
 
-    /// Renders the speaker, the time and the usage.
+    /// Renders the line with speaker, time and usage.
     fn meta(&self, speaker: &str, speaker_is_known: bool) -> Markup {
         let timestamp = text(self.entry, "timestamp");
         let moment = Moment::parse(timestamp);
@@ -196,7 +196,7 @@ fn thinking(block: &Value, highlighter: &Highlighter) -> Markup {
     }
 }
 
-/// Renders the end of an answer, unless the answer ended normally.
+/// Renders the reason why an answer ended early: an error, an abort, or the output limit.
 fn ending(message: &Value) -> Markup {
     let title = match text(message, "stopReason") {
         "error" => "The request failed",
@@ -238,7 +238,7 @@ fn custom(message: &Value, highlighter: &Highlighter) -> Markup {
     }
 }
 
-/// Returns the data of a setting besides its text.
+/// Returns the members of a setting that its title does not show.
 fn data(entry: &Value) -> Option<&Value> {
     match text(entry, "type") {
         "model_change" | "thinking_level_change" | "session_info" | "label" => None,
@@ -247,7 +247,7 @@ fn data(entry: &Value) -> Option<&Value> {
     }
 }
 
-/// Returns the number of entries of a line as text, for the title of a branch.
+/// Returns the number of entries as text, such as `3 entries`.
 pub(super) fn entry_count(entries: &[usize]) -> String {
     counted(entries.len(), "entry", "entries")
 }

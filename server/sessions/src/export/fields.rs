@@ -1,4 +1,5 @@
-//! Readers for members of arbitrary entries. A missing member, or one of another type, reads as empty.
+//! Access to members of entries from any program. A member that is missing, or has another type, counts as
+//! empty.
 
 use serde_json::Value;
 
@@ -32,8 +33,8 @@ pub(super) fn role(entry: &Value) -> &str {
     message(entry).map_or("", |message| text(message, "role"))
 }
 
-/// Returns the text of a message's content, which is a string or a list of blocks: its text blocks, one per
-/// line.
+/// Returns the text of a message's content. If the content is a list of blocks, returns the text blocks, each
+/// on its own line.
 pub(super) fn plain_content(message: &Value) -> String {
     if let Some(content) = optional_text(message, "content") {
         return content.to_owned();
@@ -42,7 +43,7 @@ pub(super) fn plain_content(message: &Value) -> String {
     texts.map(|block| text(block, "text")).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the tool calls of an answer, with the indices of their blocks.
+/// Returns the tool calls of an answer, each with the index of its content block.
 pub(super) fn calls(entry: &Value) -> impl Iterator<Item = (usize, &Value)> {
     let blocks = message(entry).map_or(&[][..], |message| list(message, "content"));
     blocks.iter().enumerate().filter(|(_, block)| text(block, "type") == "toolCall")

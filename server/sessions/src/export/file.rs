@@ -17,7 +17,7 @@ use agentese_server_base::os_error;
 /// The size of the write buffer for a page, in bytes.
 const BUFFER: usize = 64 << 10;
 
-/// The reason why there is no export.
+/// The reason why a session was not exported.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
@@ -51,7 +51,7 @@ pub struct SessionContent {
     pub header: Value,
     /// The other lines, in order.
     pub entries: StoredEntries,
-    /// The number of skipped lines, which are not JSON objects, as after a crash.
+    /// Number of lines that were skipped because they are not JSON objects, as after a crash.
     pub skipped: usize,
 }
 
@@ -91,7 +91,8 @@ fn is_header(value: &Value) -> bool {
     text(value, "type") == "session" && optional_text(value, "id").is_some()
 }
 
-/// Returns the default name of a session's export: `<prefix>-<name of the session file>.html`, relative.
+/// Returns the default name of a session's export: `<prefix>-<name of the session file>.html`. The name is a
+/// relative path.
 pub fn default_name(prefix: &str, session_file: &Path) -> PathBuf {
     let mut name = OsString::from(prefix);
     name.push("-");
@@ -100,8 +101,8 @@ pub fn default_name(prefix: &str, session_file: &Path) -> PathBuf {
     name.into()
 }
 
-/// Writes the export, readable only by its owner. The file appears completely or not at all. An earlier
-/// export is replaced. Fails without a change if the target is another file, or not a regular file.
+/// Writes the export to a file that only its owner can read. An earlier export is replaced. The file appears
+/// complete or not at all. Fails without a change if `target` is not a regular file, or is not an export.
 pub fn write(input: &ExportInput, target: &Path) -> Result<(), ExportError> {
     let system = |source| ExportError::System { path: target.to_owned(), source };
     let occupied = || ExportError::Occupied { path: target.to_owned() };
@@ -128,8 +129,8 @@ pub fn write(input: &ExportInput, target: &Path) -> Result<(), ExportError> {
     }
 }
 
-/// Creates an empty file that only its owner may read, independent of the umask. The file is removed unless
-/// it is renamed.
+/// Creates an empty file that only its owner can read, regardless of the umask. Dropping the file removes it,
+/// unless it was renamed.
 fn create_temporary(directory: &Path) -> io::Result<NamedTempFile> {
     // The error of the library does not contain the system's code.
     let mut code = None;

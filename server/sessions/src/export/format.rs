@@ -53,7 +53,8 @@ pub(super) fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(number as u64), if number == 1 { one } else { many })
 }
 
-/// Returns the first line that is not blank, with white space folded, cut at `longest` characters.
+/// Returns the first line with visible text, with runs of white space as one space, cut after `longest`
+/// characters.
 pub(super) fn preview(text: &str, longest: usize) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let mut out = String::new();
@@ -68,7 +69,7 @@ pub(super) fn preview(text: &str, longest: usize) -> String {
     out
 }
 
-/// The parts of a timestamp of the form `2026-11-21T20:34:21.270Z`.
+/// A timestamp of the form `2026-11-21T20:34:21.270Z`, in parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moment<'a> {
     year: &'a str,
@@ -78,7 +79,7 @@ pub(super) struct Moment<'a> {
 }
 
 impl<'a> Moment<'a> {
-    /// Returns `None` if the text has another form.
+    /// Parses a timestamp. Returns `None` if it has another form.
     pub fn parse(timestamp: &'a str) -> Option<Self> {
         let digits = |range: Range<usize>| {
             timestamp.get(range).filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
@@ -112,7 +113,7 @@ impl<'a> Moment<'a> {
     }
 }
 
-/// Returns the start and the end in UTC. Returns an empty text if neither can be parsed.
+/// Returns the first and the last time of a session, in UTC. Returns an empty text if neither can be parsed.
 pub(super) fn span(first: &str, last: &str) -> String {
     let (Some(first), Some(last)) =
         (Moment::parse(first).or(Moment::parse(last)), Moment::parse(last).or(Moment::parse(first)))

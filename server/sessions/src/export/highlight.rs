@@ -1,7 +1,7 @@
 //! Syntax highlighting of code.
 //!
-//! The grammars know thousands of scopes. The page knows the few kinds of [`KINDS`], each a class with a
-//! colour in the style sheet for light and dark. Code that is too long, and code without a grammar, stays
+//! Grammars assign thousands of different scopes to code. [`KINDS`] maps them to a few classes. Each class
+//! has a colour in the style sheet, for light and dark. Code that is too long, or has no grammar, is shown as
 //! plain text.
 
 use std::cell::Cell;
@@ -14,17 +14,17 @@ use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet
 
 /// The maximum length of a highlighted block, in bytes.
 const LONGEST_BLOCK: usize = 64 << 10;
-/// The maximum length of a highlighted line. Longer lines are not code for people, and grammars are slow on
-/// them.
+/// The maximum length of a highlighted line, in bytes. Longer lines are rarely written by people, and
+/// grammars are slow on them.
 const LONGEST_LINE: usize = 400;
-/// The amount of highlighted code on one page, in bytes.
+/// The maximum amount of highlighted code on one page, in bytes.
 const PAGE_BUDGET: usize = 512 << 10;
-/// The time for the highlighting of one page. Crafted text can make grammars a thousand times slower than
-/// code.
+/// Time limit for the highlighting of one page. Texts made for this purpose can slow grammars down a thousand
+/// times.
 const PAGE_TIME: Duration = Duration::from_secs(5);
 
-/// Scopes and their classes. The innermost matching scope applies. If several rows match it, the longest one
-/// applies. An empty class is plain text.
+/// Scopes of grammars, and their CSS classes; an empty class means plain text. The innermost scope with a
+/// match applies. If several rows match this scope, the longest one applies.
 const KINDS: &[(&str, &str)] = &[
     ("comment", "c"),
     ("string", "s"),
@@ -66,7 +66,7 @@ const KINDS: &[(&str, &str)] = &[
     ("text", ""),
 ];
 
-/// A string within this scope is the name of a member.
+/// The scope of names of members in JSON. A string inside this scope is such a name.
 static MEMBER_NAME: LazyLock<Scope> =
     LazyLock::new(|| Scope::new("meta.mapping.key.json").expect("a plain scope"));
 
@@ -79,12 +79,12 @@ static SCOPES: LazyLock<Vec<(Scope, &str)>> = LazyLock::new(|| {
     scopes
 });
 
-/// The language of a text, as stated by its source.
+/// The language of a code block.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Language<'a> {
-    /// The info string of a fenced block: a name or a file extension.
+    /// The first word after the opening fence of a code block: a language or a file extension.
     Named(&'a str),
-    /// The file that contains the text.
+    /// The path of the file that contains the code.
     OfFile(&'a str),
 }
 
@@ -103,7 +103,7 @@ impl Language<'_> {
     }
 }
 
-/// Highlights code, up to a limit for the whole page.
+/// Highlights code until the limits of the page are reached.
 #[derive(Debug)]
 pub(super) struct Highlighter {
     bytes_left: Cell<usize>,
@@ -117,7 +117,7 @@ impl Default for Highlighter {
 }
 
 impl Highlighter {
-    /// Returns the escaped text. If the language is known, elements mark its tokens.
+    /// Returns the code as escaped HTML. If the language is known, its tokens are in elements with classes.
     pub fn code(&self, text: &str, language: Language) -> Markup {
         let Some(grammar) =
             language.grammar().filter(|_| text.len() <= LONGEST_BLOCK.min(self.bytes_left.get()))
@@ -160,7 +160,7 @@ fn class(stack: &ScopeStack) -> &'static str {
     stack.as_slice().iter().rev().find_map(row).map_or("", |(_, class)| class)
 }
 
-/// Merges adjacent texts of one class.
+/// Collects tokens, and joins adjacent tokens of one class.
 #[derive(Default)]
 struct Printer {
     out: String,

@@ -1,22 +1,23 @@
-//! The kinds of entries for a reader.
+//! The kinds of entries that an export distinguishes.
 
 use serde_json::Value;
 
 use super::fields::{plain_content, role, text};
 
-/// The kind of an entry for a reader, which determines its style and its visibility in the views of the tree.
+/// The kind of an entry in an export. It determines the style of the entry, and the views of the tree that
+/// show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     User,
     Assistant,
-    /// An answer that only calls tools.
+    /// An answer without text or error, so with tool calls only.
     Step,
     Tool,
     /// A command of the user.
     Shell,
     /// A message of an extension, or a summary.
     Note,
-    /// A setting, a name or stored data: not part of the conversation.
+    /// A setting, a name, or the state of an extension. It is not a part of the conversation.
     Setting,
 }
 

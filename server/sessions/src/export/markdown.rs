@@ -1,8 +1,8 @@
-//! Markdown as HTML, with a short list of possible tags.
+//! Conversion of Markdown to HTML with few tags.
 //!
-//! This file contains every tag that Markdown can produce on the page. HTML in the source is shown as
-//! text. A picture becomes a link instead of being loaded. Only a link with a scheme in [`SCHEMES`] is
-//! active.
+//! This file contains every tag that Markdown can produce on the page. HTML in the source is shown as text. A
+//! picture becomes a link, so that the page loads nothing. Only a link that begins with one of [`SCHEMES`]
+//! can be clicked.
 
 use maud::{Escaper, Markup, PreEscaped, html};
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
@@ -11,23 +11,22 @@ use std::fmt::Write;
 use super::format;
 use super::highlight::{Highlighter, Language};
 
-/// The allowed prefixes of links.
+/// The schemes with which a link can be clicked.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
-/// The depth below which blocks lose their tags and keep their text: browsers stop nesting at a few hundred
-/// levels.
+/// The nesting depth from which blocks are shown without tags. Browsers support only a few hundred levels.
 const DEEPEST: usize = 48;
 
-/// The presentation of single line ends in a paragraph.
+/// Rendering of a single line end in a paragraph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum LineEnds {
-    /// As spaces, as in Markdown.
+    /// As a space, as in Markdown.
     Spaces,
-    /// As line ends, because people press return to get one.
+    /// As a line end, because people press return to get one.
     Kept,
 }
 
-/// Renders `source`. Never fails: all text is Markdown.
+/// Renders Markdown as HTML. Never fails, because every text is valid Markdown.
 pub(super) fn markdown(source: &str, line_ends: LineEnds, highlighter: &Highlighter) -> Markup {
     let mut renderer = Renderer {
         out: String::with_capacity(source.len() * 5 / 4),
@@ -46,7 +45,7 @@ pub(super) fn markdown(source: &str, line_ends: LineEnds, highlighter: &Highligh
     PreEscaped(renderer.out)
 }
 
-/// Returns the start of `source` without its marks, in one line of at most `longest` characters.
+/// Returns the beginning of a text on one line, without Markdown syntax, in at most `longest` characters.
 pub(super) fn preview(source: &str, longest: usize) -> String {
     // Marks never exceed the length of the marked text by more than this factor.
     let beginning = source.char_indices().nth(longest * 4).map_or(source, |(end, _)| &source[..end]);
@@ -76,9 +75,9 @@ fn options() -> Options {
 
 struct Renderer<'a> {
     out: String,
-    /// The closing tag of each open element, empty if its opening tag was omitted.
+    /// Closing tags of the open elements. A tag is empty if the opening tag was left out.
     closing: Vec<String>,
-    /// The number of open links: links do not nest in HTML.
+    /// Number of open links. It is needed because HTML forbids links inside links.
     links: usize,
     alignments: Vec<Alignment>,
     column: usize,
@@ -191,7 +190,7 @@ impl Renderer<'_> {
         self.closing.push(if shown { closing.to_owned() } else { String::new() });
     }
 
-    /// Writes a link if its address is allowed and no link is open. Otherwise writes its text with the
+    /// Writes a link. If its address is not permitted, or another link is open, writes the text with the
     /// address.
     fn link(&mut self, address: &str, prefix: &str) {
         self.links += 1;
@@ -217,7 +216,7 @@ fn is_harmless(address: &str) -> bool {
         .any(|scheme| address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)))
 }
 
-/// Headings of a message rank below the headings of the page.
+/// Returns the tag of a heading. Headings of a message get a lower level than the headings of the page.
 fn heading(level: HeadingLevel) -> &'static str {
     match level {
         HeadingLevel::H1 => "h3",

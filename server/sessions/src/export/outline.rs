@@ -1,4 +1,4 @@
-//! The data about all entries that a page needs before its first entry.
+//! The data about all entries that are needed before the first entry is written.
 
 use serde_json::Value;
 
@@ -11,14 +11,14 @@ use super::results::Results;
 use super::stats::ExportStats;
 use super::tree::Tree;
 
-/// The result of one pass over the entries.
+/// The data about all entries, collected in one pass.
 pub(super) struct Outline {
     pub tree: Tree,
     pub results: Results,
     pub stats: ExportStats,
-    /// The name of the session, or the start of its first message.
+    /// The name of the session; without a name, the beginning of its first message.
     pub title: String,
-    /// The last timestamp of an entry.
+    /// The timestamp of the last entry that has one.
     pub last: Option<String>,
 }
 

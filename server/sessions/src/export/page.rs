@@ -1,4 +1,4 @@
-//! The whole document.
+//! The HTML document of an export.
 
 use std::io::{self, Write};
 use std::sync::LazyLock;
@@ -24,11 +24,11 @@ use super::tree::{Branch, Tree};
 const STYLE: &str = include_str!("assets/page.css");
 const SCRIPT: &str = include_str!("assets/page.js");
 
-/// The themes. The style sheet refers to the ids.
+/// The themes: id and name. The style sheet refers to the ids.
 const THEMES: [(&str, &str); 3] = [("theme-auto", "Auto"), ("theme-light", "Light"), ("theme-dark", "Dark")];
 
-/// The content security policy: the page loads nothing, and uses only the style and the script of this file,
-/// named by their hashes.
+/// The content security policy of the page. The page loads nothing, and uses only its own style and script, which the
+/// policy identifies by their hashes.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
     format!(
@@ -39,7 +39,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The input of an export without its secrets.
+/// The input of an export after its secrets were replaced.
 pub(super) struct Page<'a> {
     pub header: &'a Value,
     pub entries: &'a RedactedEntries<'a>,
@@ -65,7 +65,7 @@ pub(super) fn write_page(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{end}")
 }
 
-/// Renders the document, with slots for the rows of the tree and for the conversation.
+/// Renders the document, with placeholders for the rows of the tree and for the conversation.
 fn document(page: &Page, outline: &Outline, title: &str, highlighter: &Highlighter) -> Markup {
     html! {
         html lang="en" {
@@ -101,7 +101,7 @@ fn document(page: &Page, outline: &Outline, title: &str, highlighter: &Highlight
     }
 }
 
-/// Renders the bar at the top, with the title and the switches.
+/// Renders the bar at the top of the page, with the title and the switches.
 fn bar(title: &str) -> Markup {
     html! {
         div.bar {
@@ -208,7 +208,7 @@ fn branch(renderer: &EntryRenderer, branch: &Branch, out: &mut dyn Write) -> io:
     out.write_all(end.as_bytes())
 }
 
-/// Returns the entries of a line, each with the kind of the entry above it.
+/// Returns the entries of a branch, each with the kind of the last entry before it that is not a setting.
 fn with_above(tree: &Tree, line: &[usize]) -> impl Iterator<Item = (usize, Option<Kind>)> {
     line.iter().scan(None, |last, &at| {
         let above = *last;
@@ -224,7 +224,7 @@ fn with_above(tree: &Tree, line: &[usize]) -> impl Iterator<Item = (usize, Optio
 mod tests {
     use super::*;
 
-    /// Checks that neither text ends its element early.
+    /// Checks that style and script do not contain the end of their element.
     #[test]
     fn style_and_script_stay_in_their_elements() {
         assert!(!STYLE.contains('<') && !SCRIPT.to_lowercase().contains("</") && !SCRIPT.contains("<!--"));

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::fields::text;
 use super::secret_encodings::secret_encodings;
 
-/// The search patterns: every secret, and its forms in URLs, JSON and base64.
+/// The texts to find: every secret, and its encodings in URLs, JSON and base64.
 pub(super) struct Secrets(Vec<Finder<'static>>);
 
 impl Secrets {
@@ -22,7 +22,7 @@ impl Secrets {
     }
 }
 
-/// Returns the text with well-known keys and `secrets` replaced.
+/// Replaces `secrets` and well-known keys in a text.
 pub(super) fn redacted_text<'a>(text: &'a str, secrets: &Secrets) -> Cow<'a, str> {
     // The secrets come first: a match of a well-known key may end in the middle of a secret.
     let mut text = Cow::Borrowed(text);
@@ -38,13 +38,13 @@ pub(super) fn redacted_text<'a>(text: &'a str, secrets: &Secrets) -> Cow<'a, str
     }
 }
 
-/// Returns the value with all of its texts redacted. Values of members whose names denote keys are replaced
-/// completely. Borrows the value if nothing is replaced, so entries with large images are not copied.
+/// Replaces secrets in all texts of a value. If the name of a member means a key, its whole value is replaced. A value
+/// without secrets is borrowed, so that entries with large images are not copied.
 pub(super) fn redacted<'a>(value: &'a Value, secrets: &Secrets) -> Cow<'a, Value> {
     changed(value, false, secrets).map_or(Cow::Borrowed(value), Cow::Owned)
 }
 
-/// Returns the changed value, or `None` if the value has no change.
+/// Returns the value with secrets replaced, or `None` if it has no secrets.
 fn changed(value: &Value, is_key: bool, secrets: &Secrets) -> Option<Value> {
     match value {
         Value::String(text) if is_key && !text.is_empty() => Some(Value::from(REDACTED)),

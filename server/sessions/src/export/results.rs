@@ -1,4 +1,4 @@
-//! Assignment of tool results to their calls.
+//! Assignment of tool results to the calls with which they are shown.
 
 use std::collections::HashMap;
 
@@ -10,24 +10,24 @@ use super::title::LONGEST;
 use super::tool;
 use super::tree::Tree;
 
-/// The results that are shown with their calls.
+/// Tool calls and their results, by the indices of their entries.
 #[derive(Default)]
 pub(super) struct Results {
-    /// Calls of each answer with calls, in their order.
+    /// Calls of each answer, in the order of the answer.
     calls: HashMap<usize, Vec<Call>>,
-    /// Call data of each result, until results and calls are paired.
+    /// Id of the call and name of the tool, for each result that is not yet assigned to a call.
     origins: HashMap<usize, ResultOrigin>,
     call_of: HashMap<usize, (usize, usize)>,
 }
 
 /// A call in an answer.
 struct Call {
-    /// Index of the call's block in the answer.
+    /// Index of the call's content block in the answer.
     block: usize,
     id: String,
-    /// Subject of the call, in a few words.
+    /// Short description of the call, such as its command or file.
     subject: String,
-    /// Entry of the call's result.
+    /// Index of the entry with the result; `None` without a result.
     result: Option<usize>,
 }
 
@@ -37,7 +37,7 @@ struct ResultOrigin {
 }
 
 impl Results {
-    /// Adds the next entry, with its index and kind.
+    /// Adds the next entry of the session.
     pub fn push(&mut self, at: usize, kind: Kind, entry: &Value) {
         match kind {
             Kind::Assistant | Kind::Step => {
@@ -62,9 +62,9 @@ impl Results {
         }
     }
 
-    /// Pairs calls and results along the trunk and along each branch. A result belongs to the preceding
-    /// answer. A result without a call is shown by itself. The title of a paired result contains the subject
-    /// of the call.
+    /// Assigns results to calls in the trunk and in each branch. A result belongs to the last answer before
+    /// it. A result without a matching call is shown by itself. The title of an assigned result contains the
+    /// subject of its call.
     pub fn finish(&mut self, tree: &mut Tree) {
         let origins = std::mem::take(&mut self.origins);
         self.pair(tree, &origins, &tree.trunk);
@@ -99,7 +99,8 @@ impl Results {
         }
     }
 
-    /// Returns the result of the call in a block of an answer.
+    /// Returns the index of the entry with the result of a call. `block` is the index of the call's block in
+    /// the answer.
     pub fn result(&self, answer: usize, block: usize) -> Option<usize> {
         self.call(answer, block)?.result
     }

@@ -1,10 +1,10 @@
-//! Encodings of a secret in the texts of a session.
+//! The encodings in which a secret can occur in a session.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// The minimum length of a secret in bytes. A shorter one would redact ordinary words.
+/// The minimum length of a secret in bytes. A shorter secret could be an ordinary word.
 const SHORTEST: usize = 8;
 
 /// The unreserved characters of RFC 3986, which URLs do not encode.
@@ -25,8 +25,8 @@ const WHOLE: &AsciiSet = &COMPONENT
     .remove(b'$')
     .remove(b'#');
 
-/// Returns the secret and its encodings, or an empty list if the secret is too short. The credentials after
-/// `Bearer ` or another scheme are a secret of their own.
+/// Returns the secret and its encodings. Returns an empty list if the secret is too short. Credentials after
+/// `Bearer ` or another scheme are treated as a separate secret.
 pub(super) fn secret_encodings(secret: &str) -> Vec<String> {
     let secret = secret.trim();
     let mut forms = Vec::new();
@@ -58,7 +58,7 @@ fn in_urls(plain: &str, forms: &mut Vec<String>) {
     }
 }
 
-/// Adds the text escaped once and twice: arguments of tools are JSON within JSON.
+/// Adds the text as escaped in JSON, and as escaped twice, because arguments of tools are JSON within JSON.
 fn in_json(plain: &str, forms: &mut Vec<String>) {
     let escape = |text: &str| {
         let quoted = serde_json::Value::from(text).to_string();
@@ -83,8 +83,8 @@ fn in_json(plain: &str, forms: &mut Vec<String>) {
     }
 }
 
-/// Adds the base64 forms for the three possible offsets within encoded data, without the characters that
-/// depend on the neighbouring bytes.
+/// Adds the base64 text for each of the three possible offsets of the secret in the encoded data. Characters
+/// that depend on neighbouring bytes are left out.
 fn in_base64(plain: &[u8], forms: &mut Vec<String>) {
     for before in 0..3 {
         let mut bytes = vec![0; before];

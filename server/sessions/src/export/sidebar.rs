@@ -1,4 +1,4 @@
-//! The tree of entries, with links to them.
+//! The sidebar: the tree of entries, with a link to each entry.
 
 use std::io::{self, Write};
 
@@ -9,10 +9,10 @@ use super::markup::{SLOT, write_markup};
 use super::results::Results;
 use super::tree::{Node, Tree};
 
-/// The depth from which indents stay the same.
+/// The depth from which rows are not indented further.
 const DEEPEST: usize = 5;
 
-/// The views of the tree. The style sheet selects the rows of each view by its id.
+/// The views of the tree: id, name and description. The style sheet selects the rows of a view by its id.
 const VIEWS: [(&str, &str, &str); 5] = [
     ("view-talk", "Default", "Messages and tool calls, without settings"),
     ("view-words", "No tools", "Messages, without tools and settings"),
@@ -21,7 +21,7 @@ const VIEWS: [(&str, &str, &str); 5] = [
     ("view-all", "All", "Every entry of the file"),
 ];
 
-/// Renders the search, the views, and the element for the tree.
+/// Renders the search field, the choice of the view, and an empty list for the rows of the tree.
 pub(super) fn sidebar(tree: &Tree) -> Markup {
     let has_labels = tree.has_labels();
     let views = VIEWS.iter().filter(|(id, ..)| has_labels || *id != "view-labels");
@@ -40,7 +40,7 @@ pub(super) fn sidebar(tree: &Tree) -> Markup {
     }
 }
 
-/// Writes the tree, with a row for each entry. Fails if writing to `out` fails.
+/// Writes the rows of the tree, one for each entry. Fails if writing to `out` fails.
 pub(super) fn rows(tree: &Tree, results: &Results, out: &mut dyn Write) -> io::Result<()> {
     for (depth, line) in tree.lines() {
         for (place, &at) in line.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Totals of a session.
+//! Totals over all entries of a session.
 
 use serde_json::Value;
 
@@ -11,10 +11,10 @@ pub(super) struct ExportStats {
     pub assistant: u64,
     pub tool_calls: u64,
     pub tool_results: u64,
-    /// Number of messages of every role.
+    /// Number of messages with any role.
     pub messages: u64,
     pub tokens: TokenUsage,
-    /// `provider/model` of each model that has answered, in the order of their first answers.
+    /// Each model that has answered, as `provider/model`, in the order of the first answers.
     pub models: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct TokenUsage {
 }
 
 impl TokenUsage {
-    /// Reads a `usage` object. Counts that are missing, negative or not numbers are zero.
+    /// Reads a `usage` object. A count that is missing, negative or not a number counts as zero.
     pub fn of(usage: &Value) -> Self {
         let tokens = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or_default();
         let cost = usage.get("cost").and_then(|cost| cost.get("total")).and_then(Value::as_f64);
@@ -53,7 +53,7 @@ impl TokenUsage {
 }
 
 impl ExportStats {
-    /// Adds the usage of a message, a summary, or another entry with a `usage`.
+    /// Adds the usage of an entry, if it has one: an answer, a summary, or another entry with `usage`.
     pub fn add(&mut self, entry: &Value) {
         if let Some(usage) = message(entry).unwrap_or(entry).get("usage") {
             self.tokens.add(TokenUsage::of(usage));
@@ -78,7 +78,7 @@ impl ExportStats {
     }
 }
 
-/// Returns `provider/model`, or the available part of it.
+/// Returns `provider/model`. If one of the names is empty, returns the other.
 pub(super) fn model_name(provider: &str, model: &str) -> String {
     match (provider, model) {
         ("", model) => model.to_owned(),

@@ -1,4 +1,4 @@
-//! Entries that stay in their file and are read on request.
+//! Entries that are read from their file when they are needed.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::entries::Entries;
 
-/// The entries of a session file, as the positions of their lines.
+/// The entries of a session file, of which only the positions of the lines are in memory.
 #[derive(Debug)]
 pub struct StoredEntries {
     file: File,
-    /// The position and length of each line, in bytes.
+    /// Offset and length of each line, in bytes.
     lines: Vec<(u64, usize)>,
 }
 

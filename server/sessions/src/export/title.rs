@@ -1,4 +1,4 @@
-//! The title of an entry, on one line.
+//! The title that an entry has in the tree.
 
 use serde_json::Value;
 
@@ -7,11 +7,12 @@ use super::format::preview;
 use super::markdown;
 use super::stats::model_name;
 
-/// The maximum number of characters of a line in the tree. The line is too narrow for them, so the style
-/// sheet cuts the text.
+/// The maximum length of a title in characters. It exceeds the width of the tree, so that the style sheet can
+/// cut the text.
 pub(super) const LONGEST: usize = 90;
 
-/// Returns the title of an entry for the tree, on one line. The title of a result is the start of its text.
+/// Returns the title of an entry on one line. The title of a tool result is the name of its tool and the
+/// start of its text.
 pub(super) fn title(entry: &Value) -> String {
     let Some(message) = message(entry) else {
         return match text(entry, "type") {
@@ -42,17 +43,17 @@ fn step_title(entry: &Value) -> String {
     if names.is_empty() { "No text".to_owned() } else { format!("→ {}", names.join(", ")) }
 }
 
-/// Returns the start of a message.
+/// Returns the start of a message as plain text.
 fn message_preview(message: &Value) -> String {
     markdown::preview(&plain_content(message), LONGEST)
 }
 
-/// Returns a text, or another one if it is empty.
+/// Returns `text`, or the result of `other` if `text` is empty.
 pub(super) fn non_empty_or(text: String, other: impl FnOnce() -> String) -> String {
     if text.is_empty() { other() } else { text }
 }
 
-/// Describes a setting in words.
+/// Returns the title of a setting, such as `Thinking level high`.
 pub(super) fn setting_text(entry: &Value) -> String {
     match text(entry, "type") {
         "model_change" => format!("Model {}", model_name(text(entry, "provider"), text(entry, "modelId"))),

@@ -1,4 +1,4 @@
-//! Tool calls with their results, each folded behind a summary line.
+//! Tool calls and their results. Details unfold when the line with the subject is clicked.
 
 use std::borrow::Cow;
 
@@ -11,12 +11,12 @@ use super::format::preview;
 use super::highlight::{Highlighter, Language};
 use agentese_server_base::clean::clean;
 
-/// The presentation of a tool's arguments and text.
+/// Names of the arguments of a tool that are shown in a special way.
 struct ToolPresentation {
     name: &'static str,
-    /// The argument that best describes the call.
+    /// Name of the argument that describes the call best.
     subject: &'static str,
-    /// The arguments with a presentation of their own.
+    /// Names of the arguments that are not in the list of other arguments.
     shown: &'static [&'static str],
 }
 
@@ -34,7 +34,7 @@ fn shape(name: &str) -> Option<&'static ToolPresentation> {
     PRESENTATIONS.iter().find(|shape| shape.name == name)
 }
 
-/// Returns the subject of a call in a few words: the command, the file, or the search pattern.
+/// Returns a short description of a call: the command, the file, or the search pattern.
 pub(super) fn subject(call: &Value, longest: usize) -> String {
     let arguments = &call["arguments"];
     let known = shape(text(call, "name")).and_then(|shape| optional_text(arguments, shape.subject));
@@ -44,7 +44,7 @@ pub(super) fn subject(call: &Value, longest: usize) -> String {
 
 /// The result of a call.
 pub(super) struct CallResult<'a> {
-    /// The `id` of its element on the page.
+    /// The HTML `id` of the result on the page.
     pub anchor: String,
     /// Entry of the result.
     pub entry: Cow<'a, Value>,
@@ -78,7 +78,7 @@ pub(super) fn call(call: &Value, result: Option<&CallResult>, highlighter: &High
     }
 }
 
-/// Renders a result without its call.
+/// Renders a result whose call is unknown.
 pub(super) fn orphan(message: &Value, highlighter: &Highlighter) -> Markup {
     html! {
         details.call.failed[flag(message, "isError")] {
@@ -109,7 +109,7 @@ fn arguments(call: &Value, result: Option<&CallResult>, highlighter: &Highlighte
     }
 }
 
-/// Renders the remaining arguments, in one line.
+/// Renders the arguments that are not in `shown`, on one line.
 fn other_arguments(arguments: &Value, shown: &[&str]) -> Markup {
     let members = arguments.as_object().into_iter().flatten();
     let others: Vec<_> = members.filter(|(name, _)| !shown.contains(&name.as_str())).collect();
@@ -124,7 +124,7 @@ fn other_arguments(arguments: &Value, shown: &[&str]) -> Markup {
     }
 }
 
-/// Returns the diff of the result, or else the requested change.
+/// Returns the diff in the result of an edit. Without a result, returns the requested change as a diff.
 fn edit_diff(arguments: &Value, result: Option<&CallResult>) -> String {
     let diff = result.and_then(|result| optional_text(&result.message()["details"], "diff"));
     if let Some(diff) = diff {

@@ -1,9 +1,9 @@
-//! The entries of a session as a tree, and their reading order.
+//! The entries of a session as a tree, in reading order.
 //!
-//! Entries name their parent. The path from the first entry to the leaf is the *trunk*, which the model
-//! sees. All other entries are in *branches* of the trunk. A branch follows its most recently written line to
-//! the end, and entries that leave this line are branches of their own. So branches are a flat list after
-//! each entry of the trunk, at any nesting depth in the file, and no step here recurses.
+//! Each entry names its parent. The *trunk* is the path from the root to the leaf, which the model sees. All other
+//! entries are in *branches* beside the trunk. A branch leads to the entry that was written last in its subtree.
+//! Entries that are not on this path form further branches. So each entry of the trunk has a flat list of branches, at
+//! any nesting depth, and no function here is recursive.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -15,18 +15,18 @@ use super::fields::{optional_text, text};
 use super::kind::Kind;
 use super::title::title;
 
-/// The value for no entry in [`Node`], of which a session may have a million.
+/// The value in [`Node`] for a missing entry. `Option` would need more memory, and a session can have a million nodes.
 const NONE: u32 = u32::MAX;
 
-/// An entry and its position in the tree.
+/// An entry with its links to other entries.
 pub(super) struct Node {
-    /// The kind of the entry for a reader.
+    /// The kind of the entry in the export.
     pub kind: Kind,
     /// The title of the entry, on one line.
     pub title: Box<str>,
     id: Option<Box<str>>,
-    /// `true` if the id of the entry names its element on the page: the id is unique so far and has only harmless
-    /// characters.
+    /// `true` if the HTML `id` of the entry contains the id of the entry. The id must then be unique so far and have
+    /// only harmless characters.
     named: bool,
     parent: u32,
     first_child: u32,
@@ -55,7 +55,7 @@ impl Node {
     }
 }
 
-/// Converts an index to the form of the nodes. A session never reaches the limit.
+/// Converts an index to the type that nodes store. No session is so long that an index does not fit.
 fn number(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(NONE)
 }
@@ -64,17 +64,17 @@ fn place(number: u32) -> Option<usize> {
     (number != NONE).then_some(number as usize)
 }
 
-/// A line of entries beside the trunk.
+/// A path of entries beside the trunk.
 pub(super) struct Branch {
-    /// The entry before the branch, or `None` if the branch has a root of its own.
+    /// The entry of the trunk or of a branch to which the branch is attached; `None` if the branch begins with a root.
     pub from: Option<usize>,
-    /// The depth: 1 beside the trunk, higher within branches.
+    /// The nesting depth: 1 if attached to the trunk, 2 if attached to a branch of depth 1, and so on.
     pub depth: usize,
-    /// The entries, never empty.
+    /// The entries of the branch; at least one.
     pub entries: Vec<usize>,
 }
 
-/// The tree of all entries. Numbers are indices in [`Tree::nodes`], which has the order of the file.
+/// The tree of all entries. Entries are identified by their index in [`Tree::nodes`], which has the order of the file.
 #[derive(Default)]
 pub(super) struct Tree {
     pub nodes: Vec<Node>,
@@ -84,12 +84,12 @@ pub(super) struct Tree {
     /// The indices of entries by the hashes of their ids.
     by_id: HashTable<u32>,
     hashes: DefaultHashBuilder,
-    /// The labels from label entries: the id of the target, and the label.
+    /// The contents of label entries: id of the labelled entry, and label; `None` removes the label.
     label_changes: Vec<(String, Option<String>)>,
 }
 
 impl Tree {
-    /// Creates a tree with capacity for that many entries.
+    /// Creates an empty tree with memory for `count` entries.
     pub fn with_capacity(count: usize) -> Self {
         Self { nodes: Vec::with_capacity(count), by_id: HashTable::with_capacity(count), ..Self::default() }
     }
@@ -102,9 +102,8 @@ impl Tree {
         tree
     }
 
-    /// Adds the next entry. A file is written in order, so a parent must precede its child. An entry with an
-    /// unknown parent, or in a cycle, is therefore a root. An entry without an id (files of version 1)
-    /// follows the preceding entry.
+    /// Adds the next entry of the file. Its parent is an earlier entry. An entry with an unknown or later parent is a
+    /// root. An entry without an id, as in files of version 1, follows the entry before it.
     pub fn push(&mut self, entry: &Value) {
         let index = self.nodes.len();
         let id = optional_text(entry, "id");
@@ -125,7 +124,7 @@ impl Tree {
         }
     }
 
-    /// Assigns an id to the entry at that index. Returns false if another entry had the id.
+    /// Assigns an id to the entry at an index. Returns false if an earlier entry already had this id.
     fn register_id(&mut self, id: &str, at: usize) -> bool {
         let (nodes, hashes) = (&self.nodes, &self.hashes);
         let id_of = |at: &u32| nodes[*at as usize].id.as_deref();
@@ -150,7 +149,8 @@ impl Tree {
         }
     }
 
-    /// Computes trunk and branches after the last entry. An unknown or missing leaf means the last entry.
+    /// Computes trunk and branches when all entries are added. If `leaf` is missing or unknown, the last entry is the
+    /// leaf.
     pub fn finish(&mut self, leaf: Option<&str>) {
         for (target, label) in std::mem::take(&mut self.label_changes) {
             match (self.find(&target), label) {
@@ -165,13 +165,13 @@ impl Tree {
         self.branches = branches(&self.nodes, &self.trunk);
     }
 
-    /// Returns the last entry with that id.
+    /// Returns the index of the last entry with this id.
     pub fn find(&self, id: &str) -> Option<usize> {
         let has_id = |at: &u32| self.nodes[*at as usize].id.as_deref() == Some(id);
         self.by_id.find(self.hashes.hash_one(id), has_id).copied().and_then(place)
     }
 
-    /// Returns the `id` of an entry's element on the page: unique, and with harmless characters only.
+    /// Returns the HTML `id` of an entry on the page. It is unique and has only harmless characters.
     pub fn anchor(&self, at: usize) -> String {
         match &self.nodes[at] {
             Node { named: true, id: Some(id), .. } => format!("entry-{id}"),
@@ -179,7 +179,7 @@ impl Tree {
         }
     }
 
-    /// Returns the last label of an entry.
+    /// Returns the label of an entry, as set by the last label entry.
     pub fn label(&self, at: usize) -> Option<&str> {
         self.labels.get(&at).map(String::as_str)
     }
@@ -189,7 +189,7 @@ impl Tree {
         !self.labels.is_empty()
     }
 
-    /// Returns the branches that are shown after an entry of the trunk, or before its first entry.
+    /// Returns the branches that are shown after an entry of the trunk; for `None`, before its first entry.
     pub fn branches(&self, after: Option<usize>) -> &[Branch] {
         self.branches.get(&after).map_or(&[], Vec::as_slice)
     }
@@ -199,7 +199,8 @@ impl Tree {
         self.branches.values().map(Vec::len).sum()
     }
 
-    /// Returns the trunk and its branches in reading order, each with its depth, which is 0 for the trunk.
+    /// Returns the paths of entries in reading order, each with its depth. Each entry of the trunk is a path of its
+    /// own, with depth 0.
     pub fn lines(&self) -> impl Iterator<Item = (usize, &[usize])> {
         let branches = |after| self.branches(after).iter().map(|branch| (branch.depth, &branch.entries[..]));
         let along = (0..self.trunk.len()).flat_map(move |at| {
@@ -209,7 +210,7 @@ impl Tree {
     }
 }
 
-/// Returns true if an id can be used unescaped in the fragment of a URL.
+/// Returns true if an id can be used in the fragment of a URL without escaping.
 fn is_plain(id: &str) -> bool {
     (1..=64).contains(&id.len())
         && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))

@@ -1,4 +1,4 @@
-//! Additions to a conversation, and removals from the messages that the model sees.
+//! Adding entries to a session, and hiding messages from the model.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use super::live_session::Session;
 use super::load::unique;
 
 impl Session {
-    /// Returns an unused identifier for a message that [`Session::append_as`] adds later.
+    /// Returns an unused identifier, with which [`Session::append_as`] can add a message later.
     pub fn reserve_id(&self) -> EntryId {
         self.next_meta(self.now()).id
     }
 
-    /// Appends a message. From the first message of user or model on, entries go to the file. The system has them on
-    /// return, or, if a thread writes, when [`Session::wait_written`] completes: see
+    /// Appends a message. Entries are written to the file from the first message of user or model on. On return, the
+    /// system has received the entry. If a thread writes, this is so only after [`Session::wait_written`]; see
     /// [`SessionOptions::write_in_background`](super::SessionOptions::write_in_background). [`Session::storage_error`]
     /// reports failures.
     pub fn append(&mut self, message: Arc<AgentMessage>) -> EntryId {
         self.append_as(self.reserve_id(), message)
     }
 
-    /// Appends a message as [`Session::append`] does, under a reserved identifier.
+    /// Appends a message as [`Session::append`] does, with an identifier from [`Session::reserve_id`].
     pub fn append_as(&mut self, id: EntryId, message: Arc<AgentMessage>) -> EntryId {
         let time = match &*message {
             // The entry has no other place for the time of the message.
@@ -39,7 +39,7 @@ impl Session {
         self.add(Entry::of_message(meta, message))
     }
 
-    /// Sets the name of the session, without surrounding white space. Fails without a change if the name is empty.
+    /// Sets the name of the session, after removing white space around it. Fails without a change if the name is empty.
     pub fn rename(&mut self, name: &str) -> Result<(), EmptyNameError> {
         let name = name.trim();
         if name.is_empty() {
@@ -60,8 +60,8 @@ impl Session {
         self.add_body(Body::ThinkingLevelChange { level: level.as_str().to_owned() });
     }
 
-    /// Adds a compaction: its summary replaces the messages before its first kept entry. The system message of the
-    /// compaction gets the time of the entry.
+    /// Adds a compaction, so that its summary replaces the messages before the first kept entry. The system message in
+    /// the compaction gets the time of the entry.
     pub fn add_compaction(&mut self, mut compaction: Compaction) -> EntryId {
         let meta = self.next_meta(self.now());
         if let Some(system_message) = compaction.system_message.as_mut().and_then(Value::as_object_mut) {
@@ -77,7 +77,7 @@ impl Session {
         self.add_body(Body::BranchSummary(summary))
     }
 
-    /// Adds state of an extension.
+    /// Adds an entry with data that an extension stores. The model does not see it.
     pub fn custom(&mut self, custom_type: &str, data: Option<&Value>) -> EntryId {
         let meta = self.next_meta(self.now());
         self.add(Entry::new(meta, Body::Custom { custom_type: custom_type.to_owned() }, data))
@@ -98,14 +98,14 @@ impl Session {
         self.append(Arc::new(message.into()))
     }
 
-    /// Sets or removes the label of an entry. Returns `None` if there is no such entry.
+    /// Adds a label to an entry, or removes it if `label` is `None`. Returns `None` if the entry does not exist.
     pub fn label(&mut self, target: &str, label: Option<&str>) -> Option<EntryId> {
         let target = self.entry(target)?.id().clone();
         Some(self.add_body(Body::Label { target, label: label.map(str::to_owned) }))
     }
 
     /// Hides the last answer and the results of its calls from the model, before a retry. Later messages of other
-    /// kinds, such as the output of a command, stay. The file keeps the answer, as pi does.
+    /// kinds, such as the output of a user's command, stay visible. The answer stays in the file, as in pi.
     pub fn hide_last_answer(&mut self) {
         let message = |at: usize| self.entries[self.visible[at]].message();
         let is_answer = |at: &usize| matches!(message(*at).as_deref(), Some(AgentMessage::Assistant(_)));
@@ -120,8 +120,8 @@ impl Session {
         self.hidden.extend(hidden);
     }
 
-    /// Records the hidden messages in the file, so that they stay hidden after the session is opened again. Returns the
-    /// texts of the added entries.
+    /// Adds entries that keep the hidden messages hidden after the session is reopened. Returns the texts of these
+    /// entries.
     pub fn record_hidden(&mut self) -> Vec<FrameText> {
         let mut hidden: Vec<_> = std::mem::take(&mut self.hidden).into_iter().collect();
         hidden.sort_unstable();
@@ -134,7 +134,7 @@ impl Session {
         targets.into_iter().filter_map(note).collect()
     }
 
-    /// Hides the last answer as [`Session::hide_last_answer`] does, if the answer was aborted.
+    /// Hides the last answer as [`Session::hide_last_answer`] does, but only if it was aborted.
     pub fn hide_aborted_answer(&mut self) {
         let last = self.messages_rev().find_map(|message| match &*message {
             AgentMessage::Assistant(answer) => Some(answer.stop_reason),

@@ -1,4 +1,4 @@
-//! The end of a session file.
+//! Appends lines to a session file.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -12,32 +12,32 @@ use super::storage::{Claim, Identity, Storage, StoredFile, reopen};
 use super::sync::{DirectorySync, FileProvider, Syncer};
 use super::thread_pool::{OpenFileSlot, OpenFileSlots, ThreadPool};
 
-/// Size in bytes from which on a batch takes no further line.
+/// Size in bytes at which a batch of lines is written.
 const BATCH: usize = 1 << 23;
 
-/// A written line: its number among the lines of the session, and the offset of its first byte in the file.
+/// Position of a written line: its number in the session, and the offset of its first byte in the file.
 pub(super) type LinePosition = (usize, u64);
 
-/// A file with writes at its end. It belongs to this process alone, by a lock while the file is open and by a claim
-/// otherwise.
+/// A file to which lines are appended. No other process can use it: the open file is locked, and a closed file is
+/// claimed.
 pub(super) struct Appender {
     storage: Arc<dyn Storage>,
     path: PathBuf,
     /// The open file; `None` between writes if too many files are open.
     file: Option<Arc<dyn StoredFile>>,
     pub identity: Identity,
-    /// Length of the file in bytes, without a torn end.
+    /// Length of the file in bytes, without an incomplete last line.
     pub length: u64,
     pub tail: Tail,
-    /// End of a torn last line, as an offset in bytes.
+    /// Length of the file in bytes, including an incomplete last line.
     pub end: u64,
     pub syncer: Syncer,
-    /// Reader of the texts that stay in the file.
+    /// Reader of lines whose texts are not in memory.
     lazy_file: Option<Arc<LazyFile>>,
-    /// Numbers and offsets of the lines that were written.
+    /// Positions of written lines that [`Appender::take_positions`] has not returned yet.
     positions: Vec<LinePosition>,
     claim: Option<Claim>,
-    /// Slot for a file that stays open; without it the file may be closed between writes.
+    /// Slot for a file that stays open between writes. Without a slot, the file is closed between writes if possible.
     slot: Option<OpenFileSlot>,
 }
 
@@ -85,13 +85,13 @@ impl Appender {
         Ok(appender)
     }
 
-    /// Notes that the name of the file is new; `sync` brings the name to the disk with the next write.
+    /// Makes the next write sync the directory too, because the name of the file is new.
     fn queue_name_sync(&mut self, sync: DirectorySync, pool: Option<Arc<ThreadPool>>) {
         self.syncer = Syncer::new(Some(sync), pool);
     }
 
-    /// Notes that the file has the name of another file now. `real` is that path without links. Brings the name to the
-    /// disk.
+    /// Changes the path after the file was renamed, and starts a sync of its directory. `real` is the path without
+    /// symbolic links.
     pub fn set_path(&mut self, path: PathBuf, real: PathBuf, pool: Option<Arc<ThreadPool>>) {
         let (storage, directory) = (self.storage.clone(), real.parent().map(Path::to_owned));
         self.path = path;
@@ -103,7 +103,7 @@ impl Appender {
         }
     }
 
-    /// Removes and returns the positions of the lines that were written since the last call, with their reader.
+    /// Removes and returns the positions of lines written since the last call, with a reader of their texts.
     pub fn take_positions(&mut self) -> Option<(Vec<LinePosition>, Arc<LazyFile>)> {
         let positions = std::mem::take(&mut self.positions);
         if positions.is_empty() {
@@ -117,12 +117,12 @@ impl Appender {
         Some((positions, self.lazy_file.clone()?))
     }
 
-    /// Sets the reader of texts; it may use this file while the file is open.
+    /// Sets the reader of lines whose texts are not in memory.
     pub fn set_lazy_file(&mut self, lazy_file: Arc<LazyFile>) {
         self.lazy_file = Some(lazy_file);
     }
 
-    /// Returns the file. Fails if the file was closed and another file has its name now.
+    /// Returns the file, and opens it if it was closed. Fails if another file has the path now.
     fn file(&mut self) -> io::Result<Arc<dyn StoredFile>> {
         if let Some(file) = &self.file {
             return Ok(file.clone());
@@ -131,8 +131,8 @@ impl Appender {
         Ok(self.file.insert(file).clone())
     }
 
-    /// Closes the file until the next write if no slot for open files is left. A file that cannot be claimed stays
-    /// open, because it must belong to this process alone.
+    /// Closes the file until the next write, unless a slot for a file that stays open is free. A file that cannot be
+    /// claimed stays open, so that no other process can use it.
     pub fn close_if_idle(&mut self, slots: &Arc<OpenFileSlots>) {
         if self.slot.is_some() || self.file.is_none() {
             return;
@@ -163,7 +163,8 @@ impl Appender {
         }
     }
 
-    /// Returns the file for the thread that syncs. A file that does not stay open is opened again there.
+    /// Returns a function with which the sync thread gets the file. If the file can be closed, the function opens it
+    /// again.
     fn sync_handle(&self, file: Arc<dyn StoredFile>) -> FileProvider {
         if self.claim.is_none() {
             return Box::new(move || Ok(file));
@@ -171,8 +172,8 @@ impl Appender {
         let (storage, path, identity) = (self.storage.clone(), self.path.clone(), self.identity);
         Box::new(move || reopen(&*storage, &path, true, identity))
     }
-    /// Writes lines in one piece, starting with that number, without the lost ones. Returns the number of processed
-    /// lines.
+    /// Writes a batch of lines, beginning with line number `from`. Skips the lines in `lost`. Returns the number of
+    /// lines that were written or skipped.
     pub fn append(&mut self, lines: &[LineText], from: usize, lost: &BTreeSet<usize>) -> io::Result<usize> {
         let file = self.file()?;
         self.repair_tail(&*file)?;
@@ -219,9 +220,9 @@ impl Appender {
         Ok(next - from)
     }
 
-    /// Returns the number of lines that remain in a file that another program has truncated, or `None` if the file is
-    /// not shorter. Lost lines are not expected. Cuts off the rest after the last whole line. Fails without a change if the
-    /// file has other content now.
+    /// Checks if another program has truncated the file. Returns the number of lines that are still in the file, or
+    /// `None` if the file is not shorter. Lines in `lost` count as present. Removes an incomplete line at the end.
+    /// Fails without a change if the file has other content, or if a missing line cannot be written again.
     pub fn surviving_lines(
         &mut self,
         lines: &[LineText],
@@ -258,7 +259,7 @@ impl Appender {
         Ok(Some(left))
     }
 
-    /// Cuts off a torn end, unless another program has written after it.
+    /// Removes an incomplete last line, unless another program has written after it.
     fn repair_tail(&mut self, file: &dyn StoredFile) -> io::Result<()> {
         let length = file.length()?;
         if length != self.end {

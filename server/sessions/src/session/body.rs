@@ -43,34 +43,37 @@ impl Role {
 pub struct Compaction {
     /// The summary.
     pub summary: String,
-    /// Id of the first entry whose message is kept. If the branch has no such entry, no message is kept.
+    /// Id of the first entry whose message is kept. If no entry before the compaction has this id, no message
+    /// is kept.
     pub first_kept_entry_id: EntryId,
-    /// Number of tokens in the context before the compaction.
+    /// Number of tokens that the context had before the compaction.
     pub tokens_before: u64,
-    /// Data for clients.
+    /// Data for clients, which the model does not see.
     pub details: Option<Value>,
-    /// Usage of the request for the summary.
+    /// Tokens and cost of the request that wrote the summary.
     pub usage: Option<Value>,
     /// `true` if an extension wrote the summary.
     pub from_hook: Option<bool>,
-    /// System message of the conversation, if there is one; it becomes the first message after the compaction.
+    /// The whole system message of the conversation. If present, it becomes the first message after the
+    /// compaction.
     pub system_message: Option<Value>,
 }
 
 /// The summary of an abandoned branch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BranchSummary {
-    /// Id of the last entry of the branch.
+    /// Id of the last entry of the abandoned branch.
     pub from_id: String,
-    /// The summary; an empty one is not shown to the model.
+    /// The summary. If it is empty, the model does not see it.
     pub summary: String,
-    /// Data for clients.
+    /// Data for clients, which the model does not see.
     pub details: Option<Value>,
     /// `true` if an extension wrote the summary.
     pub from_hook: Option<bool>,
 }
 
-/// The content of an entry. [`Entry::message`](super::Entry::message) decodes messages on request.
+/// The content of an entry, except for messages. [`Entry::message`](super::Entry::message) decodes a message
+/// when it is needed.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Body {
@@ -92,21 +95,21 @@ pub enum Body {
     Compaction(Compaction),
     /// A summary of an abandoned branch.
     BranchSummary(BranchSummary),
-    /// State of an extension, invisible to the model.
+    /// Data that an extension stores. The model does not see it.
     Custom {
-        /// Name that the extension uses for the state.
+        /// Type of the data, chosen by the extension.
         custom_type: String,
     },
     /// A message of an extension.
     CustomMessage {
-        /// Name that the extension uses for the message.
+        /// Type of the message, chosen by the extension.
         custom_type: String,
     },
-    /// A change to another entry as the model sees it.
+    /// A change of another entry's message for the model.
     ContextEdit {
         /// Id of the changed entry.
         target: EntryId,
-        /// Content in place of the content of the entry; `None` removes the message.
+        /// New content of the message; `None` hides the message.
         content: Option<Value>,
     },
     /// A label of another entry.
@@ -121,7 +124,8 @@ pub enum Body {
         /// The name.
         name: Option<String>,
     },
-    /// Any other type, or a declared type with missing members.
+    /// An entry of an undeclared type, or of a declared type with missing members. Contains the name of the
+    /// type.
     Other(String),
 }
 
@@ -148,7 +152,7 @@ impl Body {
         declared(kind, members).unwrap_or_else(|| Body::Other(kind.to_owned()))
     }
 
-    /// Writes the members of the content, except the message of an entry. `data` is the state of an extension.
+    /// Writes the members of the content, except those of a message. `data` is for [`Body::Custom`].
     pub(super) fn write(&self, line: &mut LineWriter, data: Option<&Value>) {
         match self {
             Body::ThinkingLevelChange { level } => {
@@ -237,7 +241,7 @@ fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
     })
 }
 
-/// The content of an entry in little space: most entries are messages.
+/// The content of an entry in less memory. Most entries are messages, and need no allocation here.
 #[derive(Clone)]
 pub(super) enum PackedBody {
     Message(Role),

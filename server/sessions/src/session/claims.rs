@@ -1,13 +1,14 @@
-//! Claims: the sessions that a process has, without a descriptor for each.
+//! Claims: reservations of session files and session identifiers for one process.
 //!
-//! An open session with a closed file is claimed: the process has one locked file in the directory `.agentese-claims`
-//! beside the session, with a slot for each claim. The lock, and with it every claim, ends with the process in all
-//! cases. Other processes remove the file when they look for claims.
+//! A session whose file is closed between writes needs a claim, because a closed file has no lock. Each process has one
+//! locked file in the directory `.agentese-claims` beside its sessions. This file has a slot for each claim. When the
+//! process ends, the system releases the lock, and all its claims end. Other processes remove the file when they look
+//! for claims.
 //!
-//! | claimed | when | exclusion of a second claim |
+//! | claimed | time of the claim | the claim |
 //! |---|---|---|
-//! | a file | when it is closed between writes | a process that claims it, or looks for a claim, holds its lock |
-//! | an identifier | when a session begins under it | a process that claims it holds `lock` in the same directory |
+//! | a file | when it is closed between writes | needs the lock of the file, and so does the search for a claim |
+//! | an identifier | when a session begins with it | needs the lock of the file `lock` in the same directory |
 
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -24,20 +25,20 @@ use sha2::{Digest, Sha256};
 use super::error::Holder;
 use super::storage::{Claim, Identity};
 
-/// Name of the directory of claims within a directory of sessions.
+/// Name of the directory for claims, inside a directory of sessions.
 const DIRECTORY: &str = ".agentese-claims";
 
 /// Name of the file that a process locks while it claims an identifier.
 const LOCK: &str = "lock";
 
-/// Length of a slot in bytes: two numbers in hex, and the end of the line.
+/// Length of a slot in bytes: two hexadecimal numbers, a space, and a newline.
 const SLOT_LENGTH: usize = 34;
 
-/// Number of attempts to get the lock, with a pause between them: a process holds the lock only briefly.
+/// Maximum number of attempts to get the lock. Other processes hold the lock only briefly.
 const MAX_TRIES: usize = 500;
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A key of a claim: a file, or the identifier of a session.
+/// The subject of a claim in the form of a slot: a file, or the identifier of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key(u64, u64);
 
@@ -70,20 +71,20 @@ impl Key {
 struct Claims {
     file: File,
     path: PathBuf,
-    /// Slots in use, by their numbers.
+    /// `true` for each slot that is in use, by the number of the slot.
     taken: Mutex<Vec<bool>>,
 }
 
-/// A claimed slot, released when dropped.
+/// A slot with a claim. Dropping it releases the claim.
 struct ClaimSlot {
     claims: Arc<Claims>,
     number: usize,
 }
 
-/// The claims of this process, by their directories.
+/// The claims of this process, for each directory of claims.
 static OWN_CLAIMS: Mutex<BTreeMap<PathBuf, Weak<Claims>>> = Mutex::new(BTreeMap::new());
 
-/// Claims a key in a directory of sessions, even if another process has claimed it.
+/// Adds a claim of a key. Does not check for claims of other processes.
 pub(super) fn claim(directory: &Path, key: Key) -> io::Result<Claim> {
     let directory = directory.canonicalize()?.join(DIRECTORY);
     let mut ours = OWN_CLAIMS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,8 +101,8 @@ pub(super) fn claim(directory: &Path, key: Key) -> io::Result<Claim> {
     claims.add(key)
 }
 
-/// Claims an unclaimed key, or returns the process with the claim. Fails with `TimedOut` if another process holds the
-/// lock for too long.
+/// Adds a claim of a key, or returns the process that has already claimed it. Fails with `TimedOut` if another process
+/// holds the lock for too long.
 pub(super) fn claim_exclusive(directory: &Path, key: Key) -> io::Result<Result<Claim, Holder>> {
     let claims = directory.join(DIRECTORY);
     create_directory(&claims)?;
@@ -121,7 +122,7 @@ pub(super) fn claim_exclusive(directory: &Path, key: Key) -> io::Result<Result<C
     }
 }
 
-/// Returns the process that has claimed a key; this process is included.
+/// Returns the process that has claimed a key; it can be this process.
 pub(super) fn claim_holder(directory: &Path, key: Key) -> io::Result<Option<Holder>> {
     let entries = match std::fs::read_dir(directory.join(DIRECTORY)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -153,7 +154,7 @@ pub(super) fn claim_holder(directory: &Path, key: Key) -> io::Result<Option<Hold
 }
 
 impl Claims {
-    /// Creates a new file and locks it.
+    /// Creates a new file for claims and locks it.
     fn create(directory: &Path) -> io::Result<Self> {
         loop {
             create_directory(directory)?;
@@ -210,8 +211,8 @@ fn create_directory(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// Locks a file. Returns false if another process has the lock. Fails if the file system has no locks, so nothing is
-/// claimed there.
+/// Locks a file. Returns false if another process has locked it. Fails on a file system without locks, so that claims
+/// do not exist there.
 fn try_lock(file: &File) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),

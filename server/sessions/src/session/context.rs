@@ -1,4 +1,4 @@
-//! The messages of a branch that the model sees.
+//! Selection of the messages of a branch that the model sees.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::{lenient_decode, system_messages};
 /// Settings from the entries of a branch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BranchSettings {
-    /// Provider and id of the last model: the model of the last change, or of the last answer if that is later.
+    /// Provider and id of the last model, taken from the last model change or the last answer.
     pub model: Option<(String, String)>,
     /// The last thinking level; `None` if it is missing or unknown.
     pub thinking: Option<ThinkingLevel>,
@@ -27,12 +27,12 @@ pub struct EntryMessage {
     pub entry: EntryId,
     /// The message.
     pub message: Arc<AgentMessage>,
-    /// Details of the compaction, if the message is its summary.
+    /// Details of the compaction, if the message is its summary; otherwise `None`.
     pub details: Option<Value>,
 }
 
 impl BranchSettings {
-    /// Returns the settings of a path from the root.
+    /// Returns the settings at the end of a path of entries.
     pub(super) fn of<'a>(path: impl DoubleEndedIterator<Item = &'a Entry> + Clone) -> Self {
         let model = path.clone().rev().find_map(|entry| match entry.body() {
             Body::ModelChange { provider, model_id } => Some((provider.clone(), model_id.clone())),
@@ -50,21 +50,21 @@ impl BranchSettings {
     }
 }
 
-/// The messages of a path from the root that the model sees.
+/// The messages of a path that the model sees.
 pub(super) struct ModelContext {
-    /// Indices into the path, in this order: the entry of the system message if a compaction repeats it, the
-    /// compaction, the kept messages, the later messages.
+    /// Indices into the path, in this order: the entry that stands for the repeated system message, the compaction, the
+    /// kept messages, the later messages.
     pub indices: Vec<usize>,
-    /// System message in place of the first entry's own message, if a compaction repeats it, or several earlier
-    /// messages make it up.
+    /// System message that replaces the message of the first entry. It comes from a compaction, or is combined from
+    /// several earlier system messages.
     pub system_message: Option<Arc<AgentMessage>>,
-    /// Index of the compaction.
+    /// Index of the newest compaction in the path.
     pub compaction: Option<usize>,
     /// Messages with edited content, by the positions of their entries.
     pub edited: HashMap<usize, Arc<AgentMessage>>,
 }
 
-/// Returns the messages of a path from the root that the model sees. Entries in `hidden` are left out.
+/// Selects the messages of a path that the model sees. Leaves out the entries in `hidden`.
 pub(super) fn model_context(entries: &[Entry], path: &[usize], hidden: &HashSet<usize>) -> ModelContext {
     let compaction =
         path.iter().rposition(|position| matches!(entries[*position].body(), Body::Compaction(_)));
@@ -108,8 +108,8 @@ pub(super) fn model_context(entries: &[Entry], path: &[usize], hidden: &HashSet<
     ModelContext { indices, system_message, compaction, edited }
 }
 
-/// Returns the entry of the system message before the compaction at that index of a path. The message is returned too
-/// if it differs from the entry's own.
+/// Finds the system message that applies before the compaction at index `at` of a path. Returns the index of an entry
+/// that stands for it. Also returns the message if it differs from the message of that entry.
 fn system_message_before(
     entries: &[Entry],
     path: &[usize],
@@ -138,7 +138,7 @@ fn system_message_before(
     (first, all.map(|all| Arc::new(all.into())))
 }
 
-/// Returns a message with other content, or `None` if messages of its role cannot be edited.
+/// Returns a message with other content. Returns `None` if messages of this role cannot be edited.
 fn with_content(message: &AgentMessage, content: Value) -> Option<AgentMessage> {
     let content = match message {
         // These messages have text in blocks only.

@@ -9,8 +9,8 @@ use super::store::{Scope, Store};
 use super::{DeleteError, ForkError, Session, file_names, session_summary};
 
 impl Session {
-    /// Moves to an entry, which becomes the parent of the next one. Entries after it stay in the file as a branch; the
-    /// file shows the move with the next entry. Fails without a change if there is no such entry.
+    /// Moves to an entry, so that it becomes the parent of the next entry. Later entries stay in the file as a branch.
+    /// The file changes only with the next entry. Fails without a change if the entry does not exist.
     pub fn go_to(&mut self, entry: &str) -> Result<(), ForkError> {
         let position = self.tree.find(&self.entries, entry).ok_or(ForkError::Unknown)?;
         self.leaf = Some(position);
@@ -20,9 +20,8 @@ impl Session {
 }
 
 impl Store {
-    /// Deletes a session of the directory, with all files of its identifier. Fails if the text is not an identifier, or
-    /// if no session of the directory has exactly this one. Also fails if the session is in use, in this process or
-    /// another.
+    /// Deletes a session in the directory, with all of its files. `id` must be the whole identifier. Fails if no
+    /// session has it, or if this or another process uses the session.
     pub fn delete(&self, id: &str) -> Result<(), DeleteError> {
         self.delete_in(Scope::Here, id)
     }

@@ -33,16 +33,16 @@ pub struct Entry {
     id: EntryId,
     parent_id: Option<EntryId>,
     source: MessageSource,
-    /// `true` if the text contains the id and the parent of the entry.
+    /// `true` if the text contains the id and the parent of the entry; otherwise they were derived.
     has_explicit_links: bool,
-    /// The decoded message, while it is kept.
+    /// The decoded message, or `None` if it is decoded when it is needed.
     message: Option<DecodedMessage>,
 }
 
 impl Entry {
-    /// Reads a line. `make_text` returns the text to keep. Returns `None` if the line is not a JSON object with a type
-    /// and an id. An entry of a declared type may lack the id, which is then the number of the line, and the parent,
-    /// which is then `previous`.
+    /// Parses a line. `make_text` returns the text to store. In an entry of a declared type, a missing id becomes the
+    /// number of the line, and a missing parent becomes `previous`. Returns `None` if the line is not a JSON object
+    /// with a type. Also returns `None` for an undeclared type without an id.
     pub(super) fn read(
         text: &str,
         make_text: impl FnOnce() -> LineText,
@@ -55,7 +55,7 @@ impl Entry {
         }
     }
 
-    /// Reads a line of any kind.
+    /// Parses any line. [`Entry::read`] uses it if the fast parse is not possible.
     fn parse_full(
         text: &str,
         make_text: impl FnOnce() -> LineText,
@@ -94,7 +94,7 @@ impl Entry {
         })
     }
 
-    /// Reads a line with a message in the usual form.
+    /// Creates an entry from the result of a fast parse.
     fn from_preview(
         preview: &EntryPreview<'_>,
         time: i64,
@@ -124,13 +124,13 @@ impl Entry {
         })
     }
 
-    /// Creates an entry that is not a message.
+    /// Creates a new entry that is not a message.
     pub(super) fn new(meta: EntryMeta, body: Body, data: Option<&Value>) -> Self {
         let line = line(&meta, &body, |line| body.write(line, data));
         Self::with_line(meta, body, line, None)
     }
 
-    /// Creates an entry for a message.
+    /// Creates a new entry for a message.
     pub(super) fn of_message(meta: EntryMeta, message: Arc<AgentMessage>) -> Self {
         let body = match &*message {
             AgentMessage::Custom(custom) => Body::CustomMessage { custom_type: custom.custom_type.clone() },
@@ -163,7 +163,7 @@ impl Entry {
         Self { id: meta.id, parent_id: meta.parent_id, source, has_explicit_links: true, message }
     }
 
-    /// Reads a line without its context.
+    /// Parses a line that belongs to no file.
     pub(super) fn from_line(line: String) -> Option<Self> {
         let text = FrameText::from(line);
         Self::read(text.as_str(), || text.clone().into(), 0, None)
@@ -174,7 +174,7 @@ impl Entry {
         Self::parse_full(line, || FrameText::from(line).into(), 0, None)
     }
 
-    /// Returns the entry with another parent.
+    /// Returns the entry with another parent, in its text too.
     pub(super) fn with_parent(&self, parent: Option<&EntryId>) -> Self {
         if self.parent_id.as_ref() == parent && self.has_explicit_links {
             return self.clone();
@@ -193,7 +193,7 @@ impl Entry {
         &self.id
     }
 
-    /// Returns the id of the parent as written in the file; there may be no such entry.
+    /// Returns the id of the parent as written in the file. An entry with this id need not exist.
     pub fn parent_id(&self) -> Option<&EntryId> {
         self.parent_id.as_ref()
     }
@@ -208,8 +208,8 @@ impl Entry {
         self.source.body.body()
     }
 
-    /// Returns the text of the entry as written in the file, without the end of the line. The text of an entry of a
-    /// large file is read. If another program has changed the file, the text has only the type, the id and the parent.
+    /// Returns the text of the entry as written in the file, without the newline. For a large file, this reads the text
+    /// from the file. If another program has changed the file, the text has only the type, the id and the parent.
     pub fn json(&self) -> FrameText {
         self.source
             .text
@@ -217,7 +217,7 @@ impl Entry {
             .unwrap_or_else(|| entry_line::lost_line(self.body(), &self.id, self.parent_id.as_ref()))
     }
 
-    /// Returns the text of the entry for later use. The text of an entry of a large file stays in the file.
+    /// Returns the text of the entry for later use. For a large file, the text is read when it is used.
     pub fn line(&self) -> EntryLine {
         EntryLine::new(
             self.id.clone(),
@@ -227,7 +227,7 @@ impl Entry {
         )
     }
 
-    /// Returns the text to keep; see [`Entry::json`].
+    /// Returns the stored text, in memory or in the file.
     pub(super) fn text(&self) -> &LineText {
         &self.source.text
     }
@@ -237,8 +237,8 @@ impl Entry {
         Members::read(self.json().as_str()).ok()?.raw(name).map(str::to_owned)
     }
 
-    /// Returns the message of the entry for the model: its own, that of an extension, or a summary. Returns `None` if
-    /// there is no readable message. Decodes the message if it is not kept decoded.
+    /// Returns the message that the model sees for the entry: a message, a message of an extension, or a summary.
+    /// Decodes the message unless it is stored decoded. Returns `None` if the entry has no message.
     pub fn message(&self) -> Option<Arc<AgentMessage>> {
         match &self.message {
             Some(known) => Some(known.message.clone()),
@@ -246,7 +246,7 @@ impl Entry {
         }
     }
 
-    /// Returns the message for later use, without decoding it.
+    /// Returns the message for later use. The message is decoded when it is used.
     pub fn stored_message(&self) -> StoredMessage {
         match &self.message {
             Some(known) => known.message.clone().into(),
@@ -254,31 +254,31 @@ impl Entry {
         }
     }
 
-    /// Returns true if the message of the entry is kept decoded.
+    /// Returns true if the decoded message is in memory.
     pub(super) fn is_decoded(&self) -> bool {
         self.message.is_some()
     }
 
-    /// Replaces the text by the same text in the file.
+    /// Replaces the text in memory by `text`, the same text in the file. Has no effect if the texts differ.
     pub(super) fn move_to_file(&mut self, text: LineText) {
         if self.source.text.in_memory().is_some_and(|here| text.equals(here)) {
             self.source.text = text;
         }
     }
 
-    /// Decodes the message and keeps it so.
+    /// Decodes the message and stores it decoded.
     pub(super) fn keep_decoded(&mut self) {
         self.message = self.message.take().or_else(|| self.source.decode_message());
     }
 
-    /// Drops the decoded message and keeps the text, with the range of the message in it.
+    /// Drops the decoded message and keeps the text. Records the range of the message in the text.
     pub(super) fn drop_decoded(&mut self) {
         if self.message.take().is_some_and(|decoded| decoded.is_verbatim) {
             self.source.locate_message();
         }
     }
 
-    /// Returns true if the entry has a message for the model. Unlike [`Entry::message`], decodes nothing.
+    /// Returns true if the model sees a message for the entry. Does not decode the message.
     pub fn has_model_message(&self) -> bool {
         match self.body() {
             Body::Message(_) | Body::CustomMessage { .. } | Body::Compaction(_) => true,
@@ -287,8 +287,8 @@ impl Entry {
         }
     }
 
-    /// Returns the message as JSON text, which shares the text of the entry if possible. Decodes nothing if the text is
-    /// known to have the declared shape.
+    /// Returns the message as JSON text. If possible, this is a part of the entry's text without a copy. If the text is
+    /// known to have the declared shape, the message is not decoded.
     pub fn message_text(&self) -> Option<FrameText> {
         if let Some(text) = self.source.message_text() {
             return Some(text);
@@ -312,7 +312,7 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// Writes a line with id, parent and time in the order of pi.
+/// Writes a line, with id, parent and time at the same position as in pi.
 fn line(meta: &EntryMeta, body: &Body, members: impl FnOnce(&mut LineWriter)) -> String {
     let mut line = LineWriter::default();
     line.member("type", body.kind());

@@ -4,8 +4,8 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-/// The identifier of an entry: eight hex digits in files that pi and this program write, anything in
-/// others.
+/// The identifier of an entry. In files that pi and this program write, it has eight hex digits; in other
+/// files, it can be any text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryId(Arc<str>);
 

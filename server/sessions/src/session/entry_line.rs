@@ -7,7 +7,7 @@ use super::entry_id::EntryId;
 use super::line_text::LineText;
 use super::members::LineWriter;
 
-/// The text of an entry, read on request.
+/// The text of an entry, which is read when it is needed.
 pub struct EntryLine {
     id: EntryId,
     parent_id: Option<EntryId>,
@@ -26,7 +26,7 @@ impl EntryLine {
     }
 }
 
-/// Returns a line with the known members of an entry whose text is lost.
+/// Returns a line in place of a lost text, with the type, the id and the parent of the entry.
 pub(super) fn lost_line(body: &Body, id: &EntryId, parent_id: Option<&EntryId>) -> FrameText {
     let mut line = LineWriter::default();
     line.member("type", body.kind()).member("id", id.as_str());

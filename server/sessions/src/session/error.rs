@@ -5,13 +5,13 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The error for a name that is empty or white space.
+/// The error for a name that is empty or has only white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 // The text is the one that the pi document's agents send.
 #[error("Session name cannot be empty")]
 pub struct EmptyNameError;
 
-/// The reason why a session cannot be opened. The file is unchanged.
+/// The reason why a session cannot be opened or created. The file stays unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -21,7 +21,7 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
-    /// The file for a new session exists already.
+    /// The file of the new session already exists.
     #[error("{} exists already", .path.display())]
     Exists {
         /// The file.
@@ -32,7 +32,7 @@ pub enum OpenError {
     Locked {
         /// The file.
         path: PathBuf,
-        /// The process that has the file.
+        /// The process that uses the file.
         holder: Holder,
     },
     /// The file is not a session.
@@ -40,7 +40,7 @@ pub enum OpenError {
     NotASession {
         /// The file.
         path: PathBuf,
-        /// Reason, as the end of the message.
+        /// The reason, for the end of the message.
         reason: &'static str,
     },
     /// The working directory of the session does not exist any more.
@@ -59,12 +59,12 @@ pub enum OpenError {
         /// Error of the system.
         source: io::Error,
     },
-    /// The remote agent that has the sessions refuses.
+    /// The remote agent that stores the sessions refused to open one.
     #[error("{0}")]
     Remote(String),
 }
 
-/// The process that has a session open, by its id, if that is known.
+/// The process that uses a session, as its process id; `None` if the id is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder(pub Option<u32>);
 
@@ -82,7 +82,7 @@ impl fmt::Display for Holder {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ForkError {
-    /// There is no such entry, or the entry is not a message of the user.
+    /// The entry does not exist, or is not a message of the user.
     // The text is the one that the pi document's agents send.
     #[error("Invalid entry ID for forking")]
     Unknown,
@@ -90,7 +90,7 @@ pub enum ForkError {
     // The text is the one that the pi document's agents send.
     #[error("This session has not been saved yet. Send a message before cloning or forking it.")]
     NoMessages,
-    /// The remote agent that has the session refuses.
+    /// The remote agent that stores the session refused to fork it.
     #[error("{0}")]
     Remote(String),
 }
@@ -102,12 +102,12 @@ pub enum DeleteError {
     /// No session of the directory has that identifier.
     #[error("no session \"{0}\" in this directory")]
     Unknown(String),
-    /// The session is in use.
+    /// A process uses the session.
     #[error("session {id} is in use by {holder}")]
     Locked {
         /// Identifier of the session.
         id: String,
-        /// The process that has the session.
+        /// The process that uses the session.
         holder: Holder,
     },
     /// The file cannot be removed.
@@ -120,7 +120,7 @@ pub enum DeleteError {
     },
 }
 
-/// The reason why entries do not reach the disk. They stay in memory.
+/// The reason why entries cannot be written to the disk. These entries stay in memory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct StorageError(Arc<str>);

@@ -1,9 +1,8 @@
-//! The fast parse of a line with a message in one pass: position and role of the message, and its agreement with the
+//! Fast parsing of a line with a message, in one pass. It finds the position and role of the message, and checks the
 //! declared shape.
 //!
-//! Nothing is decoded or copied. The parse stops at an unusual line: another type, repeated members, escapes in names,
-//! numbers with an exponent, lone surrogates. Then [`Members`](super::members::Members) reads the line in full. So this
-//! module need not interpret such lines.
+//! Nothing is decoded or copied. The parse stops at anything unusual: another entry type, repeated members, escapes in
+//! names, exponents, lone surrogates. Then [`Members`](super::members::Members) parses the whole line instead.
 
 use std::ops::Range;
 
@@ -15,7 +14,7 @@ use super::lenient_decode::{self, Shape};
 /// Maximum nesting depth of values.
 const DEPTH: usize = 64;
 
-/// Maximum number of digits that every kind of number holds exactly.
+/// Maximum number of digits of a number. Every number type represents such numbers exactly.
 const DIGITS: usize = 15;
 
 /// The result of the fast parse of a line with a message.
@@ -23,7 +22,7 @@ const DIGITS: usize = 15;
 pub(super) struct EntryPreview<'a> {
     /// Identifier of the entry, never empty.
     pub id: &'a str,
-    /// Id of the parent; `None` if the line has null.
+    /// Id of the parent; `None` if `parentId` is null.
     pub parent_id: Option<&'a str>,
     /// Time of the entry, as text.
     pub timestamp: &'a str,
@@ -31,7 +30,7 @@ pub(super) struct EntryPreview<'a> {
     pub role: Role,
     /// Range of the message in the line.
     pub message: Range<usize>,
-    /// `true` if the message is known to have the declared shape. Other messages must be decoded to find out.
+    /// `true` if the message has the declared shape. If `false`, decoding must show if it has.
     pub has_declared_shape: bool,
 }
 
@@ -82,7 +81,7 @@ pub(super) fn fast_parse(line: &str) -> Option<EntryPreview<'_>> {
     })
 }
 
-/// Returns true if a line has no control characters, which JSON allows only between values.
+/// Returns true if a line has no control characters. JSON permits them only between values.
 fn is_plain(bytes: &[u8]) -> bool {
     let is_plain = |bytes: &[u8]| bytes.iter().fold(true, |plain, byte| plain & (*byte >= b' '));
     let (blocks, rest) = bytes.as_chunks::<64>();
@@ -99,7 +98,7 @@ fn find_in_word(word: [u8; 8]) -> Option<usize> {
     (found != 0).then(|| found.trailing_zeros() as usize / 8)
 }
 
-/// A position in a line. Every step returns `None` at unusual text.
+/// A parser of a line. Each method returns `None` at unusual text.
 struct LineScanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
@@ -108,7 +107,7 @@ struct LineScanner<'a> {
 }
 
 impl<'a> LineScanner<'a> {
-    /// Returns the next byte that is not a space.
+    /// Skips spaces and returns the next byte without consuming it.
     #[inline]
     fn peek(&mut self) -> Option<u8> {
         while *self.bytes.get(self.at)? == b' ' {
@@ -127,7 +126,7 @@ impl<'a> LineScanner<'a> {
         self.bytes[self.at..].starts_with(word.as_bytes()).then(|| self.at += word.len())
     }
 
-    /// Reads a string. Returns its text with escapes, and true if it has any.
+    /// Parses a string. Returns its text as written, and true if the text contains escapes.
     #[inline]
     fn string(&mut self) -> Option<(&'a str, bool)> {
         self.take(b'"')?;
@@ -162,12 +161,12 @@ impl<'a> LineScanner<'a> {
         }
     }
 
-    /// Reads a string without escapes.
+    /// Parses a string that contains no escapes.
     fn plain_string(&mut self) -> Option<&'a str> {
         self.string().filter(|(_, escaped)| !escaped).map(|(text, _)| text)
     }
 
-    /// Reads the members of an object; `each` reads a value.
+    /// Parses an object; `each` parses the value of each member.
     #[inline]
     fn members(&mut self, mut each: impl FnMut(&mut Self, &'a str) -> Option<()>) -> Option<()> {
         self.take(b'{')?;
@@ -190,7 +189,7 @@ impl<'a> LineScanner<'a> {
         }
     }
 
-    /// Reads the items of an array; `each` reads an item.
+    /// Parses an array; `each` parses each item.
     fn items(&mut self, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         self.take(b'[')?;
         if self.peek()? == b']' {
@@ -210,7 +209,7 @@ impl<'a> LineScanner<'a> {
         }
     }
 
-    /// Reads a number. Returns true if it is an integer.
+    /// Parses a number. Returns true if it is an integer.
     fn number(&mut self) -> Option<bool> {
         if self.peek()? == b'-' {
             self.at += 1;
@@ -230,7 +229,7 @@ impl<'a> LineScanner<'a> {
         (ends && whole + part <= DIGITS).then_some(is_integer)
     }
 
-    /// Reads one or more digits. Returns their number.
+    /// Parses one or more digits. Returns their count.
     fn digits(&mut self) -> Option<usize> {
         let count = self.bytes[self.at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         self.at += count;
@@ -253,7 +252,8 @@ impl<'a> LineScanner<'a> {
         }
     }
 
-    /// Reads an object with the tag as its first member. Returns the tag. `known` returns the members of a tag.
+    /// Parses an object whose first member is `tag`, and returns the value of this member. `known` returns the expected
+    /// members for this value.
     fn tagged(
         &mut self,
         tag: &str,
@@ -326,7 +326,7 @@ impl<'a> LineScanner<'a> {
         })
     }
 
-    /// Reads a value of the expected shape.
+    /// Parses a value and checks its shape. If the shape differs, sets `has_declared_shape` to false.
     fn check_shape(&mut self, shape: Shape) -> Option<()> {
         let fits = match (shape, self.peek()?) {
             (Shape::Text | Shape::OptionalText | Shape::Content, b'"') => return self.string().map(drop),
@@ -354,7 +354,7 @@ impl<'a> LineScanner<'a> {
     }
 }
 
-/// Returns true if all required members were read.
+/// Returns true if all required members were found. `came` has a bit for each member.
 fn has_required(members: lenient_decode::MemberShapes, came: u32) -> bool {
     members.iter().enumerate().all(|(at, (_, shape))| shape.is_optional() || came & (1 << at) != 0)
 }

@@ -1,6 +1,6 @@
-//! A disk in memory that fails on request, and the behaviour of sessions on it.
+//! Tests of sessions on a disk in memory that fails on request.
 //!
-//! Each change to the disk is a step. Faults hit steps by number, so a test can go through all of them.
+//! Each change of the disk is a step with a number. A test can let any step fail, and so go through all steps.
 
 #[cfg(test)]
 mod crash;
@@ -25,22 +25,23 @@ use std::time::Duration;
 use super::error::Holder;
 use super::storage::{Claim, Identity, Storage, StoredFile};
 
-/// A limit longer than any test takes.
+/// Time limit that no correct test reaches.
 const LONG: Duration = Duration::from_secs(60);
 
-/// The fault of a step.
+/// The way in which a step fails.
 #[derive(Debug, Clone)]
 pub enum Fault {
-    /// The machine stops during the step with that number. Of a write, that many tenths are done; any other step is
-    /// done if there are more than five.
+    /// The machine stops during the step with this number. A write is done to `tenths` tenths. Any other step is done
+    /// if `tenths` is greater than 5.
     Crash { step: usize, tenths: usize },
-    /// These steps get no room on the disk; of a write, half is done. If `truncate` is set, files cannot be cut either.
+    /// The disk is full during these steps. Only half of a write is done. With `truncate`, files cannot be truncated
+    /// either.
     Full { steps: Range<usize>, truncate: bool },
-    /// The program itself panics in that step.
+    /// The program panics in this step.
     Panic { step: usize },
 }
 
-/// Tenths of the unsynced data that survive a power failure; `None` if only the process died.
+/// Number of tenths of the unsynced data that survive a power failure; `None` if only the process ended.
 pub type PowerLoss = Option<usize>;
 
 #[derive(Debug, Clone, Default)]
@@ -49,10 +50,10 @@ pub struct MemoryDisk {
     gate: Arc<Gate>,
 }
 
-/// The gate that blocks steps while the disk does not answer.
+/// Blocks steps while the disk does not answer.
 #[derive(Debug, Default)]
 struct Gate {
-    /// Number of steps that are still done; `None` if all are.
+    /// Number of steps until the disk stops answering; `None` if it answers all.
     left: Mutex<Option<usize>>,
     thawed: Condvar,
 }
@@ -78,7 +79,7 @@ struct DiskState {
     fault: Option<Fault>,
     crashed: bool,
     read_only: bool,
-    /// Claimed files, by the numbers of their claims.
+    /// Identities of claimed files, by the numbers of the claims.
     claims: BTreeMap<usize, Identity>,
     claimed: usize,
 }
@@ -104,7 +105,7 @@ struct MemoryFile {
 }
 
 impl MemoryDisk {
-    /// Creates a disk with a file whose content is durable.
+    /// Creates a disk with one file that is already synced.
     pub fn with(path: &Path, content: &[u8]) -> Self {
         let disk = Self::default();
         let node = DiskNode { content: content.into(), durable: content.into(), locked: false };
@@ -121,7 +122,7 @@ impl MemoryDisk {
         self
     }
 
-    /// Replaces the content of a file as another program would; the file keeps its identity.
+    /// Replaces the content of a file as another program would. The file keeps its identity.
     pub fn overwrite(&self, path: &Path, content: &[u8]) {
         let mut memory = self.memory();
         let node = memory.names[path];
@@ -152,7 +153,7 @@ impl MemoryDisk {
         self.memory().names.keys().cloned().collect()
     }
 
-    /// Returns the disk as the next start of the machine, or of the process, finds it.
+    /// Returns the disk in the state in which it is after a restart of the machine, or of the process.
     pub fn survivor(&self, loss: PowerLoss) -> Self {
         let mut memory = self.memory().clone();
         (memory.fault, memory.crashed) = (None, false);
@@ -182,7 +183,7 @@ impl MemoryDisk {
         self.memory.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Stops the disk after that many more steps.
+    /// Makes the disk stop answering after this number of further steps.
     pub fn freeze(&self, after: usize) {
         *self.gate.left.lock().unwrap() = Some(after);
     }
@@ -203,7 +204,7 @@ impl DiskState {
         if self.crashed { Err(io::Error::other("the machine has stopped")) } else { Ok(self) }
     }
 
-    /// Does a step, or the part that a fault leaves of it: `apply` receives the number of tenths.
+    /// Performs a step. `apply` receives the number of tenths to do, which is 10 without a fault.
     fn step(&mut self, needs_space: bool, apply: impl FnOnce(&mut Self, usize)) -> io::Result<()> {
         self.alive()?;
         let number = self.steps;

@@ -1,8 +1,9 @@
 //! The file behind a session.
 //!
-//! Lines are appended, each in one piece, and a thread brings them to the disk. Lines that cannot be written stay in
-//! the session and are tried again with the next entry. Few files of many sessions are open between writes; the others
-//! are claimed. All of this blocks, so `writer` calls it.
+//! Whole lines are appended, and a thread syncs them to the disk. Lines that cannot be written stay in memory, and the
+//! next entry tries to write them again. Between writes, only a limited number of files stay open. The other files are
+//! closed but claimed, so that no other process uses them. The functions here block, and `writer` can call them on a
+//! thread.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,50 +18,50 @@ use super::storage::{Identity, Storage, StoredFile, lock};
 use super::sync::SyncProgress;
 use super::thread_pool::{OpenFileSlots, ThreadPool};
 
-/// Maximum length in bytes of a file that can be opened.
+/// Maximum length in bytes of a file that can be opened: 4 GiB.
 const LARGEST: u64 = 1 << 32;
 
-/// Length in bytes from which on the texts of lines stay in the opened file. The texts of shorter files are kept in
-/// memory, so nothing is lost if another program cuts the file.
+/// Length in bytes of a file from which on the texts of its lines are not kept in memory. The texts of shorter files
+/// are in memory, so that nothing is lost if another program truncates the file.
 pub(super) const LARGE: u64 = 16 << 20;
 
-/// Number of attempts to open a file that is replaced at the same time.
+/// Maximum number of attempts to open a file that another program replaces at the same time.
 const ATTEMPTS: usize = 8;
 
-/// The file of a session, which may not exist yet.
+/// The file of a session. It need not exist yet.
 pub(super) struct SessionFile {
     path: PathBuf,
     storage: Arc<dyn Storage>,
     open: Option<Appender>,
-    /// Number of lines of the session in the file.
+    /// Number of lines of the session that are in the file.
     written: usize,
-    /// Migration that must precede the next write.
+    /// Migration that must be done before the next write.
     migration: Option<Migration>,
-    /// Reason why the file is never written.
+    /// Reason why the file can never be written; `None` if it can.
     read_only_reason: Option<StorageError>,
     error: Option<StorageError>,
-    /// Numbers of the lines that are lost.
+    /// Numbers of lines whose texts are lost, so that they cannot be written again.
     lost_lines: BTreeSet<usize>,
-    /// Reason for their loss.
+    /// The error about the lost lines; `None` if no line is lost.
     loss_error: Option<StorageError>,
     resources: FileResources,
 }
 
-/// The threads and slots that a file shares with others.
+/// Threads and slots that all session files of a process share.
 #[derive(Clone, Default)]
 pub(super) struct FileResources {
-    /// Threads that bring the file to the disk; without them each write does it.
+    /// Threads that sync files to the disk. Without them, each write syncs its file.
     pub syncers: Option<Arc<ThreadPool>>,
-    /// Slots for files that stay open between writes; without them the file is always open.
+    /// Slots for files that may stay open between writes. Without them, every file stays open.
     pub slots: Option<Arc<OpenFileSlots>>,
 }
 
-/// A migration: the replacement of a file of an older version.
+/// The pending conversion of a file to the current version.
 #[derive(Debug)]
 pub(super) struct Migration {
     /// Version of the old file.
     pub from: u64,
-    /// Name of the new file until it replaces the old one.
+    /// Name of the file with the new content, until it is renamed to the name of the old file.
     pub temporary: String,
 }
 
@@ -78,19 +79,19 @@ impl std::fmt::Debug for SessionFile {
 /// The state of a file after it was opened or written.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FileStatus {
-    /// Number of lines of the session in the file.
+    /// Number of lines of the session that are in the file.
     pub written: usize,
-    /// Identity of the file, if it is open.
+    /// Identity of the file; `None` if the file was not created or opened yet.
     pub identity: Option<Identity>,
-    /// Reason why the file is never written.
+    /// Reason why the file can never be written; `None` if it can.
     pub read_only_reason: Option<StorageError>,
     /// Reason why the file cannot be written now.
     pub error: Option<StorageError>,
-    /// Progress of the written lines to the disk.
+    /// Progress of the sync of the written lines to the disk.
     pub sync_progress: Option<SyncProgress>,
 }
 
-/// A file that was opened and locked, with its content.
+/// A file after it was opened and locked, with its content.
 pub(super) struct OpenedFile {
     pub file: SessionFile,
     pub content: FileContent,
@@ -105,7 +106,7 @@ pub(super) enum FileContent {
 }
 
 impl SessionFile {
-    /// Creates a file that [`SessionFile::write`] makes on its first call.
+    /// Returns a session file that the first call of [`SessionFile::write`] creates on the disk.
     pub fn deferred(path: PathBuf, storage: Arc<dyn Storage>, resources: FileResources) -> Self {
         Self {
             path,
@@ -121,8 +122,8 @@ impl SessionFile {
         }
     }
 
-    /// Opens and locks an existing file. The content of a file of at least `large` bytes stays in the file. Fails if
-    /// there is no such file, if it cannot be read, or if it is in use.
+    /// Opens and locks an existing file. A file of at least `large` bytes is not read into memory. Fails if the file
+    /// does not exist, cannot be read, or is in use.
     pub fn open(
         path: PathBuf,
         storage: Arc<dyn Storage>,
@@ -187,7 +188,7 @@ impl SessionFile {
         }
     }
 
-    /// Sets the facts of an opened file: the number of its lines, its end, and the migration that it needs.
+    /// Records the results of parsing an opened file: number of lines, state of the last line, and necessary migration.
     pub fn set_loaded(&mut self, lines: usize, tail: Tail, migration: Option<Migration>) {
         self.written = lines;
         self.migration = migration;
@@ -199,7 +200,7 @@ impl SessionFile {
         }
     }
 
-    /// Forbids all writes to the file, with that reason.
+    /// Makes the file read-only, for the given reason.
     pub fn forbid_writes(&mut self, reason: String) {
         let reason = StorageError::from(reason);
         self.read_only_reason = Some(reason.clone());
@@ -227,7 +228,7 @@ impl SessionFile {
         }
     }
 
-    /// Writes the lines that the file lacks. On failure, keeps the reason; the next call tries again.
+    /// Writes the lines that are not yet in the file. On failure, stores the reason, and the next call tries again.
     pub fn write(&mut self, lines: &[LineText]) {
         if self.read_only_reason.is_some() {
             return;
@@ -251,12 +252,12 @@ impl SessionFile {
         }
     }
 
-    /// Removes and returns the positions of the lines that were written since the last call, with their reader.
+    /// Removes and returns the positions of lines written since the last call, with a reader of their texts.
     pub fn take_positions(&mut self) -> Option<(Vec<LinePosition>, Arc<LazyFile>)> {
         self.open.as_mut()?.take_positions()
     }
 
-    /// Closes the file until the next write if no slot for open files is left.
+    /// Closes the file until the next write, unless a slot for a file that stays open is free.
     pub fn close_if_idle(&mut self) {
         if let (Some(open), Some(slots)) = (&mut self.open, &self.resources.slots) {
             open.close_if_idle(slots);
@@ -298,7 +299,7 @@ impl SessionFile {
         self.write_missing(lines)
     }
 
-    /// Notes the lines that are lost because their file was removed while it was closed.
+    /// Records the lines that are lost: their texts were only in the file, and it was removed while it was closed.
     fn record_lost(&mut self, lines: &[LineText]) {
         let missing = lines.iter().enumerate().filter(|(_, line)| line.is_file_missing());
         self.lost_lines.extend(missing.map(|(number, _)| number));
@@ -312,7 +313,7 @@ impl SessionFile {
         }
     }
 
-    /// Writes the lines that the file lacks, and creates the file if necessary.
+    /// Writes the lines that are not yet in the file. Creates the file if it does not exist.
     fn write_missing(&mut self, lines: &[LineText]) -> io::Result<()> {
         let open = match &mut self.open {
             Some(open) => open,
@@ -326,7 +327,7 @@ impl SessionFile {
         Ok(())
     }
 
-    /// Replaces the old file by a new one. The old content stays under another name.
+    /// Replaces the old file by a new file in the current version. The old file stays under a backup name.
     fn replace(&self, migration: &Migration, lines: &[LineText]) -> io::Result<Appender> {
         let path = self.storage.canonicalize(&self.path)?;
         let temporary = path.with_file_name(&migration.temporary);
@@ -354,7 +355,7 @@ impl SessionFile {
         Ok(open)
     }
 
-    /// Links the file under a second name, which contains its version.
+    /// Gives the file a second name as a backup. The name contains the version of the file.
     fn keep_backup(&self, path: &Path, version: u64) -> io::Result<()> {
         let identity = self.storage.identity(path)?;
         for number in 0..100 {

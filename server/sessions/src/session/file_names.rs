@@ -5,8 +5,8 @@ use std::path::Path;
 /// Maximum length of a file name in bytes.
 const LONGEST: usize = 255;
 
-/// Returns the name of the directory for the sessions of a working directory, in the form of pi. A name that would be
-/// too long is cut and ends in a hash of the path.
+/// Returns the name that pi gives to the directory for the sessions of a working directory. A name that would be too
+/// long is cut and ends in a hash of the path.
 pub(super) fn directory_name(cwd: &Path) -> String {
     let cwd = cwd.to_string_lossy();
     let path = cwd.strip_prefix(['/', '\\']).unwrap_or(&cwd);
@@ -23,8 +23,8 @@ pub(super) fn directory_name(cwd: &Path) -> String {
     format!("--{}{tail}", &encoded[..end])
 }
 
-/// Returns the name of that directory in the form of omp: relative to the home directory, or to the one for temporary
-/// files, if it is within one of them.
+/// Returns the name that omp gives to this directory. If possible, it is relative to the home directory or to the
+/// temporary directory.
 pub(super) fn short_directory_name(cwd: &Path, home: Option<&Path>, temp: &Path) -> String {
     let within = |base: &Path, prefix: &str| {
         let way = cwd.strip_prefix(base).ok()?.to_string_lossy().replace(['/', '\\', ':'], "-");
@@ -38,12 +38,12 @@ pub(super) fn short_directory_name(cwd: &Path, home: Option<&Path>, temp: &Path)
         .unwrap_or_else(|| directory_name(cwd))
 }
 
-/// Returns a name for a session on one line.
+/// Converts the name of a session to one line.
 pub fn one_line(name: &str) -> String {
     name.split(['\r', '\n']).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the name of a file, from the time as ISO text and the session's identifier.
+/// Returns the name of a session file, which contains the start time (ISO text) and the identifier of the session.
 pub(super) fn session_file_name(timestamp: &str, id: &str) -> String {
     format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))
 }
@@ -58,8 +58,8 @@ pub(super) fn is_session_file_name(name: &str) -> bool {
     })
 }
 
-/// Returns true if a text may be an identifier of a session, or its beginning: letters, digits, `.`, `_` and `-`, with
-/// a letter or a digit first. Such a text cannot lead out of a directory.
+/// Returns true if a text can be the identifier of a session, or its beginning. It consists of letters, digits, `.`,
+/// `_` and `-`, and begins with a letter or a digit. So it cannot lead out of a directory.
 pub fn may_be_id(text: &str) -> bool {
     let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric()) && text.bytes().all(known)

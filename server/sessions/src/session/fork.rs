@@ -11,17 +11,17 @@ use super::entry_id::EntryId;
 use super::{ForkError, Session, Store};
 
 impl Session {
-    /// Returns the messages of the user with their texts, of every branch and in the order of the file. Messages
-    /// without text are left out.
+    /// Returns the user's messages of all branches, as id and text, in the order of the file. Messages without text are
+    /// left out.
     pub fn fork_messages(&self) -> Vec<(EntryId, String)> {
         let _open = self.open_texts();
         let messages = self.entries.iter().filter_map(|entry| Some((entry.id().clone(), user_text(entry)?)));
         messages.filter(|(_, text)| !text.is_empty()).collect()
     }
 
-    /// Creates a session with all entries before a message of the user. Returns it with the text of that message.
-    /// Entries keep their identifiers. The session is kept in `store`, or only in memory. Fails if there is no such
-    /// message.
+    /// Creates a session with the entries before a message of the user, and returns it with the text of this message.
+    /// Entries keep their identifiers. Without `store`, the new session is only in memory. Fails if `entry` is not a
+    /// message of the user.
     pub fn fork(&self, entry: &str, store: Option<&Store>) -> Result<(Self, String), ForkError> {
         let position = self.tree.find(&self.entries, entry).ok_or(ForkError::Unknown)?;
         let text = user_text(&self.entries[position]).ok_or(ForkError::Unknown)?;
@@ -29,14 +29,14 @@ impl Session {
         Ok((fork, text))
     }
 
-    /// Creates a session with the active branch. Entries keep their identifiers. The session is kept in `store`, or
-    /// only in memory.
+    /// Creates a session with the entries of the active branch. Entries keep their identifiers. Without `store`, the
+    /// new session is only in memory.
     pub fn copy(&self, store: Option<&Store>) -> Self {
         let leaf = self.leaf().and_then(|leaf| self.tree.find(&self.entries, leaf.id().as_str()));
         self.fork_with(self.path_without_labels(leaf), store)
     }
 
-    /// Creates a session with those entries and their current labels, and this session as its parent.
+    /// Creates a session with these entries and their current labels. This session becomes its parent.
     fn fork_with(&self, entries: Vec<Entry>, store: Option<&Store>) -> Self {
         let parent = self.file().map(|file| file.to_string_lossy().into_owned());
         let mut start = self.options.clone().parent(parent);
@@ -57,7 +57,7 @@ impl Session {
         fork
     }
 
-    /// Returns the path to an entry without labels, each entry linked to the previous one.
+    /// Returns the path to an entry, without label entries. The remaining entries are linked to each other.
     fn path_without_labels(&self, leaf: Option<usize>) -> Vec<Entry> {
         let mut kept: Vec<Entry> = Vec::new();
         for position in self.tree.path(leaf) {
@@ -69,7 +69,7 @@ impl Session {
         kept
     }
 
-    /// Returns the current labels of entries.
+    /// Returns the current label of each labelled entry.
     fn labels(&self) -> HashMap<EntryId, String> {
         let mut labels = HashMap::new();
         for entry in &self.entries {

@@ -5,7 +5,7 @@ use super::members::{LineWriter, Members};
 /// The version that this program writes.
 pub const VERSION: u64 = 3;
 
-/// The header of a session, with its identity.
+/// The header of a session: its version, identifier, start time, directory and parent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Header {
     version: u64,
@@ -32,7 +32,7 @@ impl Header {
         }
     }
 
-    /// Reads a line. Fails with the reason, as the end of the message "is not a session: ...".
+    /// Parses a header. Fails with a reason that completes the message "is not a session: ...".
     pub(super) fn read(line: &str) -> Result<Self, &'static str> {
         const NO_HEADER: &str = "its first line is not a session header";
         let members = Members::read(line).map_err(|_| NO_HEADER)?;

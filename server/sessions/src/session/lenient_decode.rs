@@ -1,8 +1,8 @@
-//! Lenient decoding of messages that another program wrote in its own shape.
+//! Decoding of messages that other programs wrote in a shape that differs from the declared one.
 //!
-//! The file keeps the original text. Here the message gets the declared shape: a negative count or a text becomes a
-//! number, a text in place of blocks becomes a block, a missing member gets a neutral value. A message without any
-//! declared shape stays unchanged, under an unknown role.
+//! The file keeps the original text. The decoded message has the declared shape. For example, a negative count becomes
+//! 0, a text in place of blocks becomes a block, and a missing member gets a neutral value. A message that fits no
+//! declared shape gets an unknown role and stays otherwise unchanged.
 
 use agentese::types::AgentMessage;
 use serde_json::{Map, Value, json};
@@ -15,7 +15,7 @@ use super::time;
 pub(super) enum Shape {
     Text,
     OptionalText,
-    /// A count, never negative.
+    /// A count. A negative number becomes 0.
     Count,
     OptionalCount,
     OptionalInteger,
@@ -25,7 +25,7 @@ pub(super) enum Shape {
     Time,
     Flag,
     OptionalFlag,
-    /// A text, or blocks.
+    /// A text or a list of blocks.
     Content,
     Blocks,
     Arguments,
@@ -49,7 +49,8 @@ impl Shape {
     }
 }
 
-/// Optional members of messages that are dropped if they have another shape: role, name, and shape; `None` accepts any.
+/// Further optional members of messages, as role, name and shape. A member with another shape is dropped; `None`
+/// permits any shape.
 pub(super) const EXTRA_MEMBERS: &[(&str, &str, Option<Shape>)] = &[
     ("toolResult", "details", None),
     ("assistant", "responseId", Some(Text)),
@@ -122,7 +123,8 @@ const MESSAGES: &[(&str, MemberShapes)] = &[
     ("compactionSummary", &[("summary", Text), ("tokensBefore", Count), ("timestamp", Time)]),
 ];
 
-/// The members of blocks, by type. A block without a type gets the first type of which it has all identifying members.
+/// The members of blocks, as type, identifying members and all members. A block without a type gets the first type
+/// whose identifying members it has.
 const BLOCKS: &[(&str, &[&str], MemberShapes)] = &[
     (
         "toolCall",
@@ -138,7 +140,7 @@ const BLOCKS: &[(&str, &[&str], MemberShapes)] = &[
     ("text", &["text"], &[("text", Text), ("textSignature", OptionalText)]),
 ];
 
-/// Members that identify the role of a message without one.
+/// Members that only messages of one role have. They identify a message without a role.
 const ROLE_HINTS: &[(&str, &str)] = &[
     ("toolCallId", "toolResult"),
     ("stopReason", "assistant"),
@@ -147,7 +149,7 @@ const ROLE_HINTS: &[(&str, &str)] = &[
     ("customType", "custom"),
 ];
 
-/// Names that other programs use for the stop reasons.
+/// Declared stop reasons, each with the names that other programs use for it.
 const STOP_REASONS: &[(&str, &[&str])] = &[
     ("stop", &["stop", "end_turn", "stop_sequence", "end", "completed", "pause_turn"]),
     ("length", &["length", "max_tokens", "max_output_tokens", "incomplete"]),
@@ -156,15 +158,15 @@ const STOP_REASONS: &[(&str, &[&str])] = &[
     ("aborted", &["aborted", "abort", "cancelled", "canceled"]),
 ];
 
-/// The role of a message whose role is unknown.
+/// The role of a message whose members identify no role.
 const UNKNOWN_ROLE: &str = "unknown";
 
-/// Returns the members of messages of that role, if the role is declared.
+/// Returns the members of messages with a role. Returns `None` if the role is not declared.
 pub(super) fn members_of_message(role: &str) -> Option<MemberShapes> {
     MESSAGES.iter().find(|(known, _)| *known == role).map(|(_, members)| *members)
 }
 
-/// Returns the members of blocks of that type, if the type is declared.
+/// Returns the members of blocks of a type. Returns `None` if the type is not declared.
 pub(super) fn members_of_block(kind: &str) -> Option<MemberShapes> {
     BLOCKS.iter().find(|(known, ..)| *known == kind).map(|(_, _, members)| *members)
 }
@@ -174,7 +176,7 @@ pub(super) fn is_stop_reason(reason: &str) -> bool {
     STOP_REASONS.iter().any(|(known, _)| *known == reason)
 }
 
-/// Returns the role of a message. If it has no role, its members identify one.
+/// Returns the role of a message. Without a role, its members decide.
 pub(super) fn role(message: &Map<String, Value>) -> &str {
     if let Some(role) = message.get("role").and_then(Value::as_str).filter(|role| !role.is_empty()) {
         return role;
@@ -182,7 +184,8 @@ pub(super) fn role(message: &Map<String, Value>) -> &str {
     ROLE_HINTS.iter().find(|(member, _)| message.contains_key(*member)).map_or(UNKNOWN_ROLE, |(_, role)| role)
 }
 
-/// Converts a value to a message. `time` is that of its entry, in milliseconds since the epoch.
+/// Converts any value to a message. A message without a time gets `time`, the time of its entry in milliseconds since
+/// the epoch.
 pub(super) fn message(value: Value, time: i64) -> AgentMessage {
     let mut members = match value {
         Value::Object(members) => members,
@@ -229,7 +232,8 @@ fn convert_members(members: &mut Map<String, Value>, shapes: MemberShapes, time:
     }
 }
 
-/// Converts a member to that shape. Returns `None` if an optional member is absent, or no conversion is possible.
+/// Converts a member to a shape. `all` has the other members. Returns `None` if an optional member is absent or cannot
+/// be converted.
 fn convert(wanted: Shape, value: Option<Value>, all: &Map<String, Value>, time: i64) -> Option<Value> {
     let value = value.unwrap_or_default();
     let word = |value: &Value| match value {

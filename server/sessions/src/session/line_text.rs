@@ -1,7 +1,7 @@
 //! The text of a line: in memory, or in its file.
 //!
-//! For a large file, only the positions of its lines are in memory. Text that is read again is compared with the first
-//! reading. If another program has changed the file, the line is lost, and other text is not mistaken for it.
+//! For a large file, only the positions of its lines are in memory. Each text that is read later is checked against a
+//! checksum of its first reading. So a change by another program is detected, and the line counts as lost.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use agentese::framing::FrameText;
 
 use super::storage::{Identity, Storage, StoredFile, reopen};
 
-/// A text that can be read again.
+/// The text of a line, in memory or in a file.
 #[derive(Clone)]
 pub(super) struct LineText(TextLocation);
 
@@ -22,29 +22,30 @@ enum TextLocation {
         lazy_file: Arc<LazyFile>,
         at: u64,
         length: u32,
-        /// Checksum that detects another text at that position.
+        /// Checksum of the text. It detects a change of the file by another program.
         checksum: u32,
     },
 }
 
-/// A file with the texts of lines. Unless it is kept open, it is opened by name for each text.
+/// Reader of the texts in a file. If the file is closed, it is opened for each reading.
 pub(super) struct LazyFile {
     storage: Arc<dyn Storage>,
     path: PathBuf,
     identity: Identity,
     open: Mutex<Option<Arc<dyn StoredFile>>>,
-    /// The file while a caller of [`LazyFile::file`] keeps it open.
+    /// The file as opened by [`LazyFile::file`], while a caller holds it.
     shared: Mutex<Option<Weak<dyn StoredFile>>>,
 }
 
 impl LazyFile {
-    /// Creates a reader of that file, which is kept open.
+    /// Creates a reader of a file, which stays open until [`LazyFile::close`].
     pub fn new(storage: Arc<dyn Storage>, path: PathBuf, file: Arc<dyn StoredFile>) -> io::Result<Self> {
         let identity = file.identity()?;
         Ok(Self { storage, path, identity, open: Mutex::new(Some(file)), shared: Mutex::default() })
     }
 
-    /// Returns the file, which is open as long as a caller holds it. Fails if another file has its name now.
+    /// Returns the file, and opens it if necessary. It stays open while a caller holds it. Fails if another file has
+    /// the path now.
     pub fn file(&self) -> io::Result<Arc<dyn StoredFile>> {
         if let Some(file) = &*self.open() {
             return Ok(file.clone());
@@ -69,7 +70,7 @@ impl LazyFile {
 }
 
 impl LineText {
-    /// Creates a text at that offset in the file.
+    /// Creates a text that is stored in the file at offset `at`.
     pub fn in_file(lazy_file: &Arc<LazyFile>, at: u64, text: &str) -> Self {
         match u32::try_from(text.len()) {
             Ok(length) => {
@@ -80,7 +81,7 @@ impl LineText {
         }
     }
 
-    /// Returns the text, or `None` if the file does not contain it any more.
+    /// Returns the text. Returns `None` if another program has changed or removed it.
     pub fn get(&self) -> Option<FrameText> {
         let (lazy_file, at, length, check) = match &self.0 {
             TextLocation::Memory(text) => return Some(text.clone()),
@@ -116,7 +117,7 @@ impl LineText {
         text.map(FrameText::from)
     }
 
-    /// Returns true if the file of the text does not exist any more. A text in memory is never gone.
+    /// Returns true if the file of the text was removed. Returns false for a text in memory.
     pub fn is_file_missing(&self) -> bool {
         match &self.0 {
             TextLocation::Memory(_) => false,
@@ -126,7 +127,7 @@ impl LineText {
         }
     }
 
-    /// Opens the file with the text, before many of its texts are read.
+    /// Opens the file of the text and returns it, so that it stays open while many texts are read.
     pub fn open(&self) -> Option<Arc<dyn StoredFile>> {
         match &self.0 {
             TextLocation::Memory(_) => None,
@@ -155,7 +156,7 @@ impl LineText {
         self.match_prefix(other.as_bytes()) == Some(other.len())
     }
 
-    /// Returns the length of this text if `bytes` begin with it.
+    /// Returns the length of this text if `bytes` begin with this text.
     pub fn match_prefix(&self, bytes: &[u8]) -> Option<usize> {
         match &self.0 {
             TextLocation::Memory(text) => bytes.starts_with(text.as_bytes()).then(|| text.len()),
@@ -166,7 +167,8 @@ impl LineText {
         }
     }
 
-    /// Returns true if `bytes` may be the beginning of this text. This is known only for a text in memory.
+    /// Returns true if this text begins with `bytes`. For a text in a file this is unknown, so the result is false
+    /// unless `bytes` is empty.
     pub fn may_begin_with(&self, bytes: &[u8]) -> bool {
         match &self.0 {
             TextLocation::Memory(text) => text.as_bytes().starts_with(bytes),
@@ -181,7 +183,7 @@ impl From<FrameText> for LineText {
     }
 }
 
-/// Computes a checksum against accidental changes. It does not protect from forgery.
+/// Computes a checksum that detects accidental changes, but not deliberate ones.
 fn checksum(bytes: &[u8]) -> u32 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let (words, rest) = bytes.as_chunks::<8>();

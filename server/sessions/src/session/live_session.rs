@@ -1,4 +1,4 @@
-//! An open conversation.
+//! An open session.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use super::tree::Tree;
 use super::writer::SessionWriter;
 use super::{BranchSettings, EntryMessage, SessionOptions, Stats, context, system_messages};
 
-/// An open conversation with its entries and its file.
+/// An open session with its entries and its file.
 #[derive(Debug)]
 pub struct Session {
     pub(super) options: SessionOptions,
@@ -27,16 +27,17 @@ pub struct Session {
     pub(super) leaf: Option<usize>,
     /// Positions of the entries whose messages the model sees.
     pub(super) visible: Vec<usize>,
-    /// Positions of the entries whose messages are kept decoded.
+    /// Positions of the entries whose decoded messages are in memory.
     pub(super) decoded_entries: DecodedEntries,
-    /// Number of messages that the newest compaction left: its summary and the kept messages.
+    /// Number of visible messages that the newest compaction left: its summary and the kept messages.
     pub(super) compacted_count: usize,
-    /// System message in place of the first message, if the newest compaction repeats it, or several earlier messages
-    /// make it up.
+    /// System message that replaces the first visible message. It comes from the newest compaction, or is combined from
+    /// several earlier system messages.
     pub(super) repeated_system_message: Option<Arc<AgentMessage>>,
     /// Messages with edited content, by the positions of their entries.
     pub(super) edited: HashMap<usize, Arc<AgentMessage>>,
-    /// Positions of the answers that were retried: the file has them, and the model does not see them.
+    /// Positions of hidden entries, such as answers that were retried. The file has them, but the model does not see
+    /// them.
     pub(super) hidden: HashSet<usize>,
     pub(super) name: Option<String>,
     pub(super) file: Option<SessionWriter>,
@@ -44,7 +45,7 @@ pub struct Session {
     pub(super) external: Option<ExternalSession>,
 }
 
-/// The identity of a mirrored session at the remote agent that keeps it.
+/// Identifier and file of a session that a remote agent stores, and that this session mirrors.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExternalSession {
     /// Identifier at the remote agent.
@@ -54,7 +55,7 @@ pub struct ExternalSession {
 }
 
 impl Session {
-    /// Replaces the entries.
+    /// Replaces all entries of the session.
     pub(super) fn replace_entries(&mut self, entries: Vec<Entry>) {
         self.tree = Tree::of(&entries);
         self.repairs.duplicate_ids = self.tree.duplicates;
@@ -77,8 +78,7 @@ impl Session {
         self.visible = indices.into_iter().map(|index| path[index]).collect();
     }
 
-    /// Marks the session as kept by a remote agent, with the identifier and the file that it has there. This process
-    /// does not write that file.
+    /// Records that a remote agent stores the session. This process does not write the remote agent's file.
     pub fn set_external(&mut self, external: ExternalSession) {
         self.external = Some(external);
     }
@@ -125,7 +125,7 @@ impl Session {
         self.tree.find(&self.entries, id).map(|position| &self.entries[position])
     }
 
-    /// Returns the entry that will be the parent of the next one.
+    /// Returns the entry that becomes the parent of the next entry.
     pub fn leaf(&self) -> Option<&Entry> {
         self.leaf.map(|position| &self.entries[position])
     }
@@ -135,22 +135,23 @@ impl Session {
         self.tree.path(self.leaf).into_iter().map(|position| &self.entries[position]).collect()
     }
 
-    /// Returns the defects of the file that were found when it was opened.
+    /// Returns the defects that were found in the file when it was opened.
     pub fn repairs(&self) -> Repairs {
         self.repairs
     }
 
-    /// Returns the number of entries in `visible` that stand for the repeated system message.
+    /// Returns the number of positions in `visible` that the repeated system message replaces: 0 or 1.
     pub(super) fn repeated_message_count(&self) -> usize {
         usize::from(self.repeated_system_message.is_some())
     }
 
-    /// Returns the number of [`Session::messages`] without decoding them.
+    /// Returns the number of [`Session::messages`]. Does not decode them.
     pub fn message_count(&self) -> usize {
         self.visible.len()
     }
 
-    /// Returns the current system message of the conversation, combined from its system messages, if there are any.
+    /// Returns the current system message, which is combined from all system messages that the model sees. Returns
+    /// `None` without a system message.
     pub fn instructions(&self) -> Option<SystemMessage> {
         let is_system =
             |position: &&usize| matches!(self.entries[**position].body(), Body::Message(Role::System));
@@ -160,7 +161,7 @@ impl Session {
         system_messages::merge(messages.iter().map(|message| &**message))
     }
 
-    /// Returns [`Session::messages`] as JSON texts, which share the texts of the entries if possible.
+    /// Returns [`Session::messages`] as JSON texts. If possible, the texts of the entries are not copied.
     pub fn message_texts(&self) -> Vec<FrameText> {
         let _open = self.open_texts();
         let text = |message: &Arc<AgentMessage>| serde_json::to_string(&**message).ok().map(FrameText::from);
@@ -173,7 +174,7 @@ impl Session {
         repeated.chain(visible.filter_map(visible_text)).collect()
     }
 
-    /// Returns [`Session::messages`] with their entries.
+    /// Returns [`Session::messages`], each with the id of its entry.
     pub fn conversation(&self) -> Vec<EntryMessage> {
         let _open = self.open_texts();
         let repeated =
@@ -203,7 +204,7 @@ impl Session {
     }
 
     /// Returns the number of [`Session::messages`] that the newest compaction left: its summary and the kept messages.
-    /// Token counts of a provider for them refer to the earlier context.
+    /// A provider's token counts in these messages refer to the context before the compaction.
     pub fn compacted_messages(&self) -> usize {
         self.compacted_count
     }
@@ -218,15 +219,15 @@ impl Session {
         self.messages_rev().any(|message| matches!(*message, AgentMessage::Assistant(_)))
     }
 
-    /// Rebuilds the conversation from its entries, as if the session had been opened again.
+    /// Selects the visible messages again, as when the session is opened. Hidden messages become visible.
     pub fn reload(&mut self) {
         self.hidden.clear();
         self.rebuild();
     }
 
-    /// Returns the text of the model's last answer, its blocks joined and trimmed. Returns `None` if there is no
-    /// answer, or it has no text. An answer that was aborted before its first block is skipped. With `skips_textless`,
-    /// answers without text are skipped, unless they ended normally.
+    /// Returns the text of the model's last answer, trimmed. Returns `None` if there is no answer, or if it has no
+    /// text. An answer that was aborted before its first block is skipped. With `skips_textless`, answers without text
+    /// are also skipped, unless they ended normally.
     pub fn last_assistant_text(&self, skips_textless: bool) -> Option<String> {
         let has_text = |answer: &AssistantMessage| {
             let is_text = |block: &AssistantBlock| matches!(block, AssistantBlock::Text(text) if !text.text.trim().is_empty());
@@ -263,14 +264,14 @@ impl Session {
         Stats::of(self.repeated_system_message.iter().cloned().chain(later))
     }
 
-    /// Returns counts, tokens and cost of the whole file.
+    /// Returns counts, tokens and cost of all entries in the file.
     pub fn stats_of_file(&self) -> Stats {
         let _open = self.open_texts();
         Stats::of_file(&self.entries)
     }
 }
 
-/// Returns the session name in an entry.
+/// Returns the name that an entry gives to the session.
 fn name(entry: &Entry) -> Option<String> {
     match entry.body() {
         Body::SessionInfo { name } => {

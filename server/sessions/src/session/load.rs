@@ -11,25 +11,25 @@ use super::line_text::LineText;
 use super::members::Members;
 use super::migrate::migrate;
 
-/// Defects of a file that do not prevent its use.
+/// Defects of a file that do not prevent it from being opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Repairs {
-    /// Number of lines that are not entries. They stay in the file and are not read.
+    /// Number of lines that are not entries. They stay in the file and are ignored.
     pub damaged_lines: usize,
-    /// `true` if the last line was torn; it is cut off before the next write.
+    /// `true` if the last line is incomplete. The next write removes it.
     pub torn_tail: bool,
     /// Number of entries with the id of an earlier entry.
     pub duplicate_ids: usize,
 }
 
-/// The end of a file.
+/// The state of the last line of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tail {
-    /// The end of a line.
+    /// The last line ends with a newline, or the file is empty.
     Whole,
-    /// A whole line without its end.
+    /// The last line is complete but lacks its newline.
     Unterminated,
-    /// A part of a line that begins at that offset.
+    /// The last line is incomplete; it begins at this offset.
     Torn(u64),
 }
 
@@ -40,12 +40,12 @@ pub(super) struct LoadedFile {
     pub entries: Vec<Entry>,
     pub tail: Tail,
     pub repairs: Repairs,
-    /// Version of the file, if it is older than the current one.
+    /// Version of the file before its migration; `None` if the file has the current version or a later one.
     pub migrated_from: Option<u64>,
 }
 
-/// Parses a file. Returns `None` if the file is empty. Fails with the reason, as the end of the message "is not a
-/// session: ...". `new_id` makes an identifier that need not be unique.
+/// Parses the content of a file. `new_id` generates an identifier, which can be a duplicate. Returns `None` if the file
+/// is empty. Fails with a reason that completes the message "is not a session: ...".
 pub(super) fn load(
     mut bytes: Vec<u8>,
     mut new_id: impl FnMut() -> String,
@@ -92,8 +92,8 @@ pub(super) fn load(
     Ok(Some(LoadedFile { header, entries, tail, repairs, migrated_from }))
 }
 
-/// Parses the line of an entry after those in `before`. Returns `None` if the line is damaged. `make_text` returns the
-/// text to keep.
+/// Parses the line of an entry. `before` contains the entries before it. `make_text` returns the text to store. Returns
+/// `None` if the line is damaged.
 pub(super) fn read_entry(
     line: &str,
     make_text: impl FnOnce() -> LineText,
@@ -105,7 +105,7 @@ pub(super) fn read_entry(
     (!matches!(entry.body(), super::Body::Other(kind) if kind == "session")).then_some(entry)
 }
 
-/// Returns an unused identifier: eight hex digits, or more after many collisions.
+/// Returns an identifier that is not in use. It is longer than eight hex digits only after many collisions.
 pub(super) fn unique(new_id: &mut impl FnMut() -> String, mut is_taken: impl FnMut(&str) -> bool) -> String {
     for _ in 0..100 {
         let id = new_id();
@@ -121,7 +121,7 @@ pub(super) fn unique(new_id: &mut impl FnMut() -> String, mut is_taken: impl FnM
     id
 }
 
-/// Returns the end of the content. The offset of a torn line is relative to the content.
+/// Returns the state of the last line. The offset of an incomplete line counts from the beginning of `bytes`.
 pub(super) fn tail(bytes: &[u8]) -> Tail {
     let begin = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
     let last = &bytes[begin..];
@@ -134,7 +134,7 @@ pub(super) fn tail(bytes: &[u8]) -> Tail {
     }
 }
 
-/// Returns the lines that are valid UTF-8.
+/// Returns the lines that are valid UTF-8. Counts the others in `repairs`.
 fn valid_utf8_lines(bytes: &[u8], repairs: &mut Repairs) -> String {
     let mut text = String::with_capacity(bytes.len());
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -146,8 +146,8 @@ fn valid_utf8_lines(bytes: &[u8], repairs: &mut Repairs) -> String {
     text
 }
 
-/// Returns the ranges of the lines that are not blank, without surrounding white space and zeros. A power failure may
-/// leave zeros before a whole line.
+/// Returns the ranges of all lines that are not blank. A range excludes white space and zeros around the line. Zeros
+/// can be left by a power failure.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     let blank = |character: char| character.is_ascii_whitespace() || character == '\0';
     let mut begin = 0;

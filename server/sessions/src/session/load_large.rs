@@ -1,4 +1,5 @@
-//! Files that are too large for memory: they are read in parts, and the texts of lines stay in them.
+//! Loading of files that are too large for memory. They are read in parts, and the texts of their lines stay in the
+//! file.
 
 use std::io;
 use std::sync::Arc;
@@ -12,8 +13,8 @@ use super::storage::StoredFile;
 /// Size of one read in bytes.
 const PART: usize = 1 << 20;
 
-/// Loads a file as [`load`] does, with the content left in the file. A file of an older version is read as a whole,
-/// because all lines change. Fails if the file cannot be read.
+/// Loads a file as [`load`] does, but the texts of the lines stay in the file. A file of an older version is loaded
+/// into memory, because each of its lines changes. Fails if the file cannot be read.
 pub(super) fn load_large(
     lazy_file: Arc<LazyFile>,
     new_id: impl FnMut() -> String,
@@ -53,7 +54,8 @@ pub(super) fn load_large(
     }
 }
 
-/// Reads another part after the existing one, which begins at that offset. Returns false at the end of the file.
+/// Reads the next part of the file and appends it to `part`, which begins at the offset `begin`. Returns false at the
+/// end of the file.
 fn fill(file: &dyn StoredFile, part: &mut Vec<u8>, begin: u64) -> io::Result<bool> {
     let before = part.len();
     part.resize(before + PART, 0);
@@ -76,13 +78,13 @@ struct LargeFileLoader {
     header: Option<Header>,
     entries: Vec<Entry>,
     repairs: Repairs,
-    /// Number of lines read that are not blank, without the header.
+    /// Number of lines that were read, without blank lines and the header.
     lines: usize,
     is_reserved: bool,
 }
 
 impl LargeFileLoader {
-    /// Reads whole lines, which begin at that offset in the file.
+    /// Parses whole lines, of which the first begins at the offset `begin` of the file.
     fn take(&mut self, bytes: &[u8], begin: u64) -> Result<(), &'static str> {
         let Ok(text) = std::str::from_utf8(bytes) else {
             let mut at = begin;
@@ -115,8 +117,8 @@ impl LargeFileLoader {
         Ok(())
     }
 
-    /// Reserves memory for the remaining entries, estimated from the first part. Growth in steps would need half as
-    /// much again for a moment.
+    /// Reserves memory for the remaining entries. Their number is estimated from the first part. Without a reservation,
+    /// the list would need 50 % more memory while it grows.
     fn reserve(&mut self, length: u64, read: u64) {
         if !std::mem::replace(&mut self.is_reserved, true) {
             let bytes = (read / (self.entries.len() as u64).max(1)).max(1);
@@ -125,7 +127,8 @@ impl LargeFileLoader {
         }
     }
 
-    /// Returns the loaded file. `part` begins at that offset; its first `whole` bytes are lines that were read.
+    /// Returns the loaded file. `part` is the last part, which begins at the offset `begin`. Its first `whole` bytes
+    /// are lines that were already parsed.
     fn end(mut self, part: &[u8], whole: usize, begin: u64) -> Result<Option<LoadedFile>, &'static str> {
         let rest = &part[whole..];
         if self.header.is_none() && rest.iter().all(u8::is_ascii_whitespace) {

@@ -1,4 +1,4 @@
-//! A JSON object whose values stay text, so that unchanged members are written as they were read.
+//! The members of a JSON object as texts. Members without a change are written exactly as they were read.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Members<'a>(Vec<(Cow<'a, str>, MemberValue<'a>)>);
 
-/// A value, as text.
+/// The value of a member, as JSON text.
 #[derive(Debug, Clone)]
 enum MemberValue<'a> {
     Read(&'a RawValue),
@@ -28,29 +28,29 @@ impl MemberValue<'_> {
 }
 
 impl<'a> Members<'a> {
-    /// Parses an object. Fails if the text is not exactly one object.
+    /// Parses an object. Fails if the text is anything else.
     pub fn read(text: &'a str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
 
-    /// Returns the text of a member. The last member of a name applies, as in JavaScript.
+    /// Returns the JSON text of a member. If the name occurs several times, the last one applies, as in JavaScript.
     pub fn raw(&self, name: &str) -> Option<&str> {
         self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.text())
     }
 
-    /// Decodes a member. Returns `None` if it is absent or has another type. Lone surrogates become replacement
-    /// characters.
+    /// Decodes a member. Lone surrogates become replacement characters. Returns `None` if the member is absent or has
+    /// another type.
     pub fn get<T: serde::de::DeserializeOwned>(&self, name: &str) -> Option<T> {
         decode(self.raw(name)?).ok()
     }
 
-    /// Returns a member that is a text, or `None` if it is absent or has another type.
+    /// Returns a member that is a string. Returns `None` if the member is absent or has another type.
     pub fn text(&self, name: &str) -> Option<Cow<'_, str>> {
         scan::string(self.raw(name)?)
     }
 
-    /// Returns a member that is a text, a number or a flag, as text. Returns `None` if it is absent, empty or has
-    /// another type.
+    /// Returns a member that is a string, a number or a boolean, as a string. Returns `None` if it is absent, empty or
+    /// has another type.
     pub fn scalar_text(&self, name: &str) -> Option<String> {
         let raw = self.raw(name)?;
         if let Some(text) = scan::string(raw) {
@@ -62,12 +62,12 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Sets a member in its position; a new member is added after `after`, or at the end.
+    /// Sets a member. A new member is inserted after the member `after`; without this member, at the end.
     pub fn set(&mut self, name: &str, value: &impl serde::Serialize, after: &str) {
         self.set_raw(name, text(value), after);
     }
 
-    /// Sets a member as [`Members::set`] does, from JSON text.
+    /// Sets a member to a JSON text, as [`Members::set`] does.
     pub fn set_raw(&mut self, name: &str, value: String, after: &str) {
         if let Some((_, old)) = self.0.iter_mut().rev().find(|(known, _)| known == name) {
             *old = MemberValue::Set(value);
@@ -114,7 +114,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// The name of a member, not copied if it has no escapes.
+/// The name of a member. It borrows from the text if it has no escapes.
 struct Name<'a>(Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Name<'de> {
@@ -139,7 +139,7 @@ impl<'de> Deserialize<'de> for Name<'de> {
     }
 }
 
-/// A writer of an object, member by member.
+/// Writes an object, one member after the other.
 #[derive(Debug, Default)]
 pub(super) struct LineWriter(String);
 
@@ -165,7 +165,7 @@ impl LineWriter {
         self
     }
 
-    /// Returns the whole object.
+    /// Ends the object and returns its text.
     pub fn end(&mut self) -> String {
         if self.0.is_empty() {
             self.0.push('{');

@@ -1,4 +1,4 @@
-//! Messages that the model sees, for readers of one message at a time.
+//! The messages that the model sees at one time, read one after the other.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use super::body::{PackedBody, Role};
 use super::source::MessageSource;
 use super::storage::StoredFile;
 
-/// Maximum total length of texts that are decoded in one go, in bytes.
+/// Total length of texts, in bytes, above which decoding all of them takes too long.
 const LONG: usize = 2 << 20;
 
-/// A message that is decoded when it is read, or earlier.
+/// A message that is decoded when it is read, unless it is already decoded.
 #[derive(Clone)]
 pub struct StoredMessage(MessageState);
 
@@ -23,7 +23,8 @@ enum MessageState {
 }
 
 impl StoredMessage {
-    /// Reads the message. A message whose text is lost has no text.
+    /// Returns the message. If its text is lost, a note or an empty message replaces it. Returns `None` if
+    /// the entry has no message.
     pub fn read(&self) -> Option<Arc<AgentMessage>> {
         match &self.0 {
             MessageState::Decoded(message) => Some(message.clone()),
@@ -31,7 +32,7 @@ impl StoredMessage {
         }
     }
 
-    /// Returns the length of the text that is still to be decoded, in bytes. A decoded message has 0.
+    /// Returns the length in bytes of the text that reading has to decode; 0 for a decoded message.
     fn length(&self) -> usize {
         match &self.0 {
             MessageState::Decoded(_) => 0,
@@ -46,7 +47,8 @@ impl StoredMessage {
         }
     }
 
-    /// Returns the author of the message, without decoding if the text is known to have the declared shape.
+    /// Returns the author of the message. If the text is known to have the declared shape, the message is not
+    /// decoded.
     pub fn role(&self) -> Role {
         match &self.0 {
             MessageState::Source(MessageSource {
@@ -77,16 +79,16 @@ impl fmt::Debug for StoredMessage {
     }
 }
 
-/// Messages of a conversation as they were at one moment. Clones share them.
+/// The messages of a conversation at one time. Clones share the messages.
 #[derive(Debug, Clone)]
 pub struct MessageSnapshot {
     messages: Arc<[StoredMessage]>,
-    /// Total length of the texts that are still to be decoded, in bytes.
+    /// Total length in bytes of the texts that reading has to decode.
     length: usize,
 }
 
 impl MessageSnapshot {
-    /// Reads the messages, oldest first, each when it is reached.
+    /// Returns the messages, oldest first. Each message is decoded when the iterator reaches it.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Arc<AgentMessage>> + Send + use<> {
         let messages = self.messages.clone();
         let file = messages.iter().find_map(StoredMessage::open);
@@ -120,7 +122,7 @@ impl FromIterator<StoredMessage> for MessageSnapshot {
     }
 }
 
-/// Entries whose messages are kept decoded.
+/// Entries whose decoded messages are in memory.
 #[derive(Debug, Default)]
 pub(super) struct DecodedEntries {
     pub positions: Vec<usize>,

@@ -1,4 +1,4 @@
-//! The messages of a session, and the selection of those that are kept decoded.
+//! The messages of a session, and the choice of messages that stay decoded in memory.
 
 use std::sync::Arc;
 
@@ -10,12 +10,13 @@ use super::message_snapshot::{DecodedEntries, MessageSnapshot, StoredMessage};
 use super::storage::StoredFile;
 use super::writer::SessionWriter;
 
-/// Maximum total length of the texts of a conversation that is kept decoded while it is worked on, in bytes.
-/// In a longer conversation, each message is decoded when it is reached.
+/// Maximum total length in bytes of the texts whose decoded messages stay in memory. In a longer conversation, each
+/// message is decoded when it is needed.
 const MAX_DECODED_LENGTH: usize = 256 << 10;
 
 impl Session {
-    /// Returns the messages that the model sees now. A short conversation is decoded, and kept so.
+    /// Returns the messages that the model sees now. The messages of a short conversation are decoded and stay in
+    /// memory.
     pub fn message_snapshot(&mut self) -> MessageSnapshot {
         let text = |position: &usize| self.entries[*position].text().len();
         if self.visible.iter().map(text).sum::<usize>() <= MAX_DECODED_LENGTH {
@@ -40,8 +41,8 @@ impl Session {
         self.repeated_system_message.iter().cloned().chain(visible).collect()
     }
 
-    /// Returns the messages from the last one back, each decoded when it is reached. The file with their texts is open
-    /// during the iteration.
+    /// Returns the messages that the model sees, newest first. Each message is decoded when the iterator reaches it.
+    /// The file with their texts stays open during the iteration.
     pub fn messages_rev(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
         let system_message = self.repeated_system_message.iter().cloned();
         let visible = self.visible.iter().skip(self.repeated_message_count());
@@ -52,12 +53,12 @@ impl Session {
         visible.rev().filter_map(|position| self.visible_message(*position)).chain(system_message)
     }
 
-    /// Returns the message of an entry that the model sees.
+    /// Returns the message of an entry as the model sees it.
     pub(super) fn visible_message(&self, position: usize) -> Option<Arc<AgentMessage>> {
         self.edited.get(&position).cloned().or_else(|| self.entries[position].message())
     }
 
-    /// Decodes the messages that the model sees, and keeps them so.
+    /// Decodes the messages that the model sees and keeps them in memory.
     fn keep_decoded(&mut self) {
         for at in self.repeated_message_count()..self.visible.len() {
             let position = self.visible[at];
@@ -68,13 +69,13 @@ impl Session {
         }
     }
 
-    /// Notes that the message of an entry is kept decoded.
+    /// Records that the decoded message of an entry is in memory.
     pub(super) fn record_decoded(&mut self, position: usize) {
         self.decoded_entries.positions.push(position);
         self.decoded_entries.length += self.entries[position].text().len();
     }
 
-    /// Finds the entries that are decoded already.
+    /// Records all entries whose decoded messages are in memory.
     pub(super) fn find_decoded(&mut self) {
         self.decoded_entries = DecodedEntries::default();
         for position in 0..self.entries.len() {
@@ -84,7 +85,7 @@ impl Session {
         }
     }
 
-    /// Drops decoded messages and keeps their texts. Of the texts, only the newest stay in memory if a file has them.
+    /// Drops the decoded messages and keeps the texts. Older texts that are in the file are dropped too.
     pub fn drop_decoded(&mut self) {
         for position in std::mem::take(&mut self.decoded_entries).positions {
             self.entries[position].drop_decoded();
@@ -97,25 +98,25 @@ impl Session {
         }
     }
 
-    /// Opens the file with the texts, before many of them are read.
+    /// Opens the file with the texts and returns it, so that it stays open while many texts are read.
     pub(super) fn open_texts(&self) -> Option<Arc<dyn StoredFile>> {
         self.entries.first()?.text().open()
     }
 
-    /// Drops decoded messages if their texts are long in total.
+    /// Drops the decoded messages if the total length of their texts exceeds the limit.
     pub(super) fn limit_decoded(&mut self) {
         if self.decoded_entries.length > MAX_DECODED_LENGTH {
             self.drop_decoded();
         }
     }
 
-    /// Returns the number of messages that are kept decoded.
+    /// Returns the number of decoded messages in memory.
     #[cfg(any(test, feature = "testing"))]
     pub fn decoded(&self) -> usize {
         self.entries.iter().filter(|entry| entry.is_decoded()).count()
     }
 
-    /// Returns the newest result of a tool on the active branch that is not an error.
+    /// Returns the newest successful result of a tool on the active branch.
     pub fn last_result(&self, tool: &str) -> Option<ToolResultMessage> {
         let is_of_tools =
             |position: &usize| matches!(self.entries[*position].body(), Body::Message(Role::Other));

@@ -1,10 +1,10 @@
-//! Files of older versions.
+//! Conversion of files of older versions.
 
 use super::header::Header;
 use super::members::Members;
 
-/// Converts a file of version 1 or 2 to version 3: its header, and every line that is an object. `new_id` makes
-/// identifiers for entries without one.
+/// Converts a file of version 1 or 2 to version 3. Lines that are not objects are left out. `new_id` generates an
+/// identifier for an entry without one.
 pub(super) fn migrate<'a>(
     header: &Header,
     lines: impl Iterator<Item = &'a str>,
@@ -21,8 +21,8 @@ pub(super) fn migrate<'a>(
     (header.migrated(), lines.collect())
 }
 
-/// Adds ids and links, which version 1 lacks: each entry follows the previous one. An entry that has them keeps them,
-/// because the version may be wrong.
+/// Adds ids and parents, which version 1 lacks. The parent of an entry is the entry before it. Existing ids and parents
+/// stay, because the version in the header may be wrong.
 fn link(entries: &mut [Members<'_>], new_id: &mut impl FnMut() -> String) {
     let ids: Vec<String> = entries.iter().map(|entry| entry.get("id").unwrap_or_else(&mut *new_id)).collect();
     for (position, entry) in entries.iter_mut().enumerate() {
@@ -39,7 +39,7 @@ fn link(entries: &mut [Members<'_>], new_id: &mut impl FnMut() -> String) {
     }
 }
 
-/// Renames the messages of extensions, which version 2 called `hookMessage`.
+/// Changes the role of an extension's message from `hookMessage`, as in version 2, to `custom`.
 fn rename_hook_message(entry: &mut Members<'_>) {
     let Some(message) = entry.raw("message") else { return };
     let Ok(mut message) = Members::read(message) else { return };

@@ -38,15 +38,15 @@ impl Session {
         }
     }
 
-    /// Creates an empty session in a store. Its file appears with the user's first message; [`Session::file`] returns
-    /// the path before.
+    /// Creates an empty session in a store. The file is created with the first message of user or model.
+    /// [`Session::file`] returns its path from the beginning.
     pub fn create(store: &Store, start: SessionOptions) -> Self {
         let mut session = Self::in_memory(start);
         session.store_in(store);
         session
     }
 
-    /// Creates an empty session with that file, which appears later. Fails if the path exists.
+    /// Creates an empty session with this path. The file is created later. Fails if the path exists.
     pub fn create_at(path: &Path, start: SessionOptions) -> Result<Self, OpenError> {
         let path = start.absolute(path);
         match start.storage.identity(&path) {
@@ -59,10 +59,10 @@ impl Session {
         Ok(session)
     }
 
-    /// Opens the session of a file, which belongs to this session alone until its end. A relative path starts in the
-    /// directory of `start`. A file of an older version is replaced, and its content kept beside it. A file of a later
-    /// version can be read but not written. An empty file becomes an empty session. Fails, with the file unchanged, if
-    /// it is not a session, is in use, or cannot be read.
+    /// Opens a session file, which then no other session can use. A relative path starts in the directory of `start`. A
+    /// file of an older version is replaced; its old content stays in a second file. A file of a later version is
+    /// read-only. An empty file becomes an empty session. Fails, with the file unchanged, if it is not a session, is in
+    /// use, or cannot be read.
     pub fn open(path: &Path, start: SessionOptions) -> Result<Self, OpenError> {
         let path = start.absolute(path);
         let OpenedFile { mut file, content } = SessionFile::open(
@@ -107,7 +107,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Opens the session of a file, or creates one if there is no such file.
+    /// Opens the session of a file. If the file does not exist, creates a session with this path.
     pub fn open_or_create(path: &Path, start: SessionOptions) -> Result<Self, OpenError> {
         match Self::open(path, start.clone()) {
             Err(OpenError::Missing { .. }) => Self::create_at(path, start),

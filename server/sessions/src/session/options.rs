@@ -1,4 +1,4 @@
-//! Parameters that all sessions share.
+//! The options of a session.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::storage::Storage;
 use super::thread_pool::{SharedResources, ThreadPool};
 use crate::runtime::{Clock, Ids};
 
-/// The environment of a session.
+/// Options of a session: clock, storage, threads, and values for a new session.
 #[derive(Clone)]
 pub struct SessionOptions {
     pub(super) cwd: PathBuf,
@@ -20,20 +20,20 @@ pub struct SessionOptions {
     pub(super) storage: Arc<dyn Storage>,
     /// Threads and open files shared with other sessions.
     pub(super) shared: SharedResources,
-    /// `true` if a thread hands lines to the system.
+    /// `true` if a thread writes the lines instead of the caller.
     pub(super) writes_in_background: bool,
-    /// `true` if a thread brings lines to the disk.
+    /// `true` if a thread syncs the lines to the disk instead of the caller.
     pub(super) syncs_in_background: bool,
-    /// `true` if the file may be closed between writes.
+    /// `true` if the file need not stay open between writes.
     pub(super) closes_between_writes: bool,
-    /// `true` if a session without its working directory is rejected.
+    /// `true` if opening fails for a session whose working directory does not exist.
     pub(super) needs_directory: bool,
-    /// Length in bytes from which on files keep the texts of their lines.
+    /// Length in bytes of a file from which on the texts of its lines are not kept in memory.
     pub(super) large_threshold: u64,
 }
 
 impl SessionOptions {
-    /// Creates an environment with that working directory, which must be absolute.
+    /// Creates options for a working directory, which must be an absolute path.
     pub fn new(cwd: impl Into<PathBuf>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
         Self {
             cwd: cwd.into(),
@@ -51,37 +51,38 @@ impl SessionOptions {
         }
     }
 
-    /// Sets the parent of a new session, usually a path. Has no effect on an opened session.
+    /// Sets the parent of a new session, usually a path. Has no effect if a session is opened.
     pub fn parent(mut self, parent: Option<String>) -> Self {
         self.parent = parent;
         self
     }
 
-    /// Sets the identifier of a new session; one from `ids` by default. Has no effect on an opened session.
+    /// Sets the identifier of a new session. By default, `ids` generates it. Has no effect if a session is opened.
     pub fn id(mut self, id: Option<String>) -> Self {
         self.id = id;
         self
     }
 
-    /// Sets whether a session is rejected if its working directory does not exist. Has no effect on a new session.
+    /// Makes opening fail for a session whose working directory does not exist, if `needed` is true. Has no effect on a
+    /// new session.
     pub fn require_directory(mut self, needed: bool) -> Self {
         self.needs_directory = needed;
         self
     }
 
-    /// Lets a thread write the file, so a disk that does not answer blocks only callers that wait for it
-    /// ([`Session::wait_written`](super::Session::wait_written)). By default, the caller that adds an entry writes it.
+    /// Writes the file on a thread. So a disk that does not answer blocks only callers of
+    /// [`Session::wait_written`](super::Session::wait_written). By default, the caller that adds an entry writes it.
     pub fn write_in_background(mut self) -> Self {
         (self.writes_in_background, self.closes_between_writes) = (true, true);
         self
     }
 
-    /// Returns the threads that write the file, or `None` if the callers do.
+    /// Returns the threads that write the file. Returns `None` if the callers write it.
     pub(super) fn writer_pool(&self) -> Option<Arc<ThreadPool>> {
         self.writes_in_background.then(|| self.shared.writers.clone())
     }
 
-    /// Returns the threads and slots that the file shares with others.
+    /// Returns the threads and slots that the files of all sessions share.
     pub(super) fn file_resources(&self) -> FileResources {
         FileResources {
             syncers: self.syncs_in_background.then(|| self.shared.syncers.clone()),
@@ -89,7 +90,7 @@ impl SessionOptions {
         }
     }
 
-    /// Uses another storage, written and synced by the callers.
+    /// Uses another storage. The callers write and sync it.
     #[cfg(any(test, feature = "testing"))]
     pub fn with_storage(mut self, storage: Arc<dyn Storage>) -> Self {
         self.storage = storage;
@@ -113,7 +114,7 @@ impl SessionOptions {
         self
     }
 
-    /// Makes a path of the user absolute.
+    /// Returns the absolute path for a path from the user.
     pub(super) fn absolute(&self, path: &Path) -> PathBuf {
         self.cwd.join(path).components().collect()
     }

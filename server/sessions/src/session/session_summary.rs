@@ -1,4 +1,4 @@
-//! The summary of a session in a list.
+//! The description of a session in a list of sessions.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -12,10 +12,10 @@ use super::header::Header;
 use super::members::Members;
 use super::{content, lenient_decode, time};
 
-/// Number of bytes in which the header must be found: it may contain a long path.
+/// Maximum number of bytes in which the header must end. The header can contain a long path.
 const HEADER_LIMIT: u64 = 1 << 16;
 
-/// Length of the longest line that a list reads, in bytes; longer lines are skipped.
+/// Maximum length of a line in bytes. Longer lines are skipped.
 const LINE_LIMIT: u64 = 1 << 26;
 
 /// The summary of one session.
@@ -37,11 +37,11 @@ pub struct SessionSummary {
     pub parent_session: Option<String>,
     /// Start time, as ISO text.
     pub created: String,
-    /// Time of the last message of user or model, as ISO text.
+    /// Time of the last message of the user or the model, as ISO text.
     pub modified: String,
-    /// Number of messages in the file, of every branch and role.
+    /// Number of messages in the file, of all branches and roles.
     pub message_count: usize,
-    /// Text of the first message of the user that has one.
+    /// Text of the user's first message with text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_message: Option<String>,
 }
@@ -98,13 +98,13 @@ impl SessionSummary {
     }
 }
 
-/// Reads only the header of a file. Returns `None` if the file is not a session.
+/// Reads only the header of a file. Returns `None` if it is not a session or cannot be read.
 pub(super) fn header(path: &Path) -> Option<Header> {
     let mut lines = LineReader { input: BufReader::new(open(path)?.take(HEADER_LIMIT)), line: Vec::new() };
     Header::read(lines.next()?).ok()
 }
 
-/// Returns milliseconds since the epoch.
+/// Returns a time in milliseconds since the epoch.
 fn since_epoch(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
@@ -115,7 +115,7 @@ fn open(path: &Path) -> Option<File> {
     path.symlink_metadata().ok()?.is_file().then(|| File::open(path).ok())?
 }
 
-/// The lines that are text and not blank.
+/// Reads the lines that are valid UTF-8 and not blank.
 struct LineReader<R> {
     input: R,
     line: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Source from which the message of an entry is decoded.
+//! The source of a message: the line of an entry, which is decoded when it is needed.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use super::lenient_decode;
 use super::line_text::LineText;
 use super::members::{Members, decode};
 
-/// Position of the message in an entry.
+/// The member `message` of an entry, for the scanner.
 pub(super) static MESSAGE: MemberSet<1> = MemberSet::new([scan::member("message")]);
 
-/// Text in place of a message that another program has removed from the file.
+/// Text of the message that replaces a message whose line is lost.
 pub(super) const LOST: &str =
     "[A message of this conversation cannot be read: another program has changed the session file.]";
 
@@ -33,21 +33,21 @@ pub(super) struct DecodedMessage {
 }
 
 impl DecodedMessage {
-    /// Wraps a message that the text has in another form, or not at all.
+    /// Wraps a message that differs from the line of the entry.
     fn converted(message: impl Into<AgentMessage>) -> Self {
         Self { message: Arc::new(message.into()), is_verbatim: false }
     }
 }
 
-/// The content of an entry, and its time.
+/// The content and the time of an entry, with the text of its line.
 #[derive(Clone)]
 pub(super) struct MessageSource {
     pub time: Option<i64>,
     pub body: PackedBody,
-    /// Text of the line: a part of a text shared with other lines, or of the file.
+    /// Text of the line, in memory or in the file.
     pub text: LineText,
-    /// Range of the message in the text of the entry. `None` if it is not known that the message has the
-    /// declared shape.
+    /// Range of the message in the line, if the message is known to have the declared shape; otherwise
+    /// `None`.
     pub message_range: Option<Range<u32>>,
 }
 
@@ -81,8 +81,8 @@ impl MessageSource {
         }
     }
 
-    /// Decodes the message in the text. Returns a note in its place if the text is lost: a model should know
-    /// that a part of the conversation is missing.
+    /// Decodes the message in the line. If the line is lost, returns a note instead, so that the model knows
+    /// of the missing message.
     fn decode_text(&self, now: i64) -> DecodedMessage {
         let Some(line) = self.text.get() else {
             return DecodedMessage::converted(UserMessage::new(vec![TextContent::new(LOST).into()], now));
@@ -102,14 +102,15 @@ impl MessageSource {
         }
     }
 
-    /// Returns the text of the message, if it is known to have the declared shape.
+    /// Returns the JSON text of the message. Returns `None` unless the message is known to have the declared
+    /// shape.
     pub fn message_text(&self) -> Option<FrameText> {
         let Range { start, end } = self.message_range.clone()?;
         let text = self.text.get()?;
         text.slice_of(text.as_str().get(start as usize..end as usize)?)
     }
 
-    /// Finds the message in a text that is in memory.
+    /// Finds the range of the message in the line, if the line is in memory.
     pub fn locate_message(&mut self) {
         let Some(text) = self.text.in_memory().filter(|_| self.message_range.is_none()) else { return };
         let Some(preview) = fast_parse(text.as_str()).filter(|preview| preview.has_declared_shape) else {

@@ -8,7 +8,7 @@ use agentese::wire::decode;
 use super::body::Body;
 use super::entry::Entry;
 
-/// Counts of a list of messages, with tokens and cost of their answers and of the subagents in their results.
+/// Counts, tokens and cost of messages. Tokens and cost include subagents that are reported in tool results.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Stats {
     /// Number of messages of the user.
@@ -40,8 +40,8 @@ impl Stats {
         stats
     }
 
-    /// Returns the statistics of a whole file: messages of all branches, compacted ones included, and the usage of
-    /// summaries.
+    /// Returns the statistics of all entries of a file: messages of all branches, including compacted ones, and the
+    /// usage of summaries.
     pub(super) fn of_file(entries: &[Entry]) -> Self {
         let mut stats = Self::default();
         for entry in entries {

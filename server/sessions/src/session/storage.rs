@@ -1,4 +1,4 @@
-//! The file operations of a session, as a trait, so that tests can let each operation fail.
+//! The file operations of a session, as a trait. Tests implement the trait to make each operation fail.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::error::Holder;
 
-/// The identity of a file, independent of its name.
+/// The identity of a file. It stays the same if the file is renamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     pub(super) device: u64,
@@ -20,7 +20,7 @@ impl Identity {
     }
 }
 
-/// A reservation of a file for this process, released when dropped.
+/// A reservation of a file for this process. Dropping it ends the reservation.
 pub type Claim = Box<dyn Send + Sync>;
 
 /// Access to files and directories.
@@ -34,28 +34,30 @@ pub trait Storage: Send + Sync {
     /// Opens a regular file for reading and, with `write`, for writing at its end.
     fn open(&self, path: &Path, write: bool) -> io::Result<Arc<dyn StoredFile>>;
 
-    /// Returns the identity of the file with that name.
+    /// Returns the identity of the file at `path`.
     fn identity(&self, path: &Path) -> io::Result<Identity>;
 
     /// Returns the path without symbolic links.
     fn canonicalize(&self, path: &Path) -> io::Result<PathBuf>;
 
-    /// Gives a file a second name. Fails if that name exists.
+    /// Gives a file a second name. Fails if this name exists.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Renames a file atomically, in place of any file with the new name.
+    /// Renames a file atomically. Replaces an existing file with the new name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Removes a name.
+    /// Removes a name of a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Waits until the names in a directory are on the disk.
+    /// Waits until changes of names in a directory are synced to the disk.
     fn sync_directory(&self, directory: &Path) -> io::Result<()>;
 
-    /// Reserves a file for this process without a lock. The caller has locked the file, and unlocks it afterwards.
+    /// Reserves a file for this process, for the time in which it is closed and so has no lock. The caller must hold
+    /// the lock of the file during the call.
     fn claim(&self, path: &Path, identity: Identity) -> io::Result<Claim>;
 
-    /// Returns the process that has claimed a file, or `None`. The caller has locked the file.
+    /// Returns the process that has reserved a file, or `None`. The caller must hold the lock of the file during the
+    /// call.
     fn claim_holder(&self, path: &Path, identity: Identity) -> io::Result<Option<Holder>>;
 }
 
@@ -82,8 +84,8 @@ pub trait StoredFile: Send + Sync {
     /// Waits until the content of the file is on the disk.
     fn sync(&self) -> io::Result<()>;
 
-    /// Locks the file until `unlock` or the end of the process. Returns false if another opener has locked it. Without
-    /// locks in the system, every call succeeds.
+    /// Locks the file until `unlock` or the end of the process. Returns false if the file is locked already. If the
+    /// system has no locks, every call succeeds.
     fn try_lock(&self) -> io::Result<bool>;
 
     /// Unlocks the file.
@@ -96,7 +98,7 @@ pub trait StoredFile: Send + Sync {
     fn identity(&self) -> io::Result<Identity>;
 }
 
-/// Opens a file again. Fails if another file has its name now.
+/// Opens a file again. Fails if another file has the path now.
 pub(super) fn reopen(
     storage: &dyn Storage,
     path: &Path,
@@ -110,7 +112,7 @@ pub(super) fn reopen(
     }
 }
 
-/// Locks a file for this process, or returns the process that has it.
+/// Locks a file for this process. If another process uses the file, returns this process.
 pub(super) fn lock(
     storage: &dyn Storage,
     path: &Path,

@@ -1,4 +1,4 @@
-//! The directories in which sessions are kept.
+//! The directories that contain session files.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::file_names;
 use super::session_summary::{SessionSummary, header};
 use super::storage::{Claim, Storage};
 
-/// The directory with the sessions of one working directory, and the root of all such directories.
+/// The directory for the sessions of one working directory, inside the directory for all sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Store {
     directory: PathBuf,
@@ -19,12 +19,12 @@ pub struct Store {
     cwd: PathBuf,
 }
 
-/// A reservation of a session's identifier against other processes.
+/// A reservation of a session's identifier. Dropping it ends the reservation.
 pub struct IdClaim {
     _claim: Claim,
 }
 
-/// The selection of sessions for a list.
+/// The sessions that a list or a search includes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// Sessions of the working directory.
@@ -56,38 +56,39 @@ pub enum ResolveError {
 }
 
 impl Store {
-    /// Creates a store for a working directory within an agent directory. Neither needs to exist.
+    /// Creates a store for a working directory. Its directory is inside the agent directory. Neither directory needs to
+    /// exist.
     pub fn new(agent_dir: &Path, cwd: &Path) -> Self {
         let root = agent_dir.join("sessions");
         Self { directory: root.join(file_names::directory_name(cwd)), root: Some(root), cwd: cwd.to_owned() }
     }
 
-    /// Creates a store as [`Store::new`] does, with a directory name in the form of omp: relative to the user's home or
-    /// to the directory for temporary files.
+    /// Creates a store as [`Store::new`] does. The name of its directory has the form of omp: relative to the user's
+    /// home or to the temporary directory.
     pub fn short(agent_dir: &Path, cwd: &Path, home: Option<&Path>, temp: &Path) -> Self {
         let root = agent_dir.join("sessions");
         let directory = root.join(file_names::short_directory_name(cwd, home, temp));
         Self { directory, root: Some(root), cwd: cwd.to_owned() }
     }
 
-    /// Creates a store with the files directly in a directory, for any working directories. A relative path starts in
-    /// the working directory.
+    /// Creates a store whose files are directly in `directory`, for sessions of any working directory. If the path is
+    /// relative, it starts in `cwd`.
     pub fn at(directory: &Path, cwd: &Path) -> Self {
         Self { directory: cwd.join(directory).components().collect(), root: None, cwd: cwd.to_owned() }
     }
 
-    /// Creates a store with all sessions of the agent directory in one directory, for any working directories. A store
+    /// Creates a store whose files are directly in the directory for all sessions, for any working directory. A store
     /// made by [`Store::at`] keeps its directory.
     pub fn shared(&self, cwd: &Path) -> Self {
         Self::at(self.root.as_deref().unwrap_or(&self.directory), cwd)
     }
 
-    /// Returns the file of the session with that identifier in this directory, or `None` if there is no such session.
+    /// Returns the file of a session in this directory. Returns `None` if no session has this identifier.
     pub fn find(&self, id: &str) -> Option<PathBuf> {
         self.find_in(Scope::Here, id)
     }
 
-    /// Returns the file as [`Store::find`] does, for sessions in the given scope.
+    /// Returns the file of a session as [`Store::find`] does, from the sessions in `scope`.
     pub fn find_in(&self, scope: Scope, id: &str) -> Option<PathBuf> {
         let (path, header) = find(self.files(scope), id)?;
         (header.id() == id).then_some(path)
@@ -98,13 +99,13 @@ impl Store {
         &self.directory
     }
 
-    /// Creates that directory if it does not exist, as pi does before the first message.
+    /// Creates the directory for new sessions if it does not exist, as pi does before the first message.
     pub fn create_directory(&self) -> std::io::Result<()> {
         Disk.create_directory(&self.directory)
     }
 
-    /// Removes files of programs that were killed while they began or replaced a session: empty files with names of
-    /// sessions, and temporary files, unless they are young or in use. Never fails.
+    /// Removes files of programs that were killed while they created or migrated a session: empty session files and
+    /// temporary files. Keeps files that are young or in use. Never fails.
     pub fn sweep(&self) {
         crate::atomic_write::sweep(&self.directory);
         for entry in entries(&self.directory) {
@@ -119,8 +120,8 @@ impl Store {
         }
     }
 
-    /// Lists the sessions, the one with the newest message first. Reads every file to its end. Leaves out files that
-    /// are not sessions.
+    /// Lists the sessions by the time of their newest message, newest first. Reads each file completely. Leaves out
+    /// files that are not sessions.
     pub fn list(&self, scope: Scope) -> Vec<SessionSummary> {
         let files = self.files(scope);
         let mut records: Vec<SessionSummary> =
@@ -130,8 +131,8 @@ impl Store {
         records
     }
 
-    /// Lists the sessions as [`Store::list`] does, one per identifier: of several files, the one that
-    /// [`Store::find_in`] returns.
+    /// Lists the sessions as [`Store::list`] does, but each identifier only once. If several files have it, the list
+    /// contains the file that [`Store::find_in`] returns.
     pub fn list_by_id(&self, scope: Scope) -> Vec<SessionSummary> {
         let mut found = HashMap::new();
         for path in self.files(scope) {
@@ -144,9 +145,9 @@ impl Store {
         records
     }
 
-    /// Reserves an identifier for this process until the returned value is dropped or the process ends. Other processes
-    /// begin no session with the identifier in the meantime. Returns `None` if the reservation is not possible, as in a
-    /// directory that is not writable. Fails with the process that has the identifier. Blocks.
+    /// Reserves an identifier until the returned value is dropped or the process ends. Until then, no other process can
+    /// begin a session with this identifier. Returns `None` if no reservation is possible, as in a read-only directory.
+    /// Fails with the process that already uses the identifier. Blocks.
     pub fn claim(&self, id: &str) -> Result<Option<IdClaim>, Holder> {
         let claimed =
             self.create_directory().and_then(|()| claims::claim_exclusive(&self.directory, Key::of_id(id)));
@@ -159,7 +160,8 @@ impl Store {
         }
     }
 
-    /// Lists a part of the sessions, the last written file first. Reads only the files of this part.
+    /// Lists `limit` sessions after the first `skip` ones, in the order of the last write, newest first. Reads only the
+    /// files of these sessions completely.
     pub fn page(&self, scope: Scope, skip: usize, limit: usize) -> Vec<SessionSummary> {
         let files = self.files(scope);
         files
@@ -171,14 +173,14 @@ impl Store {
             .collect()
     }
 
-    /// Returns the last written file of the working directory.
+    /// Returns the session file of the working directory that was written last.
     pub fn latest(&self) -> Option<PathBuf> {
         self.files(Scope::Here).into_iter().find(|path| header(path).is_some())
     }
 
-    /// Finds the file that a user means. A text with a slash or the end `.jsonl` is a path, which need not exist. Any
-    /// other text is an identifier or its beginning. A whole identifier has precedence; of several sessions, the last
-    /// written one is returned. Fails if no session matches.
+    /// Finds the file for a text from the user. A text that contains a slash or ends in `.jsonl` is a path, which need
+    /// not exist. Any other text is an identifier or its beginning. A whole identifier takes precedence. If several
+    /// sessions match, returns the one written last. Fails if no session of the working directory matches.
     pub fn resolve(&self, text: &str) -> Result<PathBuf, ResolveError> {
         if text.contains(['/', '\\']) || text.ends_with(".jsonl") {
             return Ok(self.cwd.join(text).components().collect());
@@ -199,7 +201,7 @@ impl Store {
         }
     }
 
-    /// Returns the files that may be sessions, the last written one first.
+    /// Returns the files that can be sessions, the one written last first.
     pub(super) fn files(&self, scope: Scope) -> Vec<PathBuf> {
         let mut files = Vec::new();
         match (&self.root, scope) {

@@ -1,4 +1,4 @@
-//! Synchronization of a file to the disk while its session goes on.
+//! Syncing a file to the disk, while its session continues.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,27 +9,28 @@ use tokio::sync::watch;
 use super::storage::StoredFile;
 use super::thread_pool::ThreadPool;
 
-/// The progress of a file to the disk.
+/// The progress of syncing a file to the disk.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SyncState {
-    /// Number of writes on the disk.
+    /// Number of writes that are synced to the disk.
     pub synced: u64,
-    /// Reason why no further write gets there. After one failed sync of a file, later reports of the system about it
-    /// are not reliable.
+    /// Reason why syncing has failed. No further write counts as synced, because the system's reports about the file
+    /// are not reliable after a failure.
     pub failed: Option<String>,
 }
 
-/// A function that brings the name of a new file to the disk, called once.
+/// A function that syncs the directory of a new file. It is called once.
 pub(super) type DirectorySync = Box<dyn FnOnce() -> io::Result<()> + Send>;
 
-/// A function that returns the file to sync.
+/// A function that returns the file to sync, and opens it if necessary.
 pub(super) type FileProvider = Box<dyn FnOnce() -> io::Result<Arc<dyn StoredFile>> + Send>;
 
-/// A counter of writes that brings them to the disk. The last writes get there even if this value is dropped.
+/// Counts the writes to a file and syncs them to the disk. Dropping the syncer does not stop a sync that has been
+/// requested.
 pub(super) struct Syncer {
     written: u64,
     job: Arc<SyncJob>,
-    /// Threads that sync; without them each write syncs.
+    /// Threads that sync. Without them, each write syncs the file itself.
     pool: Option<Arc<ThreadPool>>,
 }
 
@@ -38,12 +39,12 @@ struct SyncJob {
     progress: watch::Sender<SyncState>,
 }
 
-/// The queued work.
+/// The requested sync.
 struct PendingSync {
     number: u64,
     file: Option<FileProvider>,
     name: Option<DirectorySync>,
-    /// `true` if a thread does the work, or will.
+    /// `true` if a thread performs the sync, or will do so.
     is_scheduled: bool,
 }
 
@@ -81,14 +82,14 @@ impl SyncJob {
 }
 
 impl Syncer {
-    /// Creates a syncer for a file. If the name of the file is new, `name` syncs its directory.
+    /// Creates a syncer for a file. For a file with a new name, `name` syncs its directory.
     pub fn new(name: Option<DirectorySync>, pool: Option<Arc<ThreadPool>>) -> Self {
         let waiting = PendingSync { number: 0, file: None, name, is_scheduled: false };
         let progress = watch::Sender::new(SyncState::default());
         Self { written: 0, job: Arc::new(SyncJob { pending: Mutex::new(waiting), progress }), pool }
     }
 
-    /// Notes a write to that file, and starts a sync.
+    /// Counts a write and requests a sync. `file` returns the file that was written.
     pub fn record_write(&mut self, file: FileProvider) {
         self.written += 1;
         let mut waiting = self.job.pending();
@@ -107,13 +108,13 @@ impl Syncer {
         }
     }
 
-    /// Returns the progress of the writes so far.
+    /// Returns a value that reports the progress of the writes so far.
     pub fn progress(&self) -> SyncProgress {
         SyncProgress { progress: self.job.progress.subscribe(), written: self.written }
     }
 }
 
-/// The progress of the writes up to one moment.
+/// The progress of all writes up to one time.
 #[derive(Debug, Clone)]
 pub(super) struct SyncProgress {
     progress: watch::Receiver<SyncState>,
@@ -121,12 +122,12 @@ pub(super) struct SyncProgress {
 }
 
 impl SyncProgress {
-    /// Returns the reason why the sync failed.
+    /// Returns the reason why syncing has failed, if it has.
     pub fn failed(&self) -> Option<String> {
         self.progress.borrow().failed.clone()
     }
 
-    /// Waits until the writes are on the disk. Fails with the reason if they cannot be synced.
+    /// Waits until the writes are synced to the disk. Fails with the reason if this is not possible.
     pub async fn wait(mut self) -> Result<(), String> {
         let written = self.written;
         let done = self.progress.wait_for(|progress| progress.synced >= written || progress.failed.is_some());

@@ -1,4 +1,4 @@
-//! System messages: the first one is complete, and later ones change it.
+//! System messages: the first one is complete, and each later one changes it.
 
 use std::sync::Arc;
 
@@ -8,15 +8,17 @@ use super::body::Body;
 use super::content;
 use super::entry::Entry;
 
-/// Returns the system message that a compaction repeats, or `None` if the entry does not repeat one.
+/// Returns the system message that a compaction contains. Returns `None` for other entries, and for a compaction
+/// without a system message.
 pub(super) fn repeated_message(entry: &Entry) -> Option<Arc<AgentMessage>> {
     let Body::Compaction(compaction) = entry.body() else { return None };
     let message = serde_json::from_value(compaction.system_message.clone()?).ok()?;
     matches!(message, AgentMessage::System(_)).then(|| Arc::new(message))
 }
 
-/// Combines system messages into one, with the time of the first. The last section of a name applies, and null removes
-/// it. Tools are added and removed by name. Texts follow each other. Other messages are ignored.
+/// Combines system messages into one, which has the time of the first. For each section, the last message with this
+/// section applies, and null removes the section. Tools are added and removed by name. Texts are joined. Other messages
+/// are ignored. Returns `None` without a system message.
 pub(super) fn merge<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>) -> Option<SystemMessage> {
     let mut messages = messages.into_iter().filter_map(|message| match message {
         AgentMessage::System(message) => Some(message),

@@ -1,7 +1,7 @@
-//! Threads that work for all sessions of a process.
+//! Threads that all sessions of a process share.
 //!
-//! One thread does the tasks in order. If a task takes long, as with a disk that does not answer, another thread takes
-//! over the rest. So a slow disk affects only the sessions on it. Idle threads end after a while.
+//! One thread performs the tasks in order. If a task takes long, another thread continues with the next tasks. So a
+//! disk that does not answer affects only the sessions on it. Idle threads end after some time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Duration of a task after which another thread takes over.
+/// Duration of a task after which another thread continues with the next tasks.
 const STUCK_AFTER: Duration = Duration::from_millis(100);
 
 /// Duration after which an idle thread ends.
@@ -18,7 +18,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of threads of a pool.
 const MAX_THREADS: usize = 16;
 
-/// Number of session files that stay open between writes. Other files are open only during writes.
+/// Maximum number of session files that stay open between writes. Other files are open only during writes.
 const MAX_OPEN_FILES: usize = 16;
 
 type Task = Box<dyn FnOnce() + Send>;
@@ -26,7 +26,7 @@ type Task = Box<dyn FnOnce() + Send>;
 /// Threads for blocking tasks.
 pub(super) struct ThreadPool {
     name: &'static str,
-    /// Duration of a task after which it counts as stuck.
+    /// Duration after which a running task counts as stuck.
     stuck: Duration,
     state: Mutex<PoolState>,
     wake: Condvar,
@@ -42,7 +42,8 @@ struct PoolState {
 }
 
 impl PoolState {
-    /// Returns the time until all running tasks count as stuck. Returns zero if no task is running, or all are stuck.
+    /// Returns the time until the last running task counts as stuck. Returns zero if no task is running, or if all are
+    /// stuck.
     fn until_stuck(&self, stuck: Duration) -> Duration {
         let newest = self.running.values().max();
         newest.map_or(Duration::ZERO, |start| stuck.saturating_sub(start.elapsed()))
@@ -58,7 +59,7 @@ impl ThreadPool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a task. Runs the task on the caller's thread if no thread can be started.
+    /// Queues a task. If no thread can be started, runs the task on the caller's thread.
     pub fn submit(self: &Arc<Self>, task: impl FnOnce() + Send + 'static) {
         let mut state = self.state();
         state.queue.push_back(Box::new(task));
@@ -74,8 +75,8 @@ impl ThreadPool {
         self.wake.notify_one();
     }
 
-    /// Starts a thread for the queued tasks if all others are busy, because they may be stuck. Fails if the thread
-    /// cannot be started.
+    /// Starts a thread for the queued tasks if all threads are busy, because their tasks are possibly stuck. Fails if
+    /// the thread cannot be started.
     fn spawn_if_busy(self: &Arc<Self>, state: &mut PoolState) -> std::io::Result<()> {
         if state.queue.is_empty() || state.threads > state.running.len() || state.threads == MAX_THREADS {
             return Ok(());
@@ -115,12 +116,12 @@ impl ThreadPool {
     }
 }
 
-/// Slots for files that stay open between writes.
+/// The limited number of files that may stay open between writes.
 pub(super) struct OpenFileSlots {
     free: AtomicUsize,
 }
 
-/// A slot for an open file, released when dropped.
+/// Permission for one file to stay open between writes. Dropping it frees the slot.
 pub(super) struct OpenFileSlot(Arc<OpenFileSlots>);
 
 impl OpenFileSlots {
@@ -141,25 +142,25 @@ impl Drop for OpenFileSlot {
     }
 }
 
-/// The threads and open files shared by the sessions of a process.
+/// The threads and slots that all sessions of a process share.
 #[derive(Clone)]
 pub(super) struct SharedResources {
-    /// Threads that hand lines to the system.
+    /// Threads that write lines to files.
     pub writers: Arc<ThreadPool>,
-    /// Threads that bring lines to the disk.
+    /// Threads that sync files to the disk.
     pub syncers: Arc<ThreadPool>,
     /// Slots for files that stay open.
     pub file_slots: Arc<OpenFileSlots>,
 }
 
 impl SharedResources {
-    /// Returns the resources of this process.
+    /// Returns the threads and slots of this process.
     pub fn of_process() -> Self {
         static SHARED: LazyLock<SharedResources> = LazyLock::new(|| SharedResources::new(MAX_OPEN_FILES));
         SHARED.clone()
     }
 
-    /// Creates resources with that number of files that stay open.
+    /// Creates threads and slots; `files` is the maximum number of files that stay open.
     pub fn new(files: usize) -> Self {
         let (writers, syncers) =
             (ThreadPool::new("session-writer", STUCK_AFTER), ThreadPool::new("session-sync", STUCK_AFTER));

@@ -1,4 +1,4 @@
-//! Times in the form of session files: `2026-11-21T20:33:49.780Z`.
+//! Conversion of times to and from the text in session files: `2026-11-21T20:33:49.780Z`.
 
 use jiff::Timestamp;
 
@@ -14,7 +14,7 @@ pub(super) fn milliseconds(iso: &str) -> Option<i64> {
     usual(iso).or_else(|| iso.parse::<Timestamp>().ok().map(Timestamp::as_millisecond))
 }
 
-/// Converts a text in the form of [`iso`]. Returns `None` for other forms.
+/// Converts a text that has exactly the form of [`iso`]. Returns `None` for other forms.
 fn usual(iso: &str) -> Option<i64> {
     let bytes: &[u8; 24] = iso.as_bytes().try_into().ok()?;
     let signs = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')];

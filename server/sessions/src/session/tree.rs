@@ -1,4 +1,4 @@
-//! The links between entries.
+//! The links between entries and their parents.
 
 use std::hash::BuildHasher;
 
@@ -6,14 +6,15 @@ use hashbrown::{DefaultHashBuilder, HashTable, hash_table};
 
 use super::entry::Entry;
 
-/// The links between the entries of a file, by their positions in it. Functions that need ids receive the entries.
+/// The links between the entries of a file. Entries are identified by their positions; functions that need ids also
+/// receive the entries.
 ///
-/// The parent of an entry is the nearest earlier entry with the id, or else the last later one. An entry with an
-/// unknown parent is a root. On a path upwards, the first entry that occurs for the second time is a root too, so every
-/// path ends.
+/// If several entries have the id of a parent, the nearest entry before the child is the parent. If all of them follow
+/// the child, the last one is the parent. An entry with an unknown parent is a root. If the parents form a circle, a
+/// path ends before an entry would occur twice.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tree {
-    /// Positions of entries by the hashes of their ids: a file may have a million.
+    /// Positions of entries, by the hashes of their ids. A file can have a million entries.
     positions: HashTable<u32>,
     hashes: DefaultHashBuilder,
     parents: Vec<Option<u32>>,
@@ -41,7 +42,7 @@ impl Tree {
         tree
     }
 
-    /// Adds the first of these entries that the tree lacks.
+    /// Adds the next entry. `entries` contains all entries so far, including this one.
     pub fn push(&mut self, entries: &[Entry]) {
         let position = self.parents.len();
         let (before, Some(entry)) = (&entries[..position], entries.get(position)) else { return };
@@ -68,7 +69,7 @@ impl Tree {
         }
     }
 
-    /// Returns the position of an entry; the last position if several entries have the id.
+    /// Returns the position of the entry with an id. If several entries have the id, returns the last position.
     pub fn find(&self, entries: &[Entry], id: &str) -> Option<usize> {
         let hash = self.hashes.hash_one(id);
         let found = self.positions.find(hash, |position| entries[*position as usize].id().as_str() == id);
@@ -80,7 +81,7 @@ impl Tree {
         self.parents[position].map(|parent| parent as usize)
     }
 
-    /// Returns the positions from the root to this entry.
+    /// Returns the positions of the entries from the root to `leaf`.
     pub fn path(&self, leaf: Option<usize>) -> Vec<usize> {
         let mut seen = vec![false; self.parents.len()];
         let mut path = Vec::new();
@@ -94,7 +95,7 @@ impl Tree {
     }
 }
 
-/// Converts a position to its stored form. A file has fewer lines than bytes, and fewer than 4 GiB of them.
+/// Converts a position to the type in which it is stored. It always fits, because a file is smaller than 4 GiB.
 fn number(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }

@@ -1,7 +1,7 @@
-//! Writing of a session file, by the caller or by a thread for all sessions of the process.
+//! Writing of a session file, by the caller or by threads that all sessions of the process share.
 //!
-//! The thread receives the lines of a session in order and writes waiting lines in one piece. Their texts are shared
-//! with the session. [`SessionWriter::wait_written`] waits until the system has the lines. A disk that does not answer
+//! A thread receives the lines of a session in order, and writes all waiting lines at once. The session and the thread
+//! share the texts. [`SessionWriter::wait_written`] waits until the system has the lines. A disk that does not answer
 //! blocks only the callers that wait.
 
 use std::collections::VecDeque;
@@ -17,28 +17,28 @@ use super::line_text::LineText;
 use super::storage::Storage;
 use super::thread_pool::ThreadPool;
 
-/// Maximum time that an ending session waits for a disk that does not answer.
+/// Maximum time for which dropping a session waits for a disk that does not answer.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Maximum time that a caller waits on a thread that should not block.
+/// Maximum time for which a thread that should not block waits for a write.
 const BRIEF_WAIT: Duration = Duration::from_millis(50);
 
-/// Maximum time of a write on a healthy disk. The thread of the caller is blocked for that long.
+/// Maximum time for which [`SessionWriter::is_written`] blocks the caller. A healthy disk writes faster.
 const FAST_WRITE: Duration = Duration::from_millis(2);
 
 /// A writer of the file of one session.
 pub(super) struct SessionWriter {
     path: PathBuf,
     storage: Arc<dyn Storage>,
-    /// Threads that write.
+    /// Threads that write; `None` if the caller writes.
     pool: Option<Arc<ThreadPool>>,
     state: WriterState,
     progress: Arc<WriteProgress>,
-    /// Number of requests so far.
+    /// Number of write requests so far.
     request_count: u64,
-    /// Number of lines that were handed over.
+    /// Number of lines that were passed to the writer.
     submitted: usize,
-    /// Number of the last request for which the disk was too slow.
+    /// Number of the last request for which a caller has waited too long.
     late_request: u64,
 }
 
@@ -48,7 +48,7 @@ enum WriterState {
     Ended,
 }
 
-/// Requests for the threads that write. One thread at a time executes them.
+/// Queue of write requests. One thread at a time executes them.
 struct WriteQueue {
     pool: Arc<ThreadPool>,
     pending: Mutex<PendingWrites>,
@@ -56,19 +56,19 @@ struct WriteQueue {
 
 #[derive(Default)]
 struct PendingWrites {
-    /// The job; `None` while a thread has it, and after its end or failure.
+    /// The file and its lines; `None` while a thread uses them, and after the writer has ended.
     job: Option<Box<WriteJob>>,
-    /// Number of the last request that is still waiting.
+    /// Number of the last waiting request; `None` if no request waits.
     number: Option<u64>,
     lines: Vec<LineText>,
     is_closing: bool,
 }
 
-/// Maximum total length of the newest written lines that are kept in memory, in bytes. These lines can
-/// be written again if another program truncates the file. The texts of older lines stay in the file.
+/// Maximum total length in bytes of the newest written lines that stay in memory. They can be written again if another
+/// program truncates the file. Older lines are only in the file.
 const MAX_RECENT_LENGTH: usize = 64 << 10;
 
-/// A file and all of its lines. The file is unlocked before the end is reported.
+/// A file and all of its lines. The file is unlocked before the end is reported, so `file` precedes `progress`.
 struct WriteJob {
     file: SessionFile,
     lines: Vec<LineText>,
@@ -76,14 +76,14 @@ struct WriteJob {
     progress: EndGuard,
 }
 
-/// Written lines that are kept in memory: their numbers and offsets in the file, and their total length.
+/// Written lines that are still in memory, as number and offset in the file. `length` is their total length.
 #[derive(Default)]
 struct RecentLines {
     lines: VecDeque<(usize, u64)>,
     length: usize,
 }
 
-/// A guard that reports the end of the work, also after a panic.
+/// Reports the end of the writer when it is dropped, also during a panic.
 struct EndGuard(Arc<WriteProgress>);
 
 impl Drop for EndGuard {
@@ -97,7 +97,7 @@ impl Drop for EndGuard {
     }
 }
 
-/// The progress of the writing, for callers that wait.
+/// The progress of a writer, for callers that wait.
 #[derive(Default)]
 struct WriteProgress {
     status: Mutex<WriteStatus>,
@@ -107,11 +107,11 @@ struct WriteProgress {
 
 #[derive(Clone, Default)]
 struct WriteStatus {
-    /// Number of requests that were executed.
+    /// Number of write requests that were executed.
     done: u64,
     ended: bool,
     file: FileStatus,
-    /// Lines whose texts stay in the file now.
+    /// Lines that are no longer in memory, as number and text in the file.
     moved_texts: Vec<(usize, LineText)>,
 }
 
@@ -136,7 +136,7 @@ impl WriteProgress {
         }
     }
 
-    /// Waits as [`WriteProgress::wait`] does, but blocks the thread. Returns false after the time limit.
+    /// Waits as [`WriteProgress::wait`] does, but blocks the thread. Returns false if the time limit has passed.
     fn block(&self, limit: Duration, is: impl Fn(&WriteStatus) -> bool) -> bool {
         let status = self.status();
         let waited = self.condition.wait_timeout_while(status, limit, |status| !is(status));
@@ -161,8 +161,7 @@ impl WriteJob {
         });
     }
 
-    /// Replaces lines that are no longer among the newest by their texts in the file. Returns these texts with the
-    /// numbers of the lines.
+    /// Removes older lines from memory. Returns the number of each, with a text that is read from the file.
     fn move_old_lines_to_file(&mut self) -> Vec<(usize, LineText)> {
         let Some((positions, lazy_file)) = self.file.take_positions() else { return Vec::new() };
         if positions
@@ -194,7 +193,7 @@ impl WriteJob {
         moved_texts
     }
 
-    /// Tries a last time to write the remaining lines; then other processes can open the file.
+    /// Tries a last time to write the remaining lines. Then drops the file, so that other processes can open it.
     fn end(mut self) {
         let WriteStatus { done, file, .. } = self.progress.0.status().clone();
         if file.error.is_some() {
@@ -221,7 +220,7 @@ impl WriteQueue {
         self.schedule(pending);
     }
 
-    /// Lets a thread execute the waiting requests, unless one does already.
+    /// Makes a thread execute the waiting requests, unless a thread already does so.
     fn schedule(self: &Arc<Self>, mut pending: MutexGuard<'_, PendingWrites>) {
         if let Some(job) = pending.job.take() {
             drop(pending);
@@ -230,7 +229,7 @@ impl WriteQueue {
         }
     }
 
-    /// Executes the waiting requests in one piece. Later requests wait behind other sessions.
+    /// Executes all waiting requests at once. Requests that arrive meanwhile are queued behind other sessions.
     fn work(self: Arc<Self>, mut job: Box<WriteJob>) {
         let (number, lines) = {
             let mut pending = self.pending();
@@ -253,7 +252,8 @@ impl WriteQueue {
 }
 
 impl SessionWriter {
-    /// Creates a writer of that file. With a pool, its threads write from the first lines on.
+    /// Creates a writer of a file. With a pool, its threads write all lines from the first call of
+    /// [`SessionWriter::write`] on.
     pub fn new(file: SessionFile, pool: Option<Arc<ThreadPool>>) -> Self {
         let progress = Arc::new(WriteProgress::default());
         progress.change(|status| status.file = file.status());
@@ -279,17 +279,17 @@ impl SessionWriter {
         &self.path
     }
 
-    /// Returns the number of lines that were handed over.
+    /// Returns the number of lines that were passed to the writer.
     pub fn submitted(&self) -> usize {
         self.submitted
     }
 
-    /// Returns the lines whose texts are in the file since the last call, with their numbers.
+    /// Removes and returns the lines that were moved from memory to the file, as number and text.
     pub fn take_moved_texts(&self) -> Vec<(usize, LineText)> {
         std::mem::take(&mut self.progress.status().moved_texts)
     }
 
-    /// Returns true if the file has lines, or will have some.
+    /// Returns true if the file has lines, or if lines were passed to the writer.
     pub fn is_started(&self) -> bool {
         self.submitted > 0 || self.has_lines()
     }
@@ -299,20 +299,20 @@ impl SessionWriter {
         self.progress.status().file.written > 0
     }
 
-    /// Hands over the next lines. Lines that could not be written before are tried again.
+    /// Passes the next lines to the writer. It also tries again to write earlier lines that could not be written.
     pub fn write(&mut self, lines: Vec<LineText>) {
         self.start_queue();
         self.submit(lines);
     }
 
-    /// Writes lines as [`SessionWriter::write`] does, but on the caller's thread, before a thread has the work. The
-    /// file need not stay open after the write.
+    /// Writes lines on the caller's thread, before the first call of [`SessionWriter::write`]. Then the file can be
+    /// closed.
     pub fn write_inline(&mut self, lines: Vec<LineText>) {
         self.submit(lines);
         self.close_if_idle();
     }
 
-    /// Closes the file between writes, if it need not stay open.
+    /// Closes the file until the next write, unless a slot for a file that stays open is free.
     pub fn close_if_idle(&mut self) {
         if let WriterState::Inline(job) = &mut self.state {
             job.file.close_if_idle();
@@ -330,7 +330,7 @@ impl SessionWriter {
         }
     }
 
-    /// Hands the work to the threads.
+    /// Passes the file and its lines to the threads.
     fn start_queue(&mut self) {
         let Some(pool) = self.pool.clone().filter(|_| matches!(self.state, WriterState::Inline(_))) else {
             return;
@@ -343,28 +343,28 @@ impl SessionWriter {
         }
     }
 
-    /// Tries again to write the remaining lines.
+    /// Tries again to write lines that could not be written.
     pub fn retry(&mut self) {
         if self.progress.status().file.error.is_some() {
             self.submit(Vec::new());
         }
     }
 
-    /// Waits until the system has all lines handed over so far, or writing them has failed.
+    /// Waits until the system has all lines so far, or until writing has failed.
     pub fn wait_written(&self) -> impl Future<Output = ()> + Send + use<> {
         let (progress, number) = (self.progress.clone(), self.request_count);
         async move { progress.wait(|status| status.done >= number || status.ended).await }
     }
 
-    /// Returns true if the system has all lines handed over so far, within two milliseconds. The caller's thread is
-    /// blocked meanwhile, so the order of events is the same as without a disk.
+    /// Waits for at most two milliseconds until the system has all lines so far. Returns true if it has them, or if
+    /// writing has failed. The caller's thread is blocked, so that the order of events is the same as without a disk.
     pub fn is_written(&self) -> bool {
         let number = self.request_count;
         self.progress.block(FAST_WRITE, |status| status.done >= number || status.ended)
     }
 
-    /// Waits as [`SessionWriter::wait_written`] does, but briefly and on the caller's thread. Does not wait while the
-    /// disk does not answer.
+    /// Waits as [`SessionWriter::wait_written`] does, but blocks the caller's thread, and only briefly. Does not wait
+    /// if the disk is known not to answer.
     pub fn wait_briefly(&self) {
         let number = self.request_count;
         if !self.is_unresponsive() {
@@ -372,17 +372,17 @@ impl SessionWriter {
         }
     }
 
-    /// Notes that a caller has waited too long: [`SessionWriter::error`] reports this until the disk answers.
+    /// Records that a caller has waited too long. [`SessionWriter::error`] reports this until the disk answers.
     pub fn mark_unresponsive(&mut self) {
         self.late_request = self.request_count;
     }
 
-    /// Returns true if the disk has not answered since a caller waited too long.
+    /// Returns true if a caller has waited too long and the disk has not answered since.
     pub fn is_unresponsive(&self) -> bool {
         self.progress.status().done < self.late_request
     }
 
-    /// Returns the reason why the file cannot be written now, if there is one.
+    /// Returns the reason why lines cannot be written or synced, if this is so.
     pub fn error(&self) -> Option<StorageError> {
         if self.is_unresponsive() {
             let path = self.path.display();
@@ -391,20 +391,20 @@ impl SessionWriter {
         file_error(&self.path, &self.progress.status().file)
     }
 
-    /// Returns the reason why a session of that many lines is not safe in the file, if there is one. A file that cannot
-    /// be written, but has all lines, is safe.
+    /// Returns the reason why some of the first `lines` lines are possibly missing in the file, if this is so. A
+    /// read-only file that has all lines is no reason.
     pub fn unsaved_error(&self, lines: usize) -> Option<StorageError> {
         let error = self.error()?;
         let status = self.progress.status();
         (status.file.read_only_reason.is_none() || status.file.written < lines).then_some(error)
     }
 
-    /// Returns the reason why the file is never written, if there is one.
+    /// Returns the reason why the file can never be written, if this is so.
     pub fn read_only_reason(&self) -> Option<StorageError> {
         self.progress.status().file.read_only_reason.clone()
     }
 
-    /// Returns a function that checks if a path leads to this file. The function blocks.
+    /// Returns a function that checks if a path refers to this file. The function blocks.
     pub fn same_file_check(&self, path: PathBuf) -> impl FnOnce() -> bool + Send + use<> {
         let identity = self.progress.status().file.identity;
         let (storage, own) = (self.storage.clone(), self.path.clone());
@@ -414,7 +414,7 @@ impl SessionWriter {
         }
     }
 
-    /// Waits until all lines handed over are on the disk. Fails if a line was not written.
+    /// Waits until all lines so far are synced to the disk. Fails if a line was not written or synced.
     pub fn wait_synced(&self) -> impl Future<Output = Result<(), StorageError>> + Send + use<> {
         let (written, progress, path) = (self.wait_written(), self.progress.clone(), self.path.clone());
         async move {
@@ -428,8 +428,8 @@ impl SessionWriter {
         }
     }
 
-    /// Ends the work. The returned future waits until other processes can open the file. It returns the reason why a
-    /// session of that many lines is not safe in the file.
+    /// Ends the writer. The future waits until other processes can open the file. It returns the reason why some of the
+    /// first `lines` lines are possibly missing in the file, if this is so.
     pub fn close(mut self, lines: usize) -> impl Future<Output = Option<StorageError>> + Send + use<> {
         self.abandon();
         async move {
@@ -438,7 +438,7 @@ impl SessionWriter {
         }
     }
 
-    /// Ends the work without waiting for it.
+    /// Ends the writer without waiting for the remaining writes.
     pub fn abandon(&mut self) {
         match std::mem::replace(&mut self.state, WriterState::Ended) {
             WriterState::Inline(job) => job.end(),

@@ -1,4 +1,5 @@
-//! The files at the start of a call: every copy starts with them, and changes are computed against them.
+//! The state of the repository's files at the start of a call. Every copy starts with these files, and changes are
+//! differences from them.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -10,17 +11,17 @@ use super::repository::Repository;
 /// The state of a repository's files, without nested repositories.
 #[derive(Debug, Clone)]
 pub struct Base {
-    /// The tree of the current files.
+    /// The git tree of the current files.
     pub tree: String,
     /// The paths of nested repositories, submodules included.
     pub nested_repositories: Vec<PathBuf>,
-    /// The paths of repositories in its index.
+    /// The paths at which its index contains other repositories (gitlinks).
     pub links: Vec<PathBuf>,
-    /// Its branches and tags, in the form of a git file.
+    /// Its branches and tags, as the content of a `packed-refs` file.
     pub references: Vec<u8>,
 }
 
-/// Arguments for a diff of two trees that can be applied anywhere.
+/// Arguments for a diff of two trees whose output any git can apply.
 const DIFF: [&str; 9] = [
     "diff",
     "--binary",
@@ -33,7 +34,7 @@ const DIFF: [&str; 9] = [
     "--dst-prefix=b/",
 ];
 
-/// Returns the variables for a git directory of the agent's own in `folder`, for files in another folder.
+/// Returns the variables that let git use the agent's own git directory in `folder` with the files in `work_tree`.
 pub(super) fn git_variables(folder: &Path, work_tree: &Path, index: &Path) -> Variables {
     vec![
         ("GIT_DIR".into(), folder.join("git").into()),
@@ -43,7 +44,7 @@ pub(super) fn git_variables(folder: &Path, work_tree: &Path, index: &Path) -> Va
 }
 
 impl Base {
-    /// Reads the state of the repository. Writes only to `folder`.
+    /// Reads the state of the repository's files. Writes only to `folder`.
     pub async fn read(git: &Git, repository: &Repository, folder: &Path) -> Result<Self, String> {
         let root = &repository.root;
         let index = folder.join("base.index");
@@ -68,7 +69,7 @@ impl Base {
     }
 }
 
-/// Returns the paths at which an index names other repositories.
+/// Returns the paths at which the index contains other repositories.
 pub(super) async fn links(git: &Git, root: &Path, directory: &Variables) -> Result<Vec<PathBuf>, String> {
     let listed = git.pipe(root, directory, &["ls-files", "-z", "--stage"], Vec::new()).await?;
     let entries = listed.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
@@ -76,8 +77,8 @@ pub(super) async fn links(git: &Git, root: &Path, directory: &Variables) -> Resu
     Ok(paths.map(path).collect())
 }
 
-/// Returns the tree of all files in a work tree that are not ignored, and the paths of nested repositories,
-/// which are excluded. Fails if there are files below one of the paths in `excluded`.
+/// Returns the git tree of all files in a work tree that are not ignored. Nested repositories are left out, and their
+/// paths are returned. Fails if a file is below one of the paths in `excluded`.
 pub(super) async fn tree(
     git: &Git,
     root: &Path,
@@ -114,7 +115,7 @@ fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
 }
 
-/// Writes the difference between two trees.
+/// Writes the difference between two trees to a file.
 pub(super) async fn diff(
     git: &Git,
     root: &Path,

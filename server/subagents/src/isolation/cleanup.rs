@@ -1,4 +1,4 @@
-//! Removal of copies. Blocks; used after the end or abort of a call, and at the start of the program.
+//! Removal of copies. Its functions block. They are used when a call ends or is aborted, and when the program starts.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Seek, Write};
@@ -15,7 +15,7 @@ use crate::providers::key_variables;
 
 const EXTENSION: &str = "lease";
 
-/// A temporary branch for a merge.
+/// A temporary branch that a merge has created.
 #[derive(Debug, Clone)]
 pub struct Branch {
     pub name: String,
@@ -28,17 +28,17 @@ pub fn reference(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
 
-/// A lock file that marks a folder as used.
+/// A locked file that marks a folder as used by this process.
 #[derive(Debug)]
 pub struct LeaseFile {
     file: File,
-    /// The locked folder.
+    /// The folder that is marked as used.
     pub folder: PathBuf,
     root: PathBuf,
 }
 
 impl LeaseFile {
-    /// Creates and locks a folder of that name.
+    /// Creates a folder with that name, and locks a file for it.
     pub fn acquire(worktrees: &Path, name: &str, root: &Path) -> io::Result<Self> {
         make_private(worktrees)?;
         let folder = worktrees.join(name);
@@ -55,7 +55,7 @@ impl LeaseFile {
         Ok(lease_file)
     }
 
-    /// Records the temporary branches.
+    /// Records the temporary branches in the lock file, so that they can be removed after a crash.
     pub fn write(&mut self, branches: &[Branch]) -> io::Result<()> {
         let branches: Vec<_> = branches.iter().map(|branch| [&branch.name, &branch.commit]).collect();
         let text = json!({"root": self.root.to_string_lossy(), "branches": branches}).to_string();
@@ -72,8 +72,8 @@ impl LeaseFile {
     }
 }
 
-/// Removes the copies of killed processes in that folder. Never fails: anything that cannot be removed stays
-/// until the next start.
+/// Removes copies in a folder whose processes were killed. Does not fail: copies that cannot be removed remain until
+/// the next start.
 pub fn sweep(worktrees: &Path) {
     let Ok(entries) = std::fs::read_dir(worktrees) else { return };
     let leases = entries.flatten().map(|entry| entry.path());
@@ -145,7 +145,7 @@ fn ignore_missing(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Removes a folder with its contents, even if they were made read-only.
+/// Removes a folder with its contents, even if they are read-only.
 pub fn remove_all(path: &Path) -> io::Result<()> {
     ignore_missing(std::fs::remove_dir_all(path)).or_else(|_| {
         make_removable(path);

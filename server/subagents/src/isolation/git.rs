@@ -1,5 +1,5 @@
-//! Execution of git: under the guard process, without hooks, without a terminal and without keys of
-//! providers.
+//! Execution of git commands: under the guard process, without hooks, without a terminal, and without keys of providers
+//! in the environment.
 
 use std::ffi::OsString;
 use std::io;
@@ -15,9 +15,9 @@ use crate::tools::{CommandLine, Exit, PipedProcess, Spawner};
 
 /// Time limit of a git command. Usually it takes seconds; on a huge repository and a slow disk, minutes.
 const TIMEOUT: Duration = Duration::from_secs(600);
-/// Maximum length of git's error output that is read, in bytes.
+/// Maximum number of bytes that are read of git's error output.
 const MAX_STDERR_BYTES: u64 = 64 * 1024;
-/// Maximum length of git's output, in bytes: the names of a million files.
+/// Maximum number of bytes of git's output, enough for the names of a million files.
 const MAX_STDOUT_BYTES: u64 = 256 << 20;
 
 /// Options that disable hooks, monitors and automatic maintenance.
@@ -34,7 +34,8 @@ pub(super) const SAFE_OPTIONS: [&str; 10] = [
     "commit.gpgSign=false",
 ];
 
-/// Variables that would direct git to another repository or change its path handling.
+/// Environment variables that are removed, because they would direct git to another repository or change its handling
+/// of paths.
 pub(super) const HIDDEN_VARIABLES: [&str; 12] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -69,7 +70,7 @@ impl Git {
         Self { spawner, stop }
     }
 
-    /// Returns a runner whose commands end only with that token.
+    /// Returns a runner whose commands end only if `stop` is cancelled.
     pub fn with_stop_token(&self, stop: CancellationToken) -> Self {
         Self::new(self.spawner.clone(), stop)
     }
@@ -79,24 +80,24 @@ impl Git {
         self.with_stop_token(CancellationToken::new())
     }
 
-    /// Returns true if the commands are to end.
+    /// Returns true if the commands of this runner must end.
     pub fn is_stopped(&self) -> bool {
         self.stop.is_cancelled()
     }
 
-    /// Returns a child of the token of the commands.
+    /// Returns a token that is cancelled together with the commands of this runner.
     pub fn child_token(&self) -> CancellationToken {
         self.stop.child_token()
     }
 
-    /// Returns git's stdout without its line end. Fails with git's error output if its exit code is not 0.
-    /// Also fails after a cancellation; then git has ended.
+    /// Runs git, and returns its output without the line end. Fails with git's error output if the exit code is not 0.
+    /// Also fails if the command is cancelled; git has then already ended.
     pub async fn run(&self, cwd: &Path, variables: &Variables, arguments: &[&str]) -> Result<String, String> {
         let answer = self.pipe(cwd, variables, arguments, Vec::new()).await?;
         Ok(String::from_utf8_lossy(&answer).trim_end().to_owned())
     }
 
-    /// Returns git's stdout unchanged; git reads `input`. Fails as [`Git::run`] does.
+    /// Runs git with `input` on stdin, and returns its unchanged output. Fails like [`Git::run`].
     pub async fn pipe(
         &self,
         cwd: &Path,
@@ -161,14 +162,14 @@ fn command_line(cwd: &Path, variables: &Variables, arguments: &[&str]) -> Comman
     }
 }
 
-/// Writes all input and closes the channel. A program that stops reading early reports errors by its exit
-/// code.
+/// Writes all input, then closes the channel. Errors are ignored, because the exit code shows if a program stopped
+/// reading too early.
 async fn write(mut channel: impl AsyncWrite + Unpin, input: Vec<u8>) {
     let _ = channel.write_all(&input).await;
     let _ = channel.shutdown().await;
 }
 
-/// Returns the beginning of a channel's output. The rest is read and discarded, so that git does not block.
+/// Returns the first `limit` bytes of a channel. The rest is read and discarded, so that git is not blocked.
 async fn read_limited(mut channel: impl AsyncRead + Unpin, limit: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     (&mut channel).take(limit).read_to_end(&mut content).await?;

@@ -1,4 +1,4 @@
-//! The copies of the repository for one call.
+//! Lease on the copies of the repository for one call.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,44 +16,44 @@ use super::git::{Git, Variables};
 use super::repository::{Repository, check_no_filters, copy};
 use crate::tools::ToolContext;
 
-/// Maximum delay of the end of a call for cleanup, which then continues in the background.
+/// Maximum time for which the end of a call waits for the cleanup. The cleanup then continues in the background.
 const CLEANUP_WAIT: Duration = Duration::from_millis(500);
 
-/// The copies for one call. Dropping the value removes them in the background.
+/// The copies of the repository for one call. They are removed in the background when this value is dropped.
 pub struct WorktreeLease {
-    /// Runner of git commands, which end with the call.
+    /// Runner for git commands that end with the call.
     pub(super) git: Git,
     pub(super) lease_file: Option<LeaseFile>,
     pub(super) repository: Arc<Repository>,
     base: SharedResult<Base>,
-    /// Lock for removals: concurrent removals are slower than sequential removals.
+    /// Held during a removal. Removals run one after the other, because concurrent removals are slower.
     removal_lock: Arc<tokio::sync::Mutex<()>>,
-    /// Work that must end before the cleanup.
+    /// Futures that must complete before the cleanup.
     pending: Mutex<Vec<BoxFuture<'static, ()>>>,
-    /// Stops copies that are still being created.
+    /// Cancelled to stop the creation of copies.
     stop: CancellationToken,
     background_tasks: TaskTracker,
 }
 
-/// A shared result that is being computed.
+/// A result that is being computed and that several tasks can await.
 pub type SharedResult<T> = Shared<BoxFuture<'static, Result<T, String>>>;
 
-/// The copy for one subagent.
+/// The copy of the repository for one subagent.
 #[derive(Clone)]
 pub struct Worktree {
-    /// Top of the copy.
+    /// Top folder of the copy.
     pub path: PathBuf,
     /// Working directory of the subagent.
     pub cwd: PathBuf,
-    /// Resolves when the files are in place.
+    /// Completes when the copy has all files. Fails if the copy cannot be created.
     pub ready: SharedResult<()>,
-    /// Stops the creation.
+    /// Cancelled to stop the creation of the copy.
     stop: CancellationToken,
 }
 
 impl WorktreeLease {
-    /// Prepares copies of the repository around the working directory. Fails with a message for the model.
-    /// The files are read in the background, so that the first subagent need not wait for them.
+    /// Prepares for copies of the repository that contains the working directory. Its files are read in the background,
+    /// so that the first subagent need not wait. Fails with a message for the model.
     pub async fn acquire(context: &ToolContext, worktrees: &Path, trusted: bool) -> Result<Self, String> {
         let git = Git::new(context.spawner.clone(), context.abort.clone());
         let repository = Arc::new(Repository::find(&git, &context.cwd, trusted).await?);
@@ -82,8 +82,8 @@ impl WorktreeLease {
         Ok(lease)
     }
 
-    /// Creates the git directory of the call and starts to read the files. Fails if git would run filters of
-    /// an untrusted repository.
+    /// Creates the git directory of the call, and starts to read the repository's files. Fails if the repository is not
+    /// trusted and its files need filter programs.
     async fn prepare(&mut self, trusted: bool) -> Result<(), String> {
         let (repository, folder) = (self.repository.clone(), self.folder().to_owned());
         let (source, git_dir) = (repository.clone(), folder.join("git"));
@@ -99,7 +99,7 @@ impl WorktreeLease {
         Ok(())
     }
 
-    /// Starts a copy for a subagent.
+    /// Starts to create a copy for a subagent. Returns before the copy is complete.
     pub fn worktree(&self, id: &str) -> Worktree {
         let path = self.folder().join(id);
         let stop = self.stop.child_token();
@@ -112,8 +112,7 @@ impl WorktreeLease {
         Worktree { cwd: path.join(&self.repository.prefix), path, ready, stop }
     }
 
-    /// Writes the changes of a subagent to a file, even after the call was stopped. Dropping the future stops
-    /// this.
+    /// Writes the changes of a subagent to a file. An abort of the call does not stop this; dropping the future does.
     pub async fn patch(&self, worktree: &Worktree, file: &Path) -> Result<(), String> {
         worktree.ready.clone().await?;
         let base = self.base.clone().await?;
@@ -123,7 +122,7 @@ impl WorktreeLease {
         diff(&git, &self.repository.root, &directory, &base.tree, &tree, file).await
     }
 
-    /// Removes a copy in the background.
+    /// Stops the creation of a copy, and removes the copy in the background.
     pub fn discard(&self, worktree: Worktree) {
         let Worktree { path, ready, stop, .. } = worktree;
         stop.cancel();
@@ -139,14 +138,14 @@ impl WorktreeLease {
         });
     }
 
-    /// Removes everything. If the removal takes long, it continues after the return.
+    /// Removes all copies. If this takes longer than [`CLEANUP_WAIT`], it continues in the background.
     pub async fn end(mut self) {
         if let Some(cleanup) = self.start_cleanup() {
             let _ = tokio::time::timeout(CLEANUP_WAIT, cleanup).await;
         }
     }
 
-    /// Runs work in the background that completes even if the call is stopped. The cleanup waits for it.
+    /// Runs work in the background that an abort of the call does not stop. The cleanup waits for the work.
     pub(super) fn run_uninterrupted<T: Clone + Send + Sync + 'static>(
         &self,
         work: impl Future<Output = Result<T, String>> + Send + 'static,
@@ -171,7 +170,7 @@ impl WorktreeLease {
         }))
     }
 
-    /// Returns the initial state of the copies.
+    /// Returns the state of the files with which every copy starts.
     pub(super) async fn base(&self) -> Result<Base, String> {
         self.base.clone().await
     }
@@ -190,13 +189,13 @@ impl Drop for WorktreeLease {
     }
 }
 
-/// Resolves at the end of `work`, with success or failure.
+/// Completes when `work` has succeeded or failed.
 fn completion<T: Clone + Send + Sync + 'static>(work: &SharedResult<T>) -> BoxFuture<'static, ()> {
     work.clone().map(drop).boxed()
 }
 
-/// Fills a copy with the current files and creates a git directory of its own. Git commands of a subagent
-/// therefore affect only the copy.
+/// Fills a copy with the repository's current files, and gives it a git directory of its own. Git commands of the
+/// subagent therefore affect only the copy.
 async fn fill_copy(
     git: &Git,
     repository: &Arc<Repository>,
@@ -231,7 +230,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     done.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }
 
-/// Starts work at once. The work is aborted when all of its waiters are dropped.
+/// Starts work at once in the background. The work is aborted when all futures that wait for it are dropped.
 fn spawn_shared<T: Clone + Send + Sync + 'static>(
     work: impl Future<Output = Result<T, String>> + Send + 'static,
 ) -> SharedResult<T> {

@@ -1,4 +1,4 @@
-//! Settings of a repository, and the settings among them that git may use.
+//! Settings of a repository, and their selection for copies of the repository.
 //!
 //! Git runs programs that the configuration of a repository names. The git of the agent never reads that
 //! configuration. It uses a git directory of its own, into which settings are copied. Without trust only
@@ -8,21 +8,21 @@ use std::path::Path;
 
 use super::git::{Git, Variables};
 
-/// One setting: its name as git lists it (section and last part in lower case), and its value. `None` is the
-/// value of a setting with a name only.
+/// One setting. Git lists its name with the section and the last part in lower case. The value is `None` if the setting
+/// has only a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Setting {
     name: String,
     value: Option<String>,
 }
 
-/// The settings that copies receive.
+/// The settings that a copy receives.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settings(Vec<Setting>);
 
-/// Settings that name a program, as patterns: `*` matches any part in the middle. An untrusted repository
-/// with such a setting is not copied. Hooks, aliases, editors and pagers are not listed, because no copy
-/// receives them. Filters are found by the attributes of files.
+/// Settings that name a program, as patterns: `*` matches any part in the middle. If an untrusted repository has such a
+/// setting, it is not copied. Hooks, aliases, editors and pagers are not listed, because a copy does not receive them.
+/// Filters are detected by the attributes of files.
 const PROGRAMS: &[&str] = &[
     "core.alternaterefscommand",
     "core.askpass",
@@ -47,7 +47,7 @@ const PROGRAMS: &[&str] = &[
     "uploadpack.packobjectshook",
 ];
 
-/// Settings that run nothing; copies of every repository receive them.
+/// Settings that run no program. Copies of trusted and untrusted repositories receive them.
 const HARMLESS: &[&str] = &[
     "author.email",
     "author.name",
@@ -75,8 +75,8 @@ const HARMLESS: &[&str] = &[
     "user.useconfigonly",
 ];
 
-/// Settings that no copy receives, as patterns, or as sections that end in a dot. They concern the git
-/// directory itself, or are hooks, aliases, editors and pagers, which a copy does not need.
+/// Settings that a copy does not receive, as patterns, or as sections that end in a dot. They concern the git directory
+/// itself, or they are hooks, aliases, editors and pagers.
 const EXCLUDED: &[&str] = &[
     "alias.",
     "core.bare",
@@ -101,8 +101,8 @@ const EXCLUDED: &[&str] = &[
 ];
 
 impl Settings {
-    /// Reads the settings of the repository around `root`. Fails if the repository is not trusted and names a
-    /// program.
+    /// Reads the settings for copies of the repository at `root`. Fails if the repository is not trusted and has a
+    /// setting that names a program.
     pub async fn read(git: &Git, root: &Path, trusted: bool) -> Result<Self, String> {
         let includes = if trusted { "--includes" } else { "--no-includes" };
         let list = ["config", includes, "--show-scope", "--list", "--null"];
@@ -117,7 +117,8 @@ impl Settings {
         Ok(Self(all.into_iter().filter(counts).collect()))
     }
 
-    /// Returns a configuration file with these settings, for a repository with that format of objects.
+    /// Returns the content of a configuration file with these settings. `objects` is the hash format of the
+    /// repository's objects.
     pub fn text(&self, objects: &str, lfs: &Path) -> String {
         let mut text = match objects {
             "sha1" => "[core]\n\trepositoryformatversion = 0\n\tbare = false\n".to_owned(),
@@ -192,7 +193,7 @@ fn matches_pattern(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Returns the settings of a repository from git's list of all settings with their scopes.
+/// Parses git's list of all settings with their scopes. Returns the settings that come from the repository.
 fn parse(listed: &[u8]) -> Vec<Setting> {
     let mut parts = listed.split(|byte| *byte == 0);
     let mut settings = Vec::new();

@@ -1,4 +1,5 @@
-//! Permission for commands written by a model, which have the same effects as commands of the tool `bash`.
+//! Permission for commands from the model. They can do the same as calls of the tool `bash`, so they need the same
+//! permission.
 
 use serde_json::Map;
 
@@ -8,9 +9,9 @@ use crate::tools::{BashTool, Parent, SubagentHost};
 const NO_BASH: &str =
     "The agent has no tool bash, so verify.commands is not available. Name a profile of the settings.";
 
-/// Requests permission from the guards of the parent's calls, for each command as for a call of `bash`.
-/// Commands of a profile come from the settings and need no permission. Fails with a message for the model.
-/// `call_id` is the id of the verifying call.
+/// Requests permission for each command as for a call of `bash`, from the guards of the parent's calls. Commands of a
+/// profile come from the settings and need no permission. `call_id` is the id of the call with the verification. Fails
+/// with a message for the model.
 pub async fn check_permission(
     plan: &VerificationPlan,
     parent: &Parent,

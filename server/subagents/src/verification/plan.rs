@@ -1,5 +1,5 @@
-//! Commands that verify a subagent's work: the arguments of the call override a profile of the settings. The
-//! texts of rejections are from pisces 13.18, because clients know them.
+//! The commands that verify a subagent's work. Arguments of the call take precedence over a profile in the settings.
+//! Texts of rejections are the same as in pisces 13.18, because clients know them.
 
 use agentese::types::{FailurePolicy, VerifyCommand};
 use serde_json::{Map, Value};
@@ -13,19 +13,19 @@ const LSP: &str = "LSP-based task verification is not implemented yet. Use comma
 const NO_COMMANDS: &str = "Verification requires at least one command. Provide verify.commands or configure task.verification.profiles.";
 const DISABLED: &str = "Verification is disabled (task.verification.enabled is false). Omit verify.";
 
-/// Verification of a subagent's work.
+/// Plan for the verification of a subagent's work.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VerificationPlan {
     pub profile: Option<String>,
     pub commands: Vec<VerifyCommand>,
-    /// True if the commands come from the call and not from the settings.
+    /// True if the commands are from the call, false if they are from the settings.
     pub from_call: bool,
     pub on_failure: FailurePolicy,
     pub max_retries: u64,
 }
 
-/// Evaluates the argument `verify` of a call. Returns `None` if no verification is due. Fails with a message
-/// for the model.
+/// Returns the plan for the argument `verify` of a call. Returns `None` if the work is not to be verified. Fails with a
+/// message for the model.
 pub fn resolve(
     settings: &VerificationSettings,
     isolated: bool,

@@ -19,25 +19,25 @@ use crate::tools::{Exit, ShellSettings, SubagentEvent, SubagentHost, ToolContext
 const MAX_OUTPUT_FILE_BYTES: u64 = 16 * 1024 * 1024;
 /// The exit code of a command that was stopped.
 const STOPPED_EXIT_CODE: i64 = 143;
-/// Maximum displayed output: lines, then characters.
+/// Maximum size of the displayed output: number of lines, number of characters.
 const PREVIEW_LIMITS: (usize, usize) = (20, 4000);
 
 /// Verifies the work of one subagent.
 pub struct Verifier<'a> {
     pub plan: &'a VerificationPlan,
-    /// The id in events and file names.
+    /// The id of the subagent, for events and names of files.
     pub id: &'a str,
     pub agent: &'a str,
     /// Working directory of the commands.
     pub cwd: &'a Path,
-    /// Folder for their output.
+    /// Folder for the output of the commands.
     pub artifacts: &'a Path,
     pub context: &'a ToolContext,
     pub agents: &'a dyn SubagentHost,
 }
 
 impl Verifier<'_> {
-    /// Runs all commands in order, also after a failure; an abort stops them. Commands that may fail do not
+    /// Runs all commands in order, even after one has failed. An abort stops them. A command that may fail does not
     /// affect the result.
     pub async fn attempt(&self, attempt: u64) -> VerificationAttemptResult {
         let started_ms = self.agents.now_ms();
@@ -90,7 +90,7 @@ impl Verifier<'_> {
         self.agents.emit(self.id, self.agent, event);
     }
 
-    /// Returns the file for the output of a command.
+    /// Returns the path of the file for the output of a command.
     fn file(&self, attempt: u64, number: usize, name: &str) -> PathBuf {
         self.artifacts.join(format!("{}.verify.a{attempt}-{number}-{}.log", self.id, slug(name)))
     }
@@ -158,7 +158,7 @@ fn output(finished: &CommandResult) -> String {
     finished.output.tail().content.trim().to_owned()
 }
 
-/// Returns the end of an output.
+/// Returns the end of an output, within [`PREVIEW_LIMITS`].
 fn preview(output: &str) -> String {
     let lines: Vec<&str> = output.lines().collect();
     let shown = lines[lines.len().saturating_sub(PREVIEW_LIMITS.0)..].join("\n");
@@ -166,7 +166,7 @@ fn preview(output: &str) -> String {
     shown.chars().skip(skip).collect()
 }
 
-/// Returns a name in a form for file names.
+/// Converts a name so that it can be used in file names.
 fn slug(name: &str) -> String {
     let lower = name.to_lowercase();
     let parts = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());

@@ -1,4 +1,4 @@
-//! Calls that start before their answer.
+//! Tests of calls that start before the answer that contains them.
 
 use super::*;
 

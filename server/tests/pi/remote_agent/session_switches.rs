@@ -1,4 +1,4 @@
-//! Switches between sessions of the remote agent, and input without a queue.
+//! Tests of switches between sessions of the remote agent, and of input that the agent cannot queue.
 
 use agentese::operator::Operator;
 
@@ -94,7 +94,7 @@ async fn input_beyond_the_queue_limit_is_not_forwarded() {
     assert_eq!(other.calls().len(), 2, "the other agent does not have them");
 }
 
-/// Returns the remote events for queued input, followed by an event that proves their processing.
+/// Returns the remote events for queued input. A last event shows that the earlier ones were processed.
 fn queued_input_events(input: &str) -> [RemoteEvent; 2] {
     let failed = RemoteEvent::ExtensionFailed {
         extension: "x".to_owned(),

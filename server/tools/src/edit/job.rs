@@ -1,4 +1,4 @@
-//! Safe replacement of parts of one file.
+//! Replacement of texts in one file, with a check for changes by other programs.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -15,26 +15,26 @@ use super::super::{locks, replace};
 use crate::os_error;
 use agentese_server_base::encoding::Encoding;
 
-/// Number of attempts if another program changes the file at the same time.
+/// Maximum number of attempts if another program changes the file at the same time.
 const ATTEMPTS: usize = 3;
 const BOM: char = '\u{feff}';
 
-/// A text and its replacement.
+/// A text to replace, and the new text.
 pub(super) struct Replacement {
     pub old: String,
     pub new: String,
 }
 
-/// The replacements in a text.
+/// The changes of a text, with their positions.
 pub(super) struct EditPlan {
-    /// Number of bytes of the byte order mark.
+    /// Length of the byte order mark in bytes; 0 without a mark.
     bom: usize,
-    /// Replacements in the order of the text, without overlaps.
+    /// Changes in text order, which do not overlap.
     text_edits: Vec<TextEdit>,
 }
 
 impl EditPlan {
-    /// Returns the new text in slices, because the file may be large.
+    /// Returns the new text as a list of slices. The file can be large, so they are not joined.
     pub fn slices<'a>(&'a self, text: &'a str) -> Vec<&'a str> {
         let (start, body) = text.split_at(self.bom);
         let (mut slices, mut at) = (vec![start], 0);
@@ -74,7 +74,7 @@ impl From<String> for EditError {
 }
 
 impl EditJob {
-    /// Replaces the texts in the file. Fails with a text for the model.
+    /// Applies all replacements to the file and returns the diff. Fails with a text for the model.
     pub fn run(&self) -> Result<Diff, String> {
         for _ in 0..ATTEMPTS {
             match self.attempt() {
@@ -112,7 +112,7 @@ impl EditJob {
         Ok(change.diff(&text))
     }
 
-    /// Finds the old texts. Fails with a text for the model.
+    /// Finds the texts to replace. Fails with a text for the model.
     pub fn locate(&self, text: &str) -> Result<EditPlan, String> {
         let given = &self.given;
         let bom = text.strip_prefix(BOM).map_or(0, |_| BOM.len_utf8());
@@ -144,7 +144,7 @@ impl EditJob {
         Ok(EditPlan { bom, text_edits: pieces })
     }
 
-    /// Returns the name of the old text of a replacement in messages for the model.
+    /// Returns the name of a replacement's `oldText`, for messages to the model.
     fn name(&self, at: usize) -> String {
         if self.edits.len() == 1 { "oldText".to_owned() } else { format!("edits[{at}].oldText") }
     }
@@ -198,7 +198,7 @@ impl EditJob {
     }
 }
 
-/// The metadata that identifies a state of a file without reading it.
+/// Metadata that differ after the file was changed.
 #[derive(Debug, PartialEq, Eq)]
 struct FileStamp {
     inode: u64,
@@ -214,7 +214,7 @@ impl FileStamp {
     }
 }
 
-/// Returns the line ending for new lines: that of the replaced text, or else the first one of the file.
+/// Returns the line ending for the new text: the first one in the replaced text, or else the first one in the file.
 fn line_ending(piece: &str, text: &str) -> &'static str {
     let first = [piece, text].into_iter().find_map(|text| {
         let at = memchr::memchr(b'\n', text.as_bytes())?;

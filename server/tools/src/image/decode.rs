@@ -14,8 +14,8 @@ const MOST_PIXELS: u64 = 50_500_000;
 /// Memory limit of a decoder, in bytes.
 const MOST_MEMORY: u64 = 512 * 1024 * 1024;
 
-/// Decodes an image (the first picture of an animation), rotated according to its metadata. Fails before
-/// decoding if the header declares too many pixels.
+/// Decodes an image and rotates it according to its metadata. Of an animation, decodes the first picture. If
+/// the header declares too many pixels, fails before decoding.
 pub(super) fn decode(bytes: &[u8], kind: Kind) -> Result<DynamicImage, ImageError> {
     let mut reader = ImageReader::with_format(Cursor::new(bytes), kind.format());
     // The sides are checked below, so that the error contains them.

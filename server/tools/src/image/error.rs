@@ -12,7 +12,7 @@ pub enum ImageError {
     /// The first bytes do not belong to a known image format.
     #[error("the data is not a PNG, JPEG, GIF or WebP image")]
     Unknown,
-    /// The declared type differs from the type of the bytes.
+    /// The declared MIME type differs from the detected one.
     #[error("the image is declared as {declared:.100}, but its data is {found}")]
     Declared {
         /// The declared type.
@@ -31,7 +31,7 @@ pub enum ImageError {
     /// The bytes are damaged, incomplete, or of a kind that is not supported.
     #[error("the image cannot be decoded: {0}")]
     Broken(String),
-    /// The image has too many bytes, and its reduction was disabled or failed.
+    /// The image has too many bytes. It could not be reduced, or this was not requested.
     #[error("the image has {} as base64, more than the {} that can be sent", format_size(*size), format_size(*limit))]
     Size {
         /// The length of its base64 text.

@@ -15,7 +15,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Returns the kind, determined by content and never by name; `None` for other data.
+    /// Returns the format of an image from its first bytes, regardless of its name. Returns `None` if the
+    /// bytes are not an image.
     pub(crate) fn of(start: &[u8]) -> Option<Self> {
         match start {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),

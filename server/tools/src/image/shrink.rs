@@ -1,4 +1,4 @@
-//! Reduction of pixels and bytes.
+//! Reduction of the pixels and bytes of an image.
 
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::PngEncoder;
@@ -9,9 +9,9 @@ use super::decode::broken;
 use super::error::ImageError;
 use super::kind::Kind;
 
-/// Qualities to try in order until the bytes fit.
+/// JPEG qualities, which are tried in this order until the image is small enough.
 const QUALITIES: [u8; 4] = [80, 70, 55, 40];
-/// Scales to try in order after the qualities.
+/// Scales, which are tried in this order. For each scale, all qualities are tried.
 const SCALES: [f64; 5] = [1.0, 0.75, 0.5, 0.35, 0.25];
 
 /// A reduced image.
@@ -21,10 +21,10 @@ pub(super) struct ReducedImage {
     pub pixels: (u32, u32),
 }
 
-/// Returns an image with at most `side` pixels on each side and with fitting bytes, or `None` if there is no
-/// such image.
+/// Returns the image with at most `side` pixels in width and height, and with a number of bytes for which
+/// `fit` returns true. Returns `None` if this is not possible.
 ///
-/// PNG, GIF and WebP images are usually drawn, not photographed, so they stay lossless (as PNG) if that fits.
+/// PNG, GIF and WebP images are usually drawings, so they become PNG without loss if this is small enough.
 /// All other images become JPEG, with white in place of transparency.
 pub(super) fn shrink(
     image: DynamicImage,
@@ -59,7 +59,7 @@ pub(super) fn shrink(
     Ok(None)
 }
 
-/// Returns the image with eight bits per channel and `largest` pixels on its longer side.
+/// Returns the image scaled so that its longer side has `largest` pixels, with eight bits per channel.
 fn scaled(image: DynamicImage, largest: u32) -> DynamicImage {
     let (width, height) = (image.width(), image.height());
     let factor = f64::from(largest.max(1)) / f64::from(width.max(height).max(1));

@@ -110,7 +110,7 @@ fn a_turned_photograph_is_upright_after_a_resize() {
     assert_eq!(image.resized, Some(ResizeInfo { original: (30, 90), shown: (13, 40) }));
 }
 
-/// Headers that declare huge pictures with hardly any data.
+/// Checks images whose headers declare many pixels but which have little data.
 #[test]
 fn fm_f90_bombs_are_refused_by_their_header() {
     let mut png = Vec::new();

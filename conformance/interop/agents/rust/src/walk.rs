@@ -1,4 +1,4 @@
-//! Walk of each dialect. A macro contains the common part of pi and omp, because their clients are different
+//! Walk of each dialect. A macro has the code that pi and omp share, because their clients have different
 //! types.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Free values in a frame: undocumented texts, and facts about a cut text.
+//! Texts and values that may differ from the recording: undocumented texts, and facts about a truncated text.
 
 use std::collections::HashSet;
 
@@ -11,12 +11,14 @@ use crate::matching::golden::tables::{Form, Wording, WordingCondition};
 use crate::matching::golden::text::unequal;
 use crate::matching::path;
 
-/// A free text: its allowance, and a flag for other free values.
+/// Freedom of a text: the allowance that permits other texts, if it needs one. `values` is `true` if other
+/// values are free too.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FreeText {
     pub(super) allowance: Option<&'static str>,
     pub(super) values: bool,
-    /// Members that are not free: facts about the whole of a cut text. Texts are then pieces of the whole.
+    /// For a truncated text: members about the whole text, which are not free. The texts have to be pieces of
+    /// the same whole.
     whole: Option<&'static [&'static str]>,
 }
 
@@ -37,7 +39,7 @@ impl FrameWalker<'_, '_> {
         })
     }
 
-    /// Returns the freedom of a member's text, if it is free.
+    /// Returns the freedom of a member's text. Returns `None` if the text has to be equal.
     pub(super) fn wording(
         &self,
         record: &str,
@@ -64,8 +66,8 @@ impl FrameWalker<'_, '_> {
         Some(FreeText { allowance: row.allowance, values, whole: None })
     }
 
-    /// Returns the allowance for cut texts in a record: the path of the flag, and the members about the whole
-    /// text.
+    /// Returns the allowance for truncated texts in a record: its name, the path of the flag, and the members
+    /// about the whole text.
     fn cut(&self, record: &str) -> Option<(&'static str, &'static str, &'static [&'static str])> {
         let (allowance, rows) = self.state.rules.with_form(|form| match form {
             Form::CutFacts(rows) => Some(*rows),
@@ -74,12 +76,12 @@ impl FrameWalker<'_, '_> {
         rows.iter().find(|(of, ..)| *of == record).map(|(_, path, whole)| (allowance.name, *path, *whole))
     }
 
-    /// Returns the member that contains the flag.
+    /// Returns the member that contains the flag for a truncated text.
     pub(super) fn cut_flag(&self, record: &str) -> Option<&'static str> {
         self.cut(record)?.1.split('.').next()
     }
 
-    /// Returns the freedom if both sides have the flag.
+    /// Returns the freedom of a record's texts, if the flag is `true` on both sides.
     pub(super) fn cut_facts(&self, record: &str, (golden, observed): ParentObjects<'_>) -> Option<FreeText> {
         let (allowance, path, whole) = self.cut(record)?;
         let is_cut = |object: &Map<String, Value>| {
@@ -90,7 +92,8 @@ impl FrameWalker<'_, '_> {
         (is_cut(golden) && is_cut(observed)).then_some(free)
     }
 
-    /// Compares undocumented texts: the same recorded text has to become the same found text.
+    /// Compares two free texts. Wherever the same recorded text occurs, the observed text has to be the same
+    /// too.
     pub(super) fn compare_free_text(&mut self, free: FreeText, golden: &str, observed: &str) {
         if golden != observed && self.state.texts.difference(golden, observed).is_none() {
             return;
@@ -112,8 +115,10 @@ impl FrameWalker<'_, '_> {
     }
 }
 
-/// Returns `true` if two texts may be pieces of one cut text: half the lines of the shorter one occur in the
-/// other. Accepts texts of few lines, because the notice of the cut is among them.
+/// Returns `true` if two texts may be pieces of one truncated text: the longer one contains half the lines of
+/// the shorter one.
+///
+/// Accepts recorded texts of a few lines, because the agent's notice about the truncation is among them.
 fn is_other_piece(golden: &str, observed: &str) -> bool {
     const FEW: usize = 4;
     let lines = |text: &'_ str| text.lines().filter(|line| !line.is_empty()).count();

@@ -1,5 +1,5 @@
-//! Lists: compared element by element, in the order of parallel calls, or entry by entry if other entries are
-//! allowed.
+//! Comparison of lists, element by element. Results of parallel calls are sorted first. If an allowance
+//! permits other elements, only common elements are compared.
 
 use serde_json::Value;
 
@@ -55,7 +55,8 @@ impl FrameWalker<'_, '_> {
         }
     }
 
-    /// Compares the common entries of lists that may have other entries.
+    /// Compares the common elements of two lists, if an allowance permits other elements. Returns `false` if
+    /// it does not.
     fn other_entries(
         &mut self,
         element: Option<&'static Ty>,

@@ -19,7 +19,7 @@ fn shown(record: usize, frame: &Value) -> LineExcerpt {
     LineExcerpt { record, dir: Direction::S2c, line: frame.to_string() }
 }
 
-/// Creates a mismatch for the expected frame of a record; `found` is `None` if the frame is missing.
+/// Creates a mismatch for a frame of the recording. `found` is the observed frame; `None` if it is missing.
 fn mismatch(record: usize, expected: &Value, path: &str, found: Option<&Value>) -> Mismatch {
     let found = found.map(|frame| shown(0, frame));
     Mismatch { path: path.to_owned(), expected: Some(shown(record, expected)), found, ..Mismatch::default() }
@@ -37,7 +37,7 @@ fn history(messages: &[Value]) -> Value {
     json!({"id": "3", "type": "response", "command": "get_messages", "success": true, "data": {"messages": messages}})
 }
 
-/// Creates a session with input of the user after an answer, during the run.
+/// Creates a session in which the user's input follows an answer, while the run is active.
 fn with_queued_input() -> Transcript {
     session(&[
         (true, json!({"id": "1", "type": "prompt", "message": "go"})),
@@ -387,7 +387,7 @@ fn after_a_stop_answers_lack_only_unstarted_calls() {
     assert!(!lacks(&other), "the result of a call before the abort differs");
 }
 
-/// Creates a session in which the client forks during an answer in these pieces.
+/// Creates a session in which the client forks while an answer is streamed in these pieces.
 fn forked(pieces: &[&str]) -> Transcript {
     let piece = |text: &&str| {
         let told = json!({"type": "text_delta", "contentIndex": 0, "delta": text});

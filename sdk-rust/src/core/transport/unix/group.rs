@@ -9,8 +9,8 @@ use tokio::process::{Child, Command};
 
 /// A process group led by a child of this process.
 ///
-/// Its id is signalled only until the group is over. The system does not reuse the id while the group has a
-/// member or its leader is not reaped; afterwards it might.
+/// Signals are sent to the id of the group only until the group is over. Afterwards the system may use the id
+/// for another group. It cannot do so while the group has a member or its leader is not reaped.
 pub(in super::super) struct Group {
     id: Pid,
     is_over: Mutex<bool>,
@@ -25,7 +25,7 @@ impl Group {
         Ok((child, Self { id, is_over: Mutex::new(false) }))
     }
 
-    /// Sends SIGTERM to every member. Returns true: the system supports the request.
+    /// Sends SIGTERM to every member. Returns `true`, because Unix supports this request.
     pub(in super::super) fn ask_to_end(&self) -> bool {
         self.signal(Signal::TERM);
         true
@@ -47,7 +47,7 @@ impl Group {
         }
     }
 
-    /// Marks the group as over: no signal is sent to it any more.
+    /// Marks the group as over. No signal is sent to it afterwards.
     pub(in super::super) fn finish(&self) {
         *self.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
@@ -62,9 +62,9 @@ impl Group {
     }
 }
 
-/// Returns `true` if a member is alive. The system includes ended members that are not reaped, and their new
-/// parent may never reap them, as the first process of a container. Therefore this function reads the state
-/// of each member.
+/// Returns `true` if a member of the group is alive. The system's own check includes ended members that were
+/// not reaped. Some parents never reap them, such as the first process of a container. This function therefore
+/// reads the state of each member.
 #[cfg(target_os = "linux")]
 fn has_living_member(group: Pid) -> bool {
     let Ok(processes) = std::fs::read_dir("/proc") else { return true };

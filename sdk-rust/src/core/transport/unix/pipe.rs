@@ -1,9 +1,8 @@
 //! The writing end of a pipe.
 //!
-//! The system lets only one side at a time use a pipe. A writer that retries as soon as the pipe was full
-//! competes with the reader. The system then keeps the writer spinning until the reader has copied
-//! everything, which takes most of the processor time of a long stream. This writer therefore waits until the
-//! reader has made room.
+//! The system lets only one side of a pipe work at a time. A writer that retries immediately after the pipe was
+//! full competes with the reader. It then spins until the reader has copied everything. For a long stream, this
+//! takes most of the processor time. This writer therefore waits until the reader has made room.
 
 use std::io::{self, IoSlice};
 use std::os::fd::OwnedFd;
@@ -16,7 +15,8 @@ use rustix::io::Errno;
 use tokio::io::AsyncWrite;
 use tokio::io::unix::AsyncFd;
 
-/// Writes without blocking a thread, to a file description that no other process shares.
+/// Writer that does not block a thread. It needs a file description that no other process shares, because it is
+/// non-blocking.
 pub(super) struct PipeWriter(AsyncFd<OwnedFd>);
 
 impl PipeWriter {
@@ -39,7 +39,7 @@ impl PipeWriter {
         self.0.get_ref()
     }
 
-    /// Writes a part of `length` bytes.
+    /// Writes some of the `length` bytes and returns their number.
     fn poll_some(
         &self,
         context: &mut Context<'_>,
@@ -63,7 +63,7 @@ impl PipeWriter {
     }
 }
 
-/// Returns `true` if a pipe is full. The system reports new room only after a pipe was full.
+/// Returns `true` if a pipe is full. Only after a pipe was full does the system report new room.
 fn is_full(pipe: &OwnedFd) -> bool {
     let mut watched = [PollFd::new(pipe, PollFlags::OUT)];
     matches!(poll(&mut watched, Some(&Timespec::default())), Ok(0))

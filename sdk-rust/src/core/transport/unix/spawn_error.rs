@@ -8,8 +8,8 @@ use rustix::io::Errno;
 use super::super::options::ChildOptions;
 use super::super::spawn_error::SpawnErrorKind;
 
-/// Returns the kind of a start failure. The system reports a missing directory and a missing program alike,
-/// so the function checks the directory.
+/// Returns the kind of a start failure. The system reports a missing program and a missing working directory
+/// alike, so the function checks whether the directory exists.
 pub(in super::super) fn kind_of(options: &ChildOptions, error: &io::Error) -> SpawnErrorKind {
     let errno = Errno::from_io_error(error);
     let path_error = matches!(errno, Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP));

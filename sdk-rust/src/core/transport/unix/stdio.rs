@@ -1,7 +1,7 @@
-//! stdin and stdout of this process, which share their state with other processes.
+//! stdin and stdout of this process. Their mode, blocking or non-blocking, is shared with other processes.
 //!
-//! The non-blocking mode of stdin and stdout would also apply to the parent and to every child that inherits
-//! them. Therefore a pipe is reopened through `/proc/self/fd`, with a file description of its own. A socket
+//! A change to non-blocking mode would also affect the parent and every child that inherits the streams. A pipe
+//! is therefore opened again through `/proc/self/fd`, which gives it a file description of its own. A socket
 //! (as from Node's `child_process`) cannot be reopened; each call on it requests non-blocking behavior.
 //! Anything else (a file, a terminal, a system without `/proc`) is read by a thread and written by the
 //! runtime's blocking pool.
@@ -98,12 +98,13 @@ fn open_writer(descriptor: BorrowedFd<'_>, path: &str) -> io::Result<BoxWriter> 
     })
 }
 
-/// Requested capacity of a pipe, in bytes: with a larger pipe, writer and reader of long frames alternate
-/// less often. All pipes of a user share one limit, so the value stays small enough for many agents.
+/// Capacity to request for a pipe, in bytes. With a large pipe, the writer and the reader of long frames
+/// alternate less often. All pipes of a user share one limit, so the value must be small enough for many
+/// agents.
 #[cfg(target_os = "linux")]
 const PIPE: usize = 256 << 10;
 
-/// Enlarges a pipe.
+/// Requests a larger capacity for a pipe. Failure has no effect.
 pub(in super::super) fn enlarge(pipe: impl AsFd) {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::pipe::fcntl_setpipe_size(pipe, PIPE) {
@@ -113,18 +114,18 @@ pub(in super::super) fn enlarge(pipe: impl AsFd) {
     let _ = pipe;
 }
 
-/// Flags for writes to a socket: without waiting, and without a signal if the peer is disconnected. Apple's
-/// systems lack the second flag; there, as in every Rust program, SIGPIPE is ignored.
+/// Flags for writes to a socket: do not wait, and do not send SIGPIPE if the other side is disconnected.
+/// Apple's systems lack the second flag. There SIGPIPE is ignored, as in every Rust program.
 #[cfg(not(target_vendor = "apple"))]
 const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 #[cfg(target_vendor = "apple")]
 const SEND: SendFlags = SendFlags::DONTWAIT;
 
-/// A socket shared with other processes, whose mode stays unchanged.
+/// A socket that is shared with other processes. Its mode is not changed.
 struct SharedSocket(AsyncFd<OwnedFd>);
 
 impl SharedSocket {
-    /// Calls `act`, and repeats it after each wait for readiness.
+    /// Calls `act`. If the socket is not ready, waits and calls it again.
     fn poll<T>(
         &self,
         context: &mut Context<'_>,

@@ -10,7 +10,8 @@ use windows_sys::Win32::System::Threading::{CREATE_NEW_PROCESS_GROUP, CREATE_NO_
 use super::job::Job;
 use super::resume::resume;
 
-/// A job whose processes end with it. The system also ends them when this process ends in any way.
+/// A job object with all processes of a child. Dropping the job ends them. They also end when this process ends
+/// for any reason.
 pub(in super::super) struct Group(Mutex<Option<Job>>);
 
 impl Group {
@@ -43,7 +44,7 @@ impl Group {
         Ok(Self(Mutex::new(Some(job))))
     }
 
-    /// Returns false: Windows cannot request the end of a program without a window.
+    /// Returns `false`: Windows cannot request a program without a window to end.
     pub(in super::super) fn ask_to_end(&self) -> bool {
         false
     }
@@ -62,7 +63,7 @@ impl Group {
         self.job().take();
     }
 
-    /// Returns `true` if no process is left. If the job cannot be queried, it is considered not empty.
+    /// Returns `true` if the job has no process. Returns `false` if the job cannot be queried.
     pub(in super::super) fn is_empty(&self) -> bool {
         self.job().as_ref().is_none_or(|job| job.active().is_ok_and(|count| count == 0))
     }

@@ -1,4 +1,4 @@
-//! A job object: processes that are counted and ended together.
+//! A job object: a set of processes that the system counts, and ends together.
 
 #![allow(
     unsafe_code,
@@ -17,7 +17,7 @@ use windows_sys::Win32::System::JobObjects::{
     SetInformationJobObject, TerminateJobObject,
 };
 
-/// The exit code of processes that end with their job.
+/// The exit code that a process gets if its job ends it.
 const KILLED: u32 = 1;
 
 /// A job whose processes end when it is dropped, or when this process ends.

@@ -17,8 +17,9 @@ use windows_sys::Win32::System::Threading::{OpenThread, ResumeThread, THREAD_SUS
 /// Return value of a failed `ResumeThread`.
 const FAILED: u32 = u32::MAX;
 
-/// Resumes the threads of a process: its first thread, because the process has not run yet. The library that
-/// starts processes does not expose the handle of that thread, so this function searches all threads.
+/// Resumes a process that was started suspended. It has only one thread, because it has not run yet. The
+/// library that starts processes does not expose this thread, so the function searches all threads of the
+/// system.
 pub(super) fn resume(process: u32) -> io::Result<()> {
     // SAFETY: takes numbers only; a handle that is not invalid is open and has no other owner.
     let threads = unsafe {

@@ -5,7 +5,7 @@ use super::*;
 use crate::config::{IsolationMode, MergeMode, NetworkSettings, ProxyUrl, TimeLimit};
 use crate::config::{RuleContext, RuleInterrupt, RuleRepeat, RuleSettings, TodoSettings};
 
-/// An agent directory and a working directory with such settings, not trusted otherwise.
+/// A directory with the settings files of a user and of a project.
 struct Fixture(tempfile::TempDir);
 
 impl Fixture {

@@ -30,7 +30,7 @@ pub(super) struct ActiveSession {
     client: Arc<ClientConnection>,
     sink: Arc<Sink>,
     offered: OfferedOptions,
-    /// Cancelled when the client cancels all current turns.
+    /// Cancelled when the client cancels all turns in progress.
     turn_token: Mutex<CancellationToken>,
     /// Cancelled when the session is closed; ends its background tasks.
     closed: CancellationToken,
@@ -53,8 +53,8 @@ impl ActiveSession {
         self.turn_token.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends user input, and waits until the agent has finished with it. `cancel_token` is cancelled if the
-    /// client cancels this request alone.
+    /// Sends user input and waits until the agent has finished its work on it. `cancel_token` is cancelled if the
+    /// client cancels only this request.
     pub async fn prompt(
         &self,
         request: PromptRequest,
@@ -151,7 +151,7 @@ impl ActiveSession {
         self.send_usage();
     }
 
-    /// Sends the usage of the context.
+    /// Sends the token usage of the context.
     pub fn send_usage(&self) {
         let engine = self.conversation.engine();
         let (used, model) = (engine.context_tokens(), engine.status().model);
@@ -161,8 +161,8 @@ impl ActiveSession {
         }
     }
 
-    /// Sends the list of commands after the extensions are loaded, and the options after each change. Runs
-    /// until the session is closed.
+    /// Sends the list of commands once the extensions are loaded, and the options after each change. Runs until the
+    /// session is closed.
     pub async fn forward_updates(self: Arc<Self>) {
         let updates = async {
             let commands = self.conversation.commands().await.into_iter().map(|command| {

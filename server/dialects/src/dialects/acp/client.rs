@@ -69,8 +69,8 @@ impl ClientConnection {
         }
     }
 
-    /// Sends a notice, which is not part of the conversation. A client without notices receives it as a
-    /// message if it is `for_user`, else as a thought.
+    /// Sends a notice that is not part of the conversation. If the client supports no notices, sends it as a
+    /// message for `for_user`, otherwise as a thought.
     pub fn send_notice(&self, session: &str, severity: AcpNoticeSeverity, text: &str, for_user: bool) {
         if self.shows_notices() {
             return self.send_update(session, AcpNotice::new(severity, text));
@@ -82,14 +82,15 @@ impl ClientConnection {
         }
     }
 
-    /// Waits until the client has read enough for further frames.
+    /// Waits until the client has read enough frames that more can be sent.
     pub async fn wait_for_capacity(&self) {
         if let Some(emitter) = self.emitter.get() {
             emitter.room().await;
         }
     }
 
-    /// Sends a request and parses the response. Fails with a sentence.
+    /// Sends a request and parses the response. Fails if the client has disconnected, returns an error, or sends an
+    /// unreadable response. The error is a sentence for the user.
     pub async fn request<T: DeserializeOwned>(&self, dialog: impl Into<Dialog>) -> Result<T, String> {
         let disconnected = || "the client has disconnected".to_owned();
         let answer =
@@ -101,7 +102,7 @@ impl ClientConnection {
         serde_json::from_value(result).map_err(|error| format!("the client's answer cannot be read: {error}"))
     }
 
-    /// Sends a question at once. Returns `None` if no client can answer any more.
+    /// Sends a question without waiting for the answer. Returns `None` if the client has disconnected.
     pub fn send_question(&self, dialog: impl Into<Dialog>) -> Option<ClientQuestion> {
         let emitter = self.emitter.get()?.clone();
         let question = emitter.question(&dialog.into())?;
@@ -116,8 +117,8 @@ pub(super) struct ClientQuestion {
 }
 
 impl ClientQuestion {
-    /// Waits for the response of the client: a result, or an error object. Returns `None` if no response can
-    /// arrive any more.
+    /// Waits for the response of the client: a result, or an error object. Returns `None` if the client disconnects
+    /// first.
     pub async fn answer(mut self) -> Option<Result<Value, Value>> {
         // During this wait the question is open: dropping the future then withdraws the question.
         let guard = WithdrawalGuard(
@@ -138,7 +139,7 @@ impl Drop for ClientQuestion {
     }
 }
 
-/// Notifies the client on drop that a request is withdrawn, unless the client has answered it.
+/// On drop, informs the client that a request is withdrawn, unless the client has answered it.
 struct WithdrawalGuard(Option<String>, Emitter<Acp>);
 
 impl WithdrawalGuard {

@@ -21,7 +21,7 @@ use crate::ui::{Answer, Dialog, Notice, Ui};
 const ALLOW: &str = "allow";
 const REJECT: &str = "reject";
 
-/// The only member of a form.
+/// The name of the single member of each form.
 const VALUE: &str = "value";
 
 /// The user interface of the client, for one session.
@@ -36,7 +36,7 @@ impl ClientUi {
         Self { client, sink, session }
     }
 
-    /// Requests permission. The request refers to a tool call if the question is about one.
+    /// Requests permission from the user. If `id` names a tool call in progress, the request refers to that call.
     fn request_permission(
         &self,
         id: &str,
@@ -55,7 +55,7 @@ impl ClientUi {
         Some((self.client.send_question(request)?, own_call))
     }
 
-    /// Sends a call that represents a question.
+    /// Sends the client a tool call that represents a question about no other call.
     fn announce_question_call(&self, id: &str, title: &str, message: &str) -> AcpPermissionCall {
         let content = vec![AcpCallContent::new(AcpText::new(message)).into()];
         let content: Maybe<Vec<_>> = (!message.is_empty()).then_some(content).into();
@@ -71,8 +71,8 @@ impl ClientUi {
         question_call
     }
 
-    /// Requests a text, if the client shows forms. Without forms, the question is dismissed with a notice to
-    /// the user.
+    /// Requests a text from the user in a form. If the client shows no forms, dismisses the question and sends the
+    /// user a notice.
     fn request_text(
         &self,
         title: String,
@@ -210,7 +210,7 @@ impl ClientUi {
     }
 }
 
-/// Ends a call that represents a question, on drop.
+/// On drop, ends the tool call that represents a question.
 struct QuestionCallGuard {
     client: Arc<ClientConnection>,
     session: String,

@@ -13,7 +13,7 @@ pub(super) fn invalid_params(method: &str, reason: &str) -> CommandError {
     Failure::InvalidParameters.command_error(&[("method", method), ("reason", reason)])
 }
 
-/// Returns the rejection for failed work, with its reason for people.
+/// Returns the rejection of a request that failed, with the reason as its message.
 pub(super) fn internal_error(reason: impl ToString) -> CommandError {
     let mut refusal = Failure::InternalError.command_error(&[]);
     refusal.message = reason.to_string();

@@ -17,7 +17,7 @@ use crate::providers::{Catalog, ProviderErrorKind, Update};
 use crate::session::EntryId;
 use crate::tools::{TodoList, TodoTool, ToolContent, ToolOutput, ToolUpdate};
 
-/// The end of the last answer.
+/// The stop reason of the last answer, and its error message if it failed.
 struct AnswerEnd {
     stop: StopReason,
     error: Option<String>,
@@ -27,13 +27,13 @@ struct AnswerEnd {
 pub(super) struct EventTranslator {
     cwd: PathBuf,
     catalog: Catalog,
-    /// The calls that the client knows.
+    /// The ids of the calls that the client has been shown.
     announced_calls: BTreeSet<String>,
     /// The calls in progress.
     open_calls: BTreeMap<String, ToolCall>,
-    /// The terminals of the client in which calls run.
+    /// The terminal of the client in which a call runs, by the id of the call.
     terminals: BTreeMap<String, String>,
-    /// The previous content of files that calls write.
+    /// The content of a file before a call writes it, by the id of the call.
     previous_content: BTreeMap<String, String>,
     last_answer: Option<AnswerEnd>,
     /// True if a budget is exhausted.
@@ -96,7 +96,7 @@ impl EventTranslator {
         Some(update.into())
     }
 
-    /// Returns the call with that id, in the form for a question about it. Returns `None` if it is not in
+    /// Returns a call in progress in the form that a permission request uses. Returns `None` if no such call is in
     /// progress.
     pub fn call(&self, id: &str) -> Option<AcpPermissionCall> {
         let call = self.open_calls.get(id)?;
@@ -156,7 +156,8 @@ impl EventTranslator {
         }
     }
 
-    /// Returns the announcement of a call, or an update with its current state.
+    /// Returns the update that announces a call. If the client knows the call already, returns an update of its
+    /// state.
     fn announce(&mut self, call: &ToolCall, status: AcpToolStatus) -> AcpUpdate {
         let (title, locations) = (tool_calls::title(call), non_empty(tool_calls::locations(&self.cwd, call)));
         let content = non_empty(tool_calls::diffs(&self.cwd, call, None));

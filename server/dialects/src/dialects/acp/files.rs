@@ -1,4 +1,4 @@
-//! Files of the client, and the content of files before a call writes them.
+//! Access to files through the client, and copies of files made before a tool call writes them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::dialects::blocking::blocking;
 use crate::engine::Hooks;
 use crate::tools::{EditorFiles, resolve_path};
 
-/// The maximum length of a text that is stored for a diff, in bytes.
+/// The maximum length of a file that is copied to show a diff, in bytes.
 const MAX_DIFF_BYTES: u64 = 1 << 20;
 
-/// Lets tools use the files of the client, if the client offers them.
+/// Lets tools read and write files through the client, if the client offers that.
 pub(super) fn install(components: &mut AgentComponents, client: &Arc<ClientConnection>, sink: &Arc<Sink>) {
     let (reads, writes) = client.files();
     let files = Arc::new(ClientFiles { client: client.clone(), sink: sink.clone(), reads, writes });
@@ -65,7 +65,7 @@ impl EditorFiles for ClientFiles {
     }
 }
 
-/// Reads files before a call writes them, so that the change can be shown.
+/// Copies the content of a file before a tool call writes it, so that the client can show the difference.
 struct PreviousContentHook {
     files: Arc<ClientFiles>,
     cwd: PathBuf,

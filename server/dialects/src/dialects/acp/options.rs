@@ -22,7 +22,8 @@ pub(super) struct OfferedOptions {
 }
 
 impl OfferedOptions {
-    /// Returns all options, or the abilities of the remote agent.
+    /// Returns all options for an agent without a remote agent, otherwise the options that the remote agent
+    /// supports.
     pub fn of(capabilities: Option<RemoteCapabilities>) -> Self {
         match capabilities {
             Some(RemoteCapabilities { models: model, thinking, .. }) => Self { model, thinking },

@@ -8,8 +8,8 @@ use super::error::invalid_params;
 use crate::conversation::PromptRequest;
 use crate::engine::InputQueue;
 
-/// Converts a prompt to text and images. During a turn the prompt steers. Fails for a block of a type that
-/// the agent has not announced.
+/// Converts a prompt to text and images. A prompt that arrives during a turn is steering. Fails if a block has a
+/// type that the agent has not announced.
 pub(super) fn prompt_request(prompt: Vec<AcpContentBlock>) -> Result<PromptRequest, CommandError> {
     let (mut texts, mut images) = (Vec::new(), Vec::new());
     for block in prompt {
@@ -43,7 +43,7 @@ fn join(texts: &[String]) -> String {
     all
 }
 
-/// Converts an embedded resource. A resource that is neither text nor an image is only named.
+/// Adds an embedded resource. If it is neither text nor an image, only its name is added.
 fn push_resource(resource: AcpResourceContents, texts: &mut Vec<String>, images: &mut Vec<ImageContent>) {
     let AcpResourceContents { uri, mime_type, text, blob, .. } = resource;
     match (text.into_option(), blob.into_option(), mime_type.into_option()) {

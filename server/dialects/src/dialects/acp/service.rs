@@ -257,7 +257,7 @@ impl Service for AcpServer {
     }
 }
 
-/// A request that can be cancelled while this value exists.
+/// A registered request, which the client can cancel. Dropping the value ends the registration.
 struct CancellableRequest<'a> {
     server: &'a AcpServer,
     id: Option<String>,
@@ -289,7 +289,7 @@ impl Drop for CancellableRequest<'_> {
     }
 }
 
-/// Returns a page of a list. An additional entry in `found` means that another page follows.
+/// Returns a page of the list of sessions. `found` has one entry more than a page if another page follows.
 fn page(mut found: Vec<ListedSession>, from: usize) -> AcpSessionList {
     let more = found.len() > PAGE_SIZE;
     found.truncate(PAGE_SIZE);

@@ -40,7 +40,7 @@ impl Sink {
         }
     }
 
-    /// Sets the id of the session, without which nothing is sent. Later calls have no effect.
+    /// Sets the id of the session. No event is sent before that. Later calls have no effect.
     pub fn set_session(&self, session: &str) {
         let _ = self.session.set(session.to_owned());
     }
@@ -86,7 +86,7 @@ impl Sink {
         self.session()
     }
 
-    /// Waits for a change of options that the client has not made.
+    /// Waits until an option changes for another reason than a request of the client.
     pub async fn wait_for_option_change(&self) {
         self.options_changed.notified().await;
     }

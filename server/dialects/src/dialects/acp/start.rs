@@ -29,21 +29,23 @@ pub(super) struct SessionRequest {
     pub cwd: String,
     /// MCP servers besides the servers from files.
     pub servers: Vec<AcpMcpServer>,
-    /// The id of a stored session, or `None` for a new one. An open session is opened again, because its
-    /// directory and its servers may differ.
+    /// The id of a stored session, or `None` for a new one. If the session is open, it is closed and opened again,
+    /// because directory and servers may differ.
     pub session: Option<String>,
 }
 
-/// An opened session, and the information about it for the client.
+/// A session that was just opened, with the warnings for the client.
 pub(super) struct OpenedSession {
     pub session: Arc<ActiveSession>,
     pub warnings: Vec<String>,
-    /// The user interface, connected after the client knows the session: a remote agent may emit events at once.
+    /// The user interface. It is connected only after the client has received the session, because a remote agent
+    /// may emit events at once.
     client_ui: Option<Arc<ClientUi>>,
 }
 
 impl OpenedSession {
-    /// Sends the information about the session, after the client knows the session.
+    /// Connects the client and sends it the warnings. Called after the client has received the response with the
+    /// session.
     pub fn notify_client(self, server: &AcpServer) {
         if let Some(client_ui) = self.client_ui {
             self.session.conversation.connect(client_ui);
@@ -56,8 +58,8 @@ impl OpenedSession {
 }
 
 impl AcpServer {
-    /// Opens a session. Fails if the directory does not exist or the session is not stored. Unusable
-    /// parameters leave an open session unchanged.
+    /// Opens a session. Fails if the directory does not exist or the session is not stored. Unusable parameters
+    /// leave a session that is open already unchanged.
     pub(super) async fn open(&self, request: SessionRequest) -> Result<OpenedSession, CommandError> {
         let cwd = directory(request.method, &request.cwd).await?;
         if let Some(agents) = self.remote_agents() {
@@ -112,7 +114,7 @@ impl AcpServer {
         Ok(OpenedSession { session, warnings, client_ui: Some(client_ui) })
     }
 
-    /// Creates a session from its components, with the user interface of its client.
+    /// Creates a session from its components, and the user interface that belongs to it.
     fn assemble(&self, cwd: PathBuf, mut components: AgentComponents) -> (Arc<ActiveSession>, Arc<ClientUi>) {
         let cost = components.session.as_ref().map_or(0.0, |session| session.stats().cost);
         let translator = EventTranslator::new(cwd.clone(), components.options.catalog.clone(), cost);
@@ -193,8 +195,8 @@ pub(super) async fn directory(method: &'static str, given: &str) -> Result<PathB
     }
 }
 
-/// Opens the stored session with that id, from any directory. Retries if the session was just `closed`,
-/// because tasks that still use its file end by themselves.
+/// Opens the stored session with that id, from any directory. If the session was just `closed`, retries while its
+/// file is still locked by tasks that are about to end.
 async fn open_stored(options: &Options, cwd: &Path, id: &str, closed: bool) -> Result<Session, CommandError> {
     let store = options.store.clone().ok_or_else(|| unknown_session(id))?;
     let mut attempts_left = if closed { MAX_ATTEMPTS } else { 1 };
@@ -213,7 +215,7 @@ async fn open_stored(options: &Options, cwd: &Path, id: &str, closed: bool) -> R
     }
 }
 
-/// Returns the servers from a client, and a sentence for each unusable server.
+/// Returns the usable MCP servers from a client, and one warning for each unusable server.
 fn client_servers(cwd: &Path, servers: Vec<AcpMcpServer>) -> (Vec<mcp::ServerDefinition>, Vec<String>) {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     let paths = || mcp::McpPaths { cwd, home: home.as_deref(), agent_dir: None };
@@ -233,7 +235,7 @@ fn client_servers(cwd: &Path, servers: Vec<AcpMcpServer>) -> (Vec<mcp::ServerDef
     (definitions, warnings)
 }
 
-/// Converts a server to the form of configuration files.
+/// Converts an MCP server to the members that configuration files use.
 fn members(server: AcpMcpServer) -> Map<String, Value> {
     let pairs = |pairs: Vec<AcpNamedValue>| -> Value {
         pairs.into_iter().map(|pair| (pair.name, Value::from(pair.value))).collect::<Map<_, _>>().into()

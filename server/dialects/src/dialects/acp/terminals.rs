@@ -25,10 +25,10 @@ use crate::tools::{
 /// The amount of output that a client stores for one command, in bytes.
 const MAX_OUTPUT_BYTES: u64 = 8 << 20;
 
-/// The time limit for a client to end a command.
+/// The time limit for the client to kill a command.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Lets the tool for commands use terminals of the client, if the client offers them.
+/// Lets the shell tool run its commands in terminals of the client, if the client offers them.
 pub(super) fn install(components: &mut AgentComponents, client: &Arc<ClientConnection>, sink: &Arc<Sink>) {
     let Some(bash) =
         components.options.tools.get(BashTool.name()).filter(|_| client.has_terminals()).cloned()
@@ -38,7 +38,7 @@ pub(super) fn install(components: &mut AgentComponents, client: &Arc<ClientConne
     components.options.tools.add(Arc::new(TerminalTool { bash, client: client.clone(), sink: sink.clone() }));
 }
 
-/// The tool for commands, with commands that run in a terminal of the client.
+/// The shell tool, with a terminal of the client in place of a local process.
 struct TerminalTool {
     bash: Arc<dyn Tool>,
     client: Arc<ClientConnection>,
@@ -131,10 +131,10 @@ impl Spawner for TerminalSpawner {
     }
 }
 
-/// The exit of a command, or the reason why its exit is unknown.
+/// The exit of a command, or the reason why it is unknown; `None` while the command runs.
 type TerminalExit = Option<Result<Exit, String>>;
 
-/// Watches a command and releases its terminal.
+/// Waits for the end of a command, then releases its terminal.
 struct TerminalWatcher {
     client: Arc<ClientConnection>,
     session: String,
@@ -186,7 +186,7 @@ fn exit_result(status: AcpExitStatus) -> Result<Exit, String> {
     }
 }
 
-/// A command in a terminal. Dropping the value ends the command.
+/// A command that runs in a terminal. Dropping the value ends the command.
 struct TerminalProcess {
     output: Option<DuplexStream>,
     exit: watch::Receiver<TerminalExit>,

@@ -68,7 +68,8 @@ fn resolved_file(cwd: &Path, call: &ToolCall, path: &str) -> String {
     resolve(cwd, path).to_string_lossy().into_owned()
 }
 
-/// Returns the changes of a call, from its arguments. `before` is the previous content of the file, if known.
+/// Returns the changes that a call makes to files, as its arguments describe them. `before` is the previous content
+/// of the file, if known.
 pub(super) fn diffs(cwd: &Path, call: &ToolCall, before: Option<String>) -> Vec<AcpToolContent> {
     let of = |name: &str| text(&call.arguments, name);
     let Some(path) = of("path").map(|path| resolved_file(cwd, call, path)) else { return Vec::new() };
@@ -114,7 +115,7 @@ pub(super) fn content(blocks: &[ToolContent]) -> Vec<AcpToolContent> {
     blocks.iter().map(block).collect()
 }
 
-/// Converts content of a session. Returns `None` for unknown blocks.
+/// Converts one block of a stored message. Returns `None` if the block is unknown.
 pub(super) fn block(block: &InputBlock) -> Option<AcpContentBlock> {
     match block {
         InputBlock::Text(text) => Some(AcpText::new(text.text.as_str()).into()),

@@ -40,13 +40,13 @@ pub(super) struct ActiveSession {
     sink: Arc<Sink>,
     features: Arc<Features>,
     pub tasks: Arc<TaskList>,
-    /// The requested thinking level, independent of the levels of the model.
+    /// The thinking level that the client requested; the model may not support it.
     level: Mutex<Level>,
     /// True if the session has a file.
     is_stored: bool,
-    /// Protects the id of the session from other processes.
+    /// The claim to the id of the session, which keeps other processes from using it.
     claim: Mutex<Option<IdClaim>>,
-    /// Held by an abort until its end: later prompts start after it.
+    /// Locked during an abort, so that later prompts start after its end.
     aborting: tokio::sync::Mutex<()>,
     /// The number of abort requests.
     aborts: AtomicU64,
@@ -75,7 +75,8 @@ impl ActiveSession {
         self.level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Accepts a prompt: the prompt starts a run, or waits for the end of the current run.
+    /// Accepts a prompt. An idle agent starts a run with it; otherwise the prompt is queued until the model would
+    /// stop.
     pub async fn prompt(
         &self,
         text: String,
@@ -137,7 +138,8 @@ impl ActiveSession {
         }
     }
 
-    /// Stops the current work. The only further event is the abort event, also without current work.
+    /// Stops the current work. The client receives only the abort event after this, even if no work was in
+    /// progress.
     pub async fn abort(&self, call: &Call<Opal>) {
         let _aborting = self.aborting.lock().await;
         self.aborts.fetch_add(1, Ordering::Relaxed);
@@ -176,7 +178,7 @@ impl ActiveSession {
         }
     }
 
-    /// Returns the conversation.
+    /// Returns the messages of the conversation.
     pub fn history(&self) -> Vec<OpalHistoryMessage> {
         history(&self.conversation.engine().conversation())
     }
@@ -212,8 +214,8 @@ impl ActiveSession {
         self.features.config()
     }
 
-    /// Goes back to a message, so that the next prompt follows it. Fails if the session is not stored, or if
-    /// the message does not exist.
+    /// Returns to an earlier message, so that the next prompt follows it. Fails if the session is not stored, if
+    /// the message does not exist, or if an extension rejects it.
     pub async fn branch(&self, entry: &str, call: &Call<Opal>) -> Result<(), CommandError> {
         if !self.is_stored {
             let data = format!("the session \"{}\" is not stored", self.id);

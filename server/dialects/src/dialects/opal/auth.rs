@@ -42,7 +42,7 @@ fn provider(id: &str, name: &str, method: &str, ready: bool) -> OpalAuthProvider
 }
 
 impl OpalServer {
-    /// Returns the providers and the state of their credentials.
+    /// Returns the providers, each with the state of its credentials.
     pub(super) async fn auth(&self) -> OpalAuth {
         let catalog = self.catalog.clone();
         let providers = blocking(move || {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::ui::{Answer, Dialog, Notice, Ui};
 
-/// The actions of a confirmation.
+/// The names of the two answers to a confirmation.
 const ALLOW: &str = "allow";
 const DENY: &str = "deny";
 
@@ -33,20 +33,20 @@ impl ClientConnection {
         }
     }
 
-    /// Waits until the client has read enough for further frames.
+    /// Waits until the client has read enough frames that more can be sent.
     pub async fn wait_for_capacity(&self) {
         if let Some(emitter) = self.0.get() {
             emitter.room().await;
         }
     }
 
-    /// Sends a question at once. Returns `None` if no client can answer any more.
+    /// Sends a question without waiting for the answer. Returns `None` if the client has disconnected.
     pub fn send_question(&self, dialog: &Wire) -> Option<PendingQuestion> {
         self.0.get()?.question(dialog)
     }
 }
 
-/// Returns the result of a response of the client, or its error.
+/// Returns the result in a client's response, or the error object in it.
 pub(super) fn outcome(mut members: Map<String, Value>) -> Result<Value, Value> {
     match (members.remove("error"), members.remove("result")) {
         (Some(error), _) => Err(error),
@@ -66,7 +66,7 @@ impl ClientUi {
         Self { client, session }
     }
 
-    /// Sends a question of the model. Returns `None` if no client can answer any more.
+    /// Sends a question of the model to the user. Returns `None` if the client has disconnected.
     pub fn ask_user(&self, question: &str, choices: Vec<String>) -> Option<PendingQuestion> {
         let mut frame = OpalAskUser::new(self.session.as_str(), question);
         frame.choices = Some(choices);

@@ -15,10 +15,10 @@ use super::tags::without_tags;
 use crate::providers::Catalog;
 use crate::session::EntryMessage;
 
-/// The text before a summary. Clients recognize the message by its `metadata`.
+/// The first line of a message with a summary. Clients recognize the message by its `metadata`, not by this line.
 const SUMMARY: &str = "[Conversation summary \u{2014} older messages were compacted]";
 
-/// The thinking level of a model.
+/// The thinking levels that Opal has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Level {
     #[default]
@@ -38,7 +38,7 @@ const LEVELS: [(&str, Level, ThinkingLevel); 5] = [
 ];
 
 impl Level {
-    /// Returns the level with that name. Fails for an unknown name, with a sentence about `parameter`.
+    /// Returns the level with that name. Fails for an unknown name; the error is a sentence that names `parameter`.
     pub fn named(parameter: &str, name: &str) -> Result<Self, String> {
         let known = LEVELS.iter().find(|(known, ..)| *known == name);
         known.map(|(_, level, _)| *level).ok_or_else(|| {
@@ -94,7 +94,7 @@ pub(super) struct TokenUsage {
 }
 
 impl TokenUsage {
-    /// Adds the usage of an answer. Returns false if the usage is unknown.
+    /// Adds the usage of an answer. Returns false if the answer has no token counts.
     pub fn add(&mut self, usage: &Usage) -> bool {
         let prompt = usage.input + usage.cache_read + usage.cache_write;
         if prompt + usage.output == 0 {
@@ -106,7 +106,7 @@ impl TokenUsage {
         true
     }
 
-    /// Returns the number of tokens in the context of the last request.
+    /// Returns the number of prompt tokens in the last request.
     pub fn current(&self) -> u64 {
         self.current
     }
@@ -124,7 +124,7 @@ impl TokenUsage {
     }
 }
 
-/// Returns true if an answer is part of the conversation: a failed or aborted answer is not.
+/// Returns true if an answer belongs to the conversation. Failed and aborted answers do not.
 fn is_in_conversation(answer: &AssistantMessage) -> bool {
     !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted)
 }
@@ -179,7 +179,7 @@ fn message(entry_message: &EntryMessage) -> Option<OpalHistoryMessage> {
     })
 }
 
-/// Returns the texts of an answer, including tags.
+/// Returns the text blocks of an answer, with the tags that they contain.
 pub(super) fn text_of_answer(answer: &AssistantMessage) -> String {
     let texts = answer.content.iter().filter_map(|block| match block {
         AssistantBlock::Text(text) => Some(text.text.as_str()),
@@ -223,7 +223,7 @@ fn join_blocks(blocks: &[InputBlock]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns a value as text, for members that hold only text.
+/// Returns a value as text, for members whose values are strings.
 pub(super) fn as_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -33,13 +33,13 @@ impl FeatureSwitches {
 #[derive(Debug, Clone)]
 struct FeatureState {
     switches: FeatureSwitches,
-    /// The tools that a client has left out of its list.
+    /// Tools that the client switched off: they were missing from the list that it sent.
     disabled: BTreeSet<String>,
-    /// The tools besides the agent's own, as of the last request.
+    /// Tools that are not the agent's own, such as MCP tools, as of the last request to the model.
     other_tools: Vec<String>,
 }
 
-/// The switches of one session. As hooks they remove the tools that are switched off.
+/// The switches of one session. They are also a hook that removes the tools that are switched off.
 #[derive(Debug)]
 pub(super) struct Features {
     state: Mutex<FeatureState>,
@@ -68,7 +68,8 @@ impl Features {
         self.own_tools.iter().cloned().chain(self.state().other_tools.clone()).collect()
     }
 
-    /// Switches features, and switches on exactly the listed tools. Fails for unknown names, without a change.
+    /// Sets the given features, and switches on exactly the listed tools. Fails if a name is unknown; nothing
+    /// changes then.
     pub fn set(&self, features: Option<&OpalFeatures>, tools: Option<&[String]>) -> Result<(), CommandError> {
         let all = self.all();
         if let Some(features) = features.filter(|features| !features.extra.is_empty()) {

@@ -5,8 +5,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use super::OpalServer;
 
-/// A reservation of a session's id until the session is open or its start has failed. Dropping the value ends
-/// the reservation.
+/// The reservation of an id while its session starts. Dropping the value ends the reservation.
 pub(super) struct IdReservation<'a> {
     server: &'a OpalServer,
     id: String,
@@ -19,8 +18,8 @@ impl Drop for IdReservation<'_> {
 }
 
 impl OpalServer {
-    /// Reserves the id of a session. With `alone`, no other session may be open or starting. Fails with a
-    /// sentence if the reservation is not possible.
+    /// Reserves the id of a session that starts. With `alone`, fails if any other session is open or starting.
+    /// Fails if the id is in use. The error is a sentence for the client.
     pub(super) fn reserve_id(&self, id: &str, alone: bool) -> Result<IdReservation<'_>, String> {
         let (all, mut starting) = (self.sessions(), self.starting_ids());
         if alone && !(all.is_empty() && starting.is_empty()) {

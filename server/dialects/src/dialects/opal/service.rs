@@ -18,7 +18,7 @@ use super::{OpalServer, tools};
 use crate::dialects::blocking::blocking;
 use crate::session::{DeleteError, Scope, Store};
 
-/// The provider of a model whose name has no provider.
+/// The provider that is meant by a model name without a provider.
 const DEFAULT_PROVIDER: &str = "copilot";
 
 /// The version of the protocol.

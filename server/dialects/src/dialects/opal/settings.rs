@@ -1,5 +1,5 @@
-//! The user's settings. Keys are not part of them: clients see a mask, and a key from a client goes to the
-//! store of keys. URLs with a user or a password, such as those of proxies, are masked, too.
+//! The user's settings. A client never sees a key: it sees a mask, and a key from a client goes to the key store.
+//! URLs with a user or a password, such as proxy URLs, are masked too.
 
 use agentese::opal::Failure;
 use agentese::redact::holds_key;
@@ -14,7 +14,7 @@ use crate::providers::{Catalog, SecretString};
 /// The placeholder for a key.
 const MASK: &str = "********";
 
-/// The suffix of a setting that holds the key of a provider.
+/// The suffix of the settings that hold API keys, as in `PROVIDER_api_key`.
 const KEY_SUFFIX: &str = "_api_key";
 
 impl OpalServer {
@@ -31,7 +31,7 @@ impl OpalServer {
         Ok(blocking(move || client_settings(settings, &catalog)).await)
     }
 
-    /// Merges settings into the user's settings. Returns all of them, with masked keys.
+    /// Merges settings from a client into the user's settings. Returns all settings, with masked keys.
     pub(super) async fn save_settings(
         &self,
         given: Map<String, Value>,
@@ -67,7 +67,7 @@ fn save(file: &UserFile, catalog: &Catalog, given: Map<String, Value>) -> Result
     Ok(client_settings(all, catalog))
 }
 
-/// Restores the stored value of masked members.
+/// Replaces each mask in a value from a client with the stored value.
 fn unmasked(name: &str, value: Value, before: Option<&Value>) -> Value {
     match value {
         Value::String(text) if text == MASK && (holds_key(name) || before.is_some_and(has_credentials)) => {
@@ -91,8 +91,8 @@ fn unmasked(name: &str, value: Value, before: Option<&Value>) -> Value {
     }
 }
 
-/// Finds the stored counterpart of each entry of a list from a client. The first choice is an entry with the
-/// same visible content at the same index, then one at another index. If the list still has its length, the
+/// Finds the stored entry for each entry of a client's list. First choice: the entry at the same index, if it looks
+/// the same when masked. Second choice: another entry that looks the same. If the list has kept its length, the
 /// last choice is the entry at the same index.
 fn counterparts<'a>(name: &str, entries: &[Value], before: &'a [Value]) -> Vec<Option<&'a Value>> {
     let masked: Vec<Value> = before.iter().map(|entry| mask_value(name, entry.clone())).collect();
@@ -105,7 +105,7 @@ fn counterparts<'a>(name: &str, entries: &[Value], before: &'a [Value]) -> Vec<O
     entries.iter().enumerate().map(of_entry).collect()
 }
 
-/// Returns the settings in the form for clients, with a masked member for each key that is stored elsewhere.
+/// Returns the settings with masked keys. Adds a masked member for each key in the key store.
 fn client_settings(settings: Map<String, Value>, catalog: &Catalog) -> Map<String, Value> {
     let mut shown = masked(settings);
     for provider in catalog.stored_keys() {
@@ -122,7 +122,7 @@ fn masked(members: Map<String, Value>) -> Map<String, Value> {
     members.into_iter().map(each).collect()
 }
 
-/// Returns the value of a member of that name, with masked keys.
+/// Masks the keys in the value of the member `name`.
 fn mask_value(name: &str, value: Value) -> Value {
     match value {
         Value::Object(members) => masked(members).into(),
@@ -133,7 +133,7 @@ fn mask_value(name: &str, value: Value) -> Value {
     }
 }
 
-/// Returns true if a value is an address with a user or a password before its host.
+/// Returns true if a value is a URL with a user or a password before its host.
 fn has_credentials(value: &Value) -> bool {
     let Some(text) = value.as_str().map(str::trim) else { return false };
     let (is_url, rest) = text.split_once("://").map_or((false, text), |(_, rest)| (true, rest));

@@ -14,7 +14,7 @@ use super::event_translator::EventTranslator;
 use crate::engine::{ChildEvent, Engine, Event, EventSink, WeakEngine};
 use crate::providers::Catalog;
 
-/// A subagent of a tool call.
+/// A subagent that a tool call has started.
 #[derive(Debug, Clone)]
 pub(super) struct SubagentInfo {
     /// The id of the tool call.
@@ -25,7 +25,7 @@ pub(super) struct SubagentInfo {
     pub model: String,
     /// The tools of the subagent.
     pub tools: Vec<String>,
-    /// Notified with each event of the subagent.
+    /// Notified at each event of the subagent, which shows that it is active.
     pub activity: Arc<Notify>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Sink {
     client: Arc<ClientConnection>,
     session: String,
     catalog: Catalog,
-    /// Context files, for a client that reads them again after a recovery.
+    /// The context files, sent to the client again after a restart of the agent.
     context_files: Vec<String>,
     state: Mutex<SinkState>,
     engine: OnceLock<WeakEngine>,
@@ -72,12 +72,12 @@ impl Sink {
         }
     }
 
-    /// Sets the engine of these events: the sink names its session with the titles from its model.
+    /// Sets the engine whose events are sent. The sink gives its session the title that the model chooses.
     pub fn set_engine(&self, link: WeakEngine) {
         let _ = self.engine.set(link);
     }
 
-    /// Returns the engine of these events while the engine exists.
+    /// Returns the engine whose events are sent; `None` if the engine no longer exists.
     pub fn engine(&self) -> Option<Engine> {
         self.engine.get()?.engine()
     }
@@ -100,19 +100,19 @@ impl Sink {
         self.state().translator.usage()
     }
 
-    /// Marks the next user message as the prompt of a run.
+    /// Expects the next user message to be the prompt that starts the run.
     pub fn expect_prompt(&self) {
         self.state().translator.expect_prompt();
     }
 
-    /// Reports a queued prompt, after its response.
+    /// Reports a queued prompt. Called after the response to it.
     pub fn report_queued(&self, text: &str) {
         let mut state = self.state();
         let event = state.translator.prompt_queued(text);
         self.send([event]);
     }
 
-    /// Reports a rejected prompt as a failed run with that reason.
+    /// Reports a rejected prompt as a run that failed for that reason.
     pub fn report_rejected(&self, reason: &str) {
         let mut state = self.state();
         let events = state.translator.prompt_rejected(reason);
@@ -126,7 +126,7 @@ impl Sink {
         self.send(events);
     }
 
-    /// Drops events from now on, until [`Sink::report_abort`].
+    /// Drops all events until [`Sink::report_abort`] is called.
     pub fn mute(&self) {
         self.state().muted = true;
     }
@@ -151,7 +151,7 @@ impl Sink {
         self.state().subagents.remove(id);
     }
 
-    /// Sends an event of a subagent, wrapped in an event of its parent.
+    /// Sends an event of a subagent to the client, inside an event of the parent's session.
     fn forward(&self, state: &mut SinkState, id: &str, event: ChildEvent<'_>) {
         let Some(TrackedSubagent { info: subagent, translator }) = state.subagents.get_mut(id) else {
             return;
@@ -202,7 +202,7 @@ fn subagent_event(session: &str, call: &str, child: &str, inner: Map<String, Val
     event.build().into()
 }
 
-/// Converts an event of a subagent, without a session id.
+/// Returns the members of a subagent's event, without the session id.
 fn event_members(event: &Wire) -> Option<Map<String, Value>> {
     let Ok(Value::Object(mut inner)) = serde_json::to_value(event) else { return None };
     inner.remove("session_id");

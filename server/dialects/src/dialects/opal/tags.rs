@@ -1,10 +1,10 @@
 //! Parser of the tags in the output of a model: `<status>…</status>` and `<title>…</title>`. The parser
 //! removes the tags from the text. Tags may be split between pieces at any position.
 
-/// The maximum length of the content of a tag, in bytes. A tag with longer content is text.
+/// The maximum length of the content of a tag, in bytes. A longer one is treated as text.
 const MAX_TAG_BYTES: usize = 512;
 
-/// A piece of the output of a model.
+/// A piece of the model's output: text, or the content of a tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
     /// Text for the reader.
@@ -20,25 +20,25 @@ type PieceConstructor = fn(String) -> Piece;
 const TAGS: [(&str, &str, PieceConstructor); 2] =
     [("<status>", "</status>", Piece::Status), ("<title>", "</title>", Piece::Title)];
 
-/// Removes tags from a text in pieces.
+/// Removes the tags from a text that arrives piece by piece.
 #[derive(Debug, Default)]
 pub(super) struct TagParser {
-    /// The start of a tag whose rest has not arrived yet.
+    /// The beginning of a possible tag, held until its rest arrives.
     buffer: String,
 }
 
-/// The classification of the start of a text.
+/// The result of matching the start of a text against the tags.
 enum TagMatch {
-    /// A whole tag with that length in bytes.
+    /// A complete tag, and its length in bytes.
     Tag(Piece, usize),
-    /// A possible tag: the decision needs more text.
+    /// The beginning of a possible tag; more text is needed.
     Open,
-    /// Text.
+    /// No tag.
     Text,
 }
 
 impl TagParser {
-    /// Reads a piece of text and returns the pieces that it completes. Adjacent texts are one piece.
+    /// Reads the next part of the text. Returns the pieces that are now complete, with adjacent texts joined.
     pub fn push(&mut self, text: &str) -> Vec<Piece> {
         self.buffer.push_str(text);
         let all = std::mem::take(&mut self.buffer);
@@ -67,7 +67,7 @@ impl TagParser {
         pieces
     }
 
-    /// Ends the text. Returns the held part as text.
+    /// Ends the text. If the beginning of a tag was held, returns it as text.
     pub fn finish(&mut self) -> Option<Piece> {
         let rest = std::mem::take(&mut self.buffer);
         (!rest.is_empty()).then_some(Piece::Text(rest))
@@ -98,7 +98,7 @@ fn match_tag(text: &str) -> TagMatch {
     TagMatch::Text
 }
 
-/// Returns a whole text without its tags.
+/// Returns a complete text without its tags.
 pub(super) fn without_tags(text: &str) -> String {
     let mut tags = TagParser::default();
     let mut pieces = tags.push(text);

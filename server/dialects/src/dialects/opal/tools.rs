@@ -1,4 +1,4 @@
-//! Opal's tools: the shared tools under Opal's names, and its own tools.
+//! Opal's tools: tools that all agents share, under Opal's names, and tools that only Opal has.
 //!
 //! | file | tool |
 //! |---|---|
@@ -34,7 +34,7 @@ use crate::tools::{EditTool, GrepTool, ReadTool, Tool, ToolSet, WriteTool};
 use renamed_tool::RenamedTool;
 pub(super) use task_list::{TaskList, remove as remove_tasks};
 
-/// The dependencies of the tools of a session.
+/// The parts of a session that its tools use.
 pub(super) struct ToolDependencies {
     pub client_ui: Arc<ClientUi>,
     pub sink: Arc<Sink>,

@@ -6,17 +6,17 @@ use agentese::operator::OperatorPhase;
 use agentese::serve::CommandError;
 use tokio::sync::MutexGuard;
 
-/// Serializes the commands of the agent. Short commands wait for each other. A turn and a compaction, which
-/// take long, reject every command in the meantime.
+/// Runs the commands of the agent one at a time. Short commands wait for each other. Turns and compactions take
+/// long, so other commands are rejected during them.
 #[derive(Debug, Default)]
 pub(super) struct CommandSerializer {
-    /// The long command in progress.
+    /// The long command in progress: a turn or a compaction.
     phase: Mutex<Option<OperatorPhase>>,
-    /// Held by a short command until its end, and by a long command until its start.
+    /// Locked by a short command until it ends, and by a long command until it has started.
     order: tokio::sync::Mutex<()>,
 }
 
-/// Ends the phase of a long command.
+/// Marks a long command as ended on drop.
 #[derive(Debug)]
 pub(super) struct PhaseGuard<'a>(&'a CommandSerializer);
 
@@ -57,7 +57,7 @@ impl CommandSerializer {
     }
 }
 
-/// Returns the rejection during a long command. The document prescribes this text.
+/// Returns the rejection of a command during a turn or a compaction. The document prescribes this text.
 fn busy_error(phase: &OperatorPhase) -> CommandError {
     let phase = phase.as_str();
     CommandError::new(format!("Agent is busy (phase='{phase}'). Wait for the current operation to finish."))

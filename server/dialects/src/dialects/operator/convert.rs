@@ -44,7 +44,7 @@ pub(super) fn started_answer(entry: &EntryId, answer: &AssistantMessage) -> Oper
     operator_message(entry, Vec::new(), OperatorRole::Assistant, answer.timestamp)
 }
 
-/// Converts the new piece of an answer. Returns `None` if the update has no text.
+/// Converts the text that an update adds to an answer. Returns `None` if the update adds no text.
 pub(super) fn piece(entry: &EntryId, answer: &AssistantMessage, update: &Update) -> Option<OperatorMessage> {
     let content = match update {
         Update::TextDelta { delta, .. } => text(delta.clone()),
@@ -59,12 +59,12 @@ pub(super) fn tool_call(call: &ToolCall) -> OperatorToolCall {
     OperatorToolCall::new(call.id.clone(), call.name.clone(), call.arguments.clone())
 }
 
-/// Converts the result of a call at its end.
+/// Converts the output of a tool call that has just ended.
 pub(super) fn tool_output(call: &ToolCall, output: &ToolOutput) -> OperatorToolResult {
     OperatorToolResult::new(call.id.clone(), join_blocks(&content_blocks(&output.content)), output.is_error)
 }
 
-/// Converts the result of a call from the session.
+/// Converts a tool result that is stored in the session.
 pub(super) fn tool_result(result: &ToolResultMessage) -> OperatorToolResult {
     OperatorToolResult::new(result.tool_call_id.clone(), join_blocks(&result.content), result.is_error)
 }
@@ -116,7 +116,7 @@ fn input_text(content: &InputContent) -> String {
     }
 }
 
-/// Joins the texts of blocks. Contents of the dialect cannot hold an image, so a placeholder replaces it.
+/// Joins the texts of blocks. An image becomes a placeholder, because contents of the dialect cannot hold images.
 fn join_blocks(blocks: &[InputBlock]) -> String {
     let lines = blocks.iter().map(|block| match block {
         InputBlock::Text(block) => block.text.clone(),

@@ -31,7 +31,7 @@ pub struct OperatorServer {
     serializer: CommandSerializer,
 }
 
-/// A user interface without a user: the dialect has no dialogs, so every question is dismissed at once.
+/// A user interface that dismisses every question at once, because the dialect has no dialogs.
 #[derive(Debug)]
 struct NullUi;
 

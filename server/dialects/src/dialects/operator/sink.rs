@@ -23,16 +23,16 @@ pub(super) struct Sink {
     run: Mutex<RunReport>,
 }
 
-/// The reported part of the current or last run.
+/// The part of the current or last run that was reported to the client.
 #[derive(Debug, Default)]
 struct RunReport {
     /// Messages of the run, without the message of the prompt.
     messages: Vec<OperatorMessage>,
-    /// The answer of the turn.
+    /// The last answer of the current turn.
     answer: Option<OperatorMessage>,
     /// The stop reason of the last answer, and its error message if it failed.
     last_answer_end: Option<(StopReason, Option<String>)>,
-    /// The reason why the session is not stored, until it has been reported.
+    /// The reason why the session is not stored. Cleared once it is reported.
     storage_error: Option<String>,
 }
 
@@ -48,7 +48,7 @@ impl Sink {
         let _ = self.emitter.set(emitter);
     }
 
-    /// Returns the reason why the last run failed or is not stored. Returns `None` if neither applies.
+    /// Returns the reason why the last run failed or was not stored. Returns `None` if it succeeded and was stored.
     pub fn failure(&self) -> Option<String> {
         let mut run = self.run();
         let unkept = run.storage_error.take();
@@ -75,8 +75,8 @@ impl Sink {
 }
 
 impl RunReport {
-    /// Returns true if Operator sends the message. It does not send the message of the prompt, which the
-    /// client has just sent.
+    /// Returns true if Operator reports the message. The prompt is not reported, because the client has just sent
+    /// it.
     fn includes(&self, message: &AgentMessage) -> bool {
         self.answer.is_some() || matches!(message, AgentMessage::Assistant(_) | AgentMessage::ToolResult(_))
     }

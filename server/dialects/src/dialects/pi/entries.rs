@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::engine::{Engine, EntryList};
 
-/// The maximum stack use of a thread for one level of the tree during serialization, in bytes.
+/// The stack that a thread needs to serialize one level of the tree, at most, in bytes.
 const STACK_PER_LEVEL: usize = 8 << 10;
 
 /// Returns the entries after the entry `since`, or all entries without `since`.
@@ -26,8 +26,8 @@ pub(super) fn entries_since(engine: &Engine, since: Option<&str>) -> Result<Entr
     Ok(Entries::new(entries.collect(), leaf))
 }
 
-/// Responds with the tree. The tree is as deep as the session is long, so a thread with a sufficiently large
-/// stack writes it.
+/// Responds with the tree of entries. The tree is as deep as the session is long, so a thread with a large stack
+/// serializes it.
 pub(super) async fn tree(engine: &Engine, call: Call<Pi, SessionTree>) -> Result<SessionTree, CommandError> {
     let EntryList { entries, leaf, .. } = engine.entries();
     let given = leaf.clone();
@@ -43,8 +43,8 @@ pub(super) async fn tree(engine: &Engine, call: Call<Pi, SessionTree>) -> Result
     Ok(SessionTree::new(Vec::new(), leaf))
 }
 
-/// Returns the roots with their descendants. An entry without an existing parent is a root, and so is an
-/// entry that would follow itself.
+/// Returns the root entries with their descendants. An entry is a root if its parent does not exist, or if it would
+/// be its own ancestor.
 fn build_tree(entries: &[Value]) -> Vec<TreeNode> {
     let mut positions: HashMap<&str, usize> = HashMap::new();
     for (position, entry) in entries.iter().enumerate() {

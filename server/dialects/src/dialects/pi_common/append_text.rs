@@ -1,13 +1,12 @@
-//! A text that grows at its end, with the whole text in each frame.
+//! A text that grows at its end. Each frame contains the whole text but shares most of it with earlier frames.
 
 use agentese::framing::FrameText;
 use agentese::serve::Segments;
 
-/// The length in bytes below which frames copy the end of the text.
+/// The maximum length of the tail that each frame copies, in bytes.
 const MAX_TAIL_BYTES: usize = 2 << 10;
 
-/// A text in parts that frames share. Each part is longer than the next one, so there are few parts even
-/// after many additions.
+/// A text in parts that frames share. Each part is longer than the next one, so a long text still has few parts.
 #[derive(Debug, Default)]
 pub(super) struct AppendText {
     parts: Vec<FrameText>,
@@ -61,8 +60,7 @@ impl AppendText {
         frame.push_str(&self.tail);
     }
 
-    /// Turns the end into a part, merged with the preceding parts that are not longer than the text after
-    /// them.
+    /// Makes the tail a shared part. Preceding parts that are not longer than it are merged into it.
     fn merge_tail(&mut self) {
         let end = std::mem::take(&mut self.tail);
         self.parts_len += end.len();

@@ -46,8 +46,7 @@ impl<D: PiCommon> Ui for ClientUi<D> {
     }
 }
 
-/// A dialog that waits for its answer. On withdrawal, the client is notified if the dialect has a notice for
-/// it.
+/// An open dialog. If it is withdrawn, the client is informed, provided that the dialect has a notice for that.
 struct WithdrawalGuard<D: PiCommon> {
     emitter: Emitter<D>,
     notice: Option<D::Dialog>,
@@ -117,7 +116,8 @@ fn dialog_frame<D: PiCommon>(dialog: &Dialog) -> D::Dialog {
     }
 }
 
-/// Reads an answer as pi does: `cancelled` if it is true, then the first other member with a value.
+/// Reads an answer as pi does: `cancelled` wins if it is true; otherwise the first other member with a value
+/// applies.
 fn parse_answer(members: Map<String, Value>) -> Answer {
     if members.get("cancelled") == Some(&Value::Bool(true)) {
         return Answer::Cancelled;

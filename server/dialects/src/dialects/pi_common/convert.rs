@@ -1,4 +1,4 @@
-//! Conversion of engine values to values of the family: types that several dialects share are converted once.
+//! Conversion of engine values to the types that the dialects of the pi family share.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) fn messages(messages: &[Arc<AgentMessage>]) -> Vec<AgentMessage> {
     messages.iter().map(|message| AgentMessage::clone(message)).collect()
 }
 
-/// Returns the text of a response with messages that are JSON texts already.
+/// Returns the text of a response from messages that are JSON text already.
 pub(super) fn message_texts(messages: Vec<FrameText>) -> Segments {
     let mut answer = Segments::with_capacity(messages.len() + 32);
     for (number, message) in messages.into_iter().enumerate() {
@@ -53,8 +53,8 @@ pub(super) fn bash_result(output: RpcBashOutput) -> BashResult {
     result
 }
 
-/// Returns events that people should see and that the family has no frame for, as a notice in the form of
-/// extensions.
+/// Converts an event that users should see but that the pi family has no frame for. The result is a notice, as
+/// extensions send it.
 pub(super) fn notice(event: &Event<'_>) -> Option<NotifyNotice> {
     let Event::StorageStatus { error } = event else { return None };
     let (text, kind) = match error {
@@ -66,8 +66,8 @@ pub(super) fn notice(event: &Event<'_>) -> Option<NotifyNotice> {
     Some(notice)
 }
 
-/// Returns the wire text of an event, or `None` if the dialect does not declare it. Also returns `None` for
-/// updates of a message, which [`super::snapshot`] writes, and for events that become a [`notice`].
+/// Returns the JSON text of an event. Returns `None` if the dialect does not declare the event. Also returns `None`
+/// for updates of a message, which [`super::snapshot`] writes, and for events that become a [`notice`].
 pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, serde_json::Error> {
     match event {
         Event::MessageUpdated { .. } | Event::StorageStatus { .. } | Event::Recovered => Ok(None),
@@ -161,7 +161,7 @@ pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, ser
     }
 }
 
-/// Returns the wire text of an event of a subagent.
+/// Returns the JSON text of a subagent's event.
 fn subagent_event(
     spec: &Spec,
     id: &str,
@@ -184,7 +184,7 @@ fn subagent_event(
     }
 }
 
-/// Returns the wire text of an event, if the dialect declares it.
+/// Returns the JSON text of an event. Returns `None` if the dialect does not declare the event.
 pub(super) fn body<T: Record + Serialize>(
     spec: &Spec,
     event: &T,
@@ -200,13 +200,13 @@ pub(in crate::dialects) fn declares<T: Record>(spec: &Spec) -> bool {
     }
 }
 
-/// Returns true if a revision has the additions of pi 1.5: updates with deltas alone, an event after all work
-/// of the agent, and times.
+/// Returns true if a revision has the additions of pi 1.5: updates that contain only the new text, an event after
+/// all work, and times.
 pub(in crate::dialects) fn since_pi_1_5(spec: &Spec) -> bool {
     declares::<AgentSettled>(spec)
 }
 
-/// Converts an error to a rejection with its text.
+/// Converts an error to a rejection with the same text.
 pub(in crate::dialects) fn command_error(error: impl ToString) -> CommandError {
     CommandError::new(error.to_string())
 }

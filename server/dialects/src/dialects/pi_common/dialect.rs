@@ -1,4 +1,4 @@
-//! The dialects of the family.
+//! The trait for the dialects of the pi family.
 
 use agentese::spec::{Dialect, Spec};
 use agentese::types::{
@@ -10,7 +10,7 @@ use crate::config::AgentPaths;
 use crate::conversation::AgentComponents;
 use crate::engine::BehaviorProfile;
 
-/// A dialect that has the dialogs of pi.
+/// A dialect of the pi family, with the dialogs of pi.
 pub trait PiCommon:
     Dialect<
     Dialog: From<SelectDialog>
@@ -24,19 +24,19 @@ pub trait PiCommon:
                 + From<SetEditorTextNotice>,
 >
 {
-    /// Returns the behaviour of the dialect's agent in that revision.
+    /// Returns the behaviour of the dialect's agent in the revision `spec`.
     fn behavior_profile(spec: &'static Spec) -> BehaviorProfile;
 
-    /// The location of the settings and models of the dialect's users.
+    /// The directories with the settings and models of the agent's users.
     const PATHS: AgentPaths;
 
-    /// Adds the features that only the dialect's agent has.
+    /// Adds the features that only the agent of this dialect has.
     fn configure(components: &mut AgentComponents) {
         let _ = components;
     }
 
-    /// Returns the notice that withdraws the editor with that id. Returns `None` if the dialect has no such
-    /// notice.
+    /// Returns the notice that withdraws the editor dialog with the id `id`. Returns `None` if the dialect has no
+    /// such notice.
     fn withdrawal_notice(id: &str) -> Option<Self::Dialog> {
         let _ = id;
         None

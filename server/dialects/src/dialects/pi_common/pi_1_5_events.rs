@@ -1,4 +1,4 @@
-//! Events in the form of pi since revision 1.5, if it differs from the rest of the family.
+//! Events that have another form since pi 1.5 than in the rest of the pi family.
 
 use agentese::pi::{EntryAppended, SessionEntry};
 use agentese::spec::Spec;
@@ -16,7 +16,7 @@ use super::snapshot;
 use crate::engine::{Event, content_blocks, milliseconds};
 use crate::providers::Update;
 
-/// Returns the frame for an update of an answer: the piece alone, and the tokens so far.
+/// Returns the frame for an update of an answer: only the new part, and the number of tokens so far.
 pub(super) fn update(message: &AssistantMessage, update: &Update) -> Result<String, Error> {
     let mut event = snapshot::event(message, update)?;
     if let (Update::ToolCallStart { .. }, Some(AssistantBlock::ToolCall(call))) =
@@ -28,8 +28,8 @@ pub(super) fn update(message: &AssistantMessage, update: &Update) -> Result<Stri
     Ok(format!("{{\"type\":\"message_update\",\"usage\":{usage},\"assistantMessageEvent\":{event}}}}}"))
 }
 
-/// Returns the text of any other event, or `None` if the revision does not have it. `reason` is the reason of
-/// the last compaction.
+/// Returns the JSON text of any other event. Returns `None` if the revision does not have the event. `reason` is
+/// the reason of the last compaction.
 pub(super) fn event(
     spec: &Spec,
     event: Event<'_>,

@@ -14,20 +14,19 @@ use super::{convert, pi_1_5_events};
 use crate::conversation::UpdateContent;
 use crate::engine::{Event, EventSink};
 
-/// The length of an answer in bytes above which pieces are merged while the client is behind. A frame
-/// contains the answer twice.
+/// The length of an answer, in bytes, from which pieces are merged while the client is slow. Each frame contains
+/// the answer twice.
 const MERGE_THRESHOLD: usize = 80 << 10;
 
-/// Sends the engine's events to the client, if the dialect declares them. Drops events until the client is
-/// connected.
+/// Sends the engine's events that the dialect declares to the client. Drops events until the client is connected.
 #[derive(Debug)]
 pub(super) struct Sink<D: PiCommon> {
     emitter: OnceLock<Emitter<D>>,
-    /// The state that later frames need from earlier events.
+    /// State from earlier events that later frames need.
     state: Mutex<SinkState>,
     /// True if the revision has the additions of pi 1.5.
     since_pi_1_5: bool,
-    /// True if each update carries the whole answer.
+    /// True if each update contains the whole answer.
     sends_snapshots: bool,
     /// True if no further events are sent.
     closed: AtomicBool,
@@ -35,14 +34,14 @@ pub(super) struct Sink<D: PiCommon> {
 
 #[derive(Debug)]
 struct SinkState {
-    /// The growing answer.
+    /// The answer in progress.
     snapshot: Snapshot,
     /// The reason of the current compaction.
     compaction_reason: CompactionReason,
 }
 
 impl<D: PiCommon> Sink<D> {
-    /// Creates a sink; `updates` selects the content of frames of a growing answer.
+    /// Creates a sink. `updates` selects the content of the frames while an answer grows.
     pub fn new(updates: UpdateContent, since_pi_1_5: bool) -> Self {
         let snapshot = Snapshot::new(updates);
         let sends_snapshots = !since_pi_1_5 && updates != UpdateContent::Delta;

@@ -1,7 +1,7 @@
-//! Frames of a growing answer.
+//! Frames that update an answer while it grows.
 //!
-//! Each `message_update` carries the whole answer twice, unless a client requested less. The bytes are
-//! necessary, but the work and the memory are not: the text is escaped once, and frames share it.
+//! Each `message_update` carries the whole answer twice, unless the client requested less. To save time and memory,
+//! the text is escaped only once, and frames share it.
 
 use agentese::serve::Segments;
 use agentese::types::{
@@ -17,20 +17,20 @@ use crate::providers::Update;
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
     updates: UpdateContent,
-    /// The blocks. The last one lacks its end while it is open.
+    /// The blocks so far. The last one has no closing text while it is open.
     blocks: AppendText,
     /// The text that closes the last block.
     closer: String,
-    /// The index of the open block, and the position of its start.
+    /// The index of the open block, and its start position in `blocks`.
     open: Option<(usize, usize)>,
-    /// The position at which the arguments of the open tool call start.
+    /// The position in `blocks` at which the arguments of the open tool call start.
     arguments: usize,
-    /// The texts before and after the blocks, for that usage.
+    /// The JSON before and after the blocks. It depends on the usage, which is stored with it.
     head_and_tail: Option<(Usage, String, String)>,
 }
 
 impl Snapshot {
-    /// Creates a snapshot for frames with that content.
+    /// Creates a snapshot for frames with the content `updates`.
     pub fn new(updates: UpdateContent) -> Self {
         Self { updates, ..Self::default() }
     }
@@ -40,7 +40,7 @@ impl Snapshot {
         *self = Self::new(self.updates);
     }
 
-    /// Returns the frame of an update. `message` is the answer after it.
+    /// Returns the frame of an update. `message` is the answer after the update.
     pub fn frame(&mut self, message: &AssistantMessage, update: &Update) -> Result<Segments, Error> {
         let event = event(message, update)?;
         if self.updates == UpdateContent::Delta {
@@ -66,8 +66,8 @@ impl Snapshot {
         Ok(frame)
     }
 
-    /// Applies an update. A block is written in full when it opens and when it closes. Between the two, only
-    /// its end is rewritten, because marks may come at any time; everything else only grows.
+    /// Applies an update. A block is written in full when it opens and again when it closes. In between, only the
+    /// end of the block is rewritten, because a signature may arrive at any time; the rest only grows.
     fn apply(&mut self, message: &AssistantMessage, update: &Update) -> Result<(), Error> {
         let index = update.index();
         let Some(block) = message.content.get(index) else { return Ok(()) };
@@ -103,8 +103,8 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Writes the current content of the open block. A provider may leave a block open; the next block closes
-    /// it.
+    /// Writes the final content of the open block, if there is one. A provider may leave a block open; then the
+    /// next block closes it.
     fn close(&mut self, message: &AssistantMessage) -> Result<(), Error> {
         if let Some((index, begin)) = self.open.take()
             && let Some(block) = message.content.get(index)
@@ -117,7 +117,7 @@ impl Snapshot {
     }
 }
 
-/// Returns the event of an update, without its closing brace.
+/// Returns the JSON of the event for an update, without its closing brace.
 pub(super) fn event(message: &AssistantMessage, update: &Update) -> Result<String, Error> {
     let index = update.index();
     let block = message.content.get(index);
@@ -160,7 +160,8 @@ pub(super) fn event(message: &AssistantMessage, update: &Update) -> Result<Strin
     })
 }
 
-/// Returns the texts before and after the growing part of a block: its text, or the arguments of a call.
+/// Returns the JSON before and after the part of a block that grows. This part is the text, or the arguments of a
+/// call.
 fn block_ends(block: &AssistantBlock) -> Result<(String, String), Error> {
     let (json, marker, grows) = match block {
         AssistantBlock::Text(block) => {
@@ -190,7 +191,7 @@ fn block_ends(block: &AssistantBlock) -> Result<(String, String), Error> {
     Ok((json[..at].to_owned(), json.get(at + grows..).unwrap_or_default().to_owned()))
 }
 
-/// Returns the texts before and after the blocks of a message.
+/// Returns the JSON before and after the blocks of a message.
 fn head_and_tail(message: &AssistantMessage) -> Result<(Usage, String, String), Error> {
     let mut empty = AssistantMessageBuilder {
         content: Vec::new(),
@@ -222,7 +223,7 @@ mod tests {
     use super::*;
     use crate::providers::{Assembler, Provider, StreamEvent, TokenCounts};
 
-    /// Returns the same frame, written through the generated types.
+    /// Returns the expected frame, serialized by the generated types.
     fn plain(message: &AssistantMessage, update: &Update) -> String {
         let index = update.index() as u64;
         let block = message.content[update.index()].clone();
@@ -258,7 +259,7 @@ mod tests {
         to_string(&Event::from(update)).unwrap()
     }
 
-    /// Generates a mark and its position.
+    /// Generates a signature and the index of the piece after which it arrives.
     fn mark() -> impl Strategy<Value = Option<(String, usize)>> {
         proptest::option::of((any::<String>(), 0..4usize))
     }

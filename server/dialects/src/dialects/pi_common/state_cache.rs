@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::engine::{Engine, EngineStatus};
 
-/// Capacity for the text after the data of a response, in bytes.
+/// Space that is reserved after the data of a response, in bytes.
 const TAIL_CAPACITY: usize = 16;
 
-/// Returns an empty status, for a handler whose call has its response already.
+/// Returns a placeholder status for a handler whose response has been sent already.
 pub(in crate::dialects) fn empty_view() -> EngineStatus {
     EngineStatus {
         model: None,
@@ -37,8 +37,8 @@ pub(in crate::dialects) fn empty_view() -> EngineStatus {
 pub(in crate::dialects) struct StateCache(Mutex<Option<(EngineStatus, String)>>);
 
 impl StateCache {
-    /// Returns the text of the state that `state` builds from the status of the engine. If the status has not
-    /// changed, copies the last text and builds nothing. Returns `None` if the state cannot be written.
+    /// Returns the state as text. `state` builds the state from the engine's status; if the status has not changed,
+    /// the last text is copied. Returns `None` if the state cannot be serialized.
     pub fn text<T: Serialize>(
         &self,
         engine: &Engine,

@@ -13,7 +13,7 @@ use crate::session::Session;
 use crate::subagents::{SharedPolicy, SubagentPolicy, select_tools};
 use crate::tools::{EditTool, LocalSpawner, ToolContext};
 
-/// The maximum number of simultaneous subagents of all generations.
+/// The maximum number of concurrent subagents, including subagents of subagents.
 const MAX_SUBAGENTS: usize = 64;
 
 impl Builder {

@@ -9,7 +9,7 @@ use serde_json::Number;
 use crate::config::BudgetLimits;
 use crate::providers::number;
 
-/// A due notice: a limit is near or reached.
+/// A notice that is due because a limit is near or reached.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::engine) struct BudgetNotice {
     /// `true` if the limit is reached.
@@ -18,15 +18,15 @@ pub(in crate::engine) struct BudgetNotice {
     pub snapshot: BudgetSnapshot,
 }
 
-/// The limits of a session, and the notices already given about them.
+/// The limits of a session, and the notices about them that were emitted already.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Budget {
     limits: BudgetLimits,
-    /// Dimensions with a warning already given.
+    /// Dimensions about which a warning was emitted.
     warned: Vec<BudgetViolationReason>,
-    /// `true` if a reached limit has been reported.
+    /// `true` if a notice about a reached limit was emitted.
     exceeded_reported: bool,
-    /// `true` if the rejection of further children has been reported.
+    /// `true` if a notice about a rejected child was emitted.
     rejection_reported: bool,
 }
 
@@ -78,8 +78,9 @@ impl Budget {
         self.dimensions(usage, wall_ms).into_iter().find(reached).map(|dimension| dimension.reason)
     }
 
-    /// Returns the notices after usage by `scope`: one warning per dimension near its limit, and one notice at the
-    /// first limit reached. Usage that passes the warning ratio and the limit at once gets no warning.
+    /// Returns the notices that are due after usage by `scope`. Each dimension that is near its limit gives one
+    /// warning. The first limit that is reached gives one notice. If usage passes the warning ratio and the limit
+    /// at once, there is no warning.
     pub fn due_notices(
         &mut self,
         scope: &BudgetScope,
@@ -104,7 +105,7 @@ impl Budget {
         due
     }
 
-    /// Returns the notice about a rejected child, once.
+    /// Returns the notice about a rejected child. Later calls return `None`.
     pub fn rejection_notice(&mut self, usage: &CumulativeUsage, wall_ms: u64) -> Option<BudgetNotice> {
         let reason = self.exceeded(usage, wall_ms)?;
         let first = !std::mem::replace(&mut self.rejection_reported, true);
@@ -112,7 +113,8 @@ impl Budget {
         first.then_some(BudgetNotice { is_exceeded: true, scope: BudgetScope::Task, snapshot })
     }
 
-    /// Returns the number of milliseconds until a notice is due by time alone; `None` if time causes no notice.
+    /// Returns the number of milliseconds until the elapsed time makes a notice due. Returns `None` if no notice
+    /// depends on the time.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
     pub fn until_due(&self, wall_ms: u64) -> Option<u64> {
         let limit = self.limits.max_wall_time_ms?;

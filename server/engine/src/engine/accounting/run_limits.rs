@@ -1,5 +1,5 @@
-//! Limits of a run on turns, cost, time and repeated failures of a call. There is no I/O: the
-//! [`crate::engine::UsageTracker`] holds the meter and supplies the cost.
+//! Limits of a run: turns, cost, time, and equal failures of one tool call. Without I/O: the
+//! [`crate::engine::UsageTracker`] holds the [`RunMeter`] and supplies the cost.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::config::RunLimits;
 use crate::tools::{ToolContent, ToolOutput};
 
-/// Number of equal failures of a call from which on the model receives a notice.
+/// From this number of equal failures of a call on, the model receives a notice.
 const NOTICE_THRESHOLD: u64 = 3;
 
 /// A limit that a run has reached.
@@ -36,7 +36,7 @@ pub(in crate::engine) enum RunLimitError {
     EqualCalls { tool: String, count: u64 },
 }
 
-/// Usage of its limits by a run.
+/// The limits of a run, and the amount that the run has used of each.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct RunMeter {
     limits: RunLimits,
@@ -66,7 +66,8 @@ impl RunMeter {
         self.reached.as_ref()
     }
 
-    /// Checks the limits that also end runs of subagents: time and cost. Returns the limit that the run has reached.
+    /// Checks time and cost, the limits that also end the runs of subagents. Returns the limit that the run has
+    /// reached.
     pub fn check_shared(&mut self, cost: f64, now_ms: i64) -> Option<&RunLimitError> {
         let used = cost - self.cost_before;
         let limit = self.limits.max_cost_usd;
@@ -135,20 +136,24 @@ fn add_notice(output: &mut ToolOutput, count: u64, most: u64) {
     }
 }
 
-/// Calls of a run that failed, and the number of equal failures of each.
+/// Number of equal failures, for each failed call of a run.
+///
+/// A successful call with a new result is progress and resets all counts. Any other success resets only the counts
+/// of that call.
 ///
 /// A successful call with a new result is progress: all counts start again. After any success of a call, the count of
 /// that call starts again.
 #[derive(Debug, Default)]
 struct FailureCounts {
-    /// Number of failures, by the hash of the call and the hash of its error.
+    /// Number of failures; the outer key is the hash of the call, the inner key is the hash of the error.
     failures: HashMap<u64, HashMap<u64, u64>>,
-    /// Hash of the last result of each call that succeeded, by the hash of the call.
+    /// Hash of the last result of each successful call, by the hash of the call.
     results: HashMap<u64, u64>,
 }
 
 impl FailureCounts {
-    /// Returns the number of equal failures of the call so far; 0 for a success.
+    /// Records the result of a call. Returns the number of equal failures of the call so far; 0 if the call
+    /// succeeded.
     fn count(&mut self, call: &ToolCall, output: &ToolOutput) -> u64 {
         let (call, result) = (hash_of_call(call), hash_of_output(output));
         if output.is_error {
@@ -165,7 +170,8 @@ impl FailureCounts {
     }
 }
 
-/// Returns a hash of a call: its tool, its arguments in any order, and the error in its arguments.
+/// Returns a hash of a call: its tool, its arguments, and the error in the arguments. The order of the arguments
+/// does not matter.
 fn hash_of_call(call: &ToolCall) -> u64 {
     let mut arguments = Value::Object(call.arguments.clone());
     arguments.sort_all_objects();
@@ -206,7 +212,8 @@ mod tests {
         }
     }
 
-    /// Records failures of `a`, with other results in between. Returns the texts of the failures of `a`.
+    /// Makes the call `a` fail `times` times, each time followed by the results `between`. Returns the texts of the
+    /// failures.
     fn failures(meter: &mut RunMeter, times: usize, between: &[(&str, ToolOutput)]) -> Vec<String> {
         let mut texts = Vec::new();
         for _ in 0..times {

@@ -18,8 +18,8 @@ pub(in crate::engine) trait Listener: Send + Sync {
     fn emit(&self, event: Event<'_>);
 }
 
-/// Counts the usage of one engine, and adds it to the tracker of its parent. The root tracker has the limits: it
-/// includes the usage of all children, and its engine emits the due notices.
+/// Counts the usage of one engine and adds it to the tracker of the parent engine. The root tracker holds the
+/// limits, because it includes the usage of all children. Its engine emits the notices about the limits.
 #[derive(Default)]
 pub struct UsageTracker {
     usage: Mutex<CumulativeUsage>,
@@ -27,7 +27,7 @@ pub struct UsageTracker {
     budget: Mutex<Budget>,
     /// The limits of each run.
     run_limits: Mutex<RunLimits>,
-    /// Usage of these limits by the current run.
+    /// Usage of the current run, measured against `run_limits`.
     run_meter: Mutex<RunMeter>,
     /// Start of the first run, in milliseconds since the Unix epoch.
     started_at_ms: OnceLock<i64>,
@@ -48,7 +48,7 @@ impl UsageTracker {
         Self { budget, run_limits, ..Self::default() }
     }
 
-    /// Creates a tracker whose sums are added to another tracker.
+    /// Creates a tracker that adds its usage to the tracker `parent`.
     pub fn with_parent(parent: Arc<UsageTracker>) -> Self {
         Self { parent: Some(parent), ..Self::default() }
     }
@@ -81,7 +81,7 @@ impl UsageTracker {
         *self.run_meter() = meter;
     }
 
-    /// Counts a turn of the run that has its answer.
+    /// Counts a turn of the run. Called when the turn has its answer.
     pub(in crate::engine) fn count_turn(&self) {
         self.run_meter().count_turn();
     }
@@ -101,13 +101,14 @@ impl UsageTracker {
         self.run_meter().run_out_of_time();
     }
 
-    /// Returns the limit that the run has reached, as of the last check.
+    /// Returns the limit that the run had reached at the last check.
     pub(in crate::engine) fn reached(&self) -> Option<RunLimitError> {
         let own = self.run_meter().reached().cloned();
         own.or_else(|| self.parent.as_ref().and_then(|parent| parent.reached()))
     }
 
-    /// Returns the limit that prevents another turn: a limit of the run, or of a run that contains it.
+    /// Returns the limit that prevents another turn: a limit of this run, or of a parent engine's run to which this
+    /// run belongs.
     pub(in crate::engine) fn reached_before_turn(&self, now_ms: i64) -> Option<RunLimitError> {
         let cost = self.usage().cost;
         let own = self.run_meter().check(cost, now_ms).cloned();
@@ -149,8 +150,8 @@ impl UsageTracker {
         Ok(())
     }
 
-    /// Checks that work for a child may start. Works like [`UsageTracker::start_child`], for work that is not counted
-    /// as a child.
+    /// Checks that the budget permits more work for children. Fails and emits like [`UsageTracker::start_child`],
+    /// but counts no child.
     pub(in crate::engine) fn check_child_budget(&self, now_ms: i64) -> Result<(), BudgetViolationReason> {
         let Some(reason) = self.exceeded(now_ms) else { return Ok(()) };
         let (root, wall) = (self.root(), self.wall_ms(now_ms));
@@ -160,7 +161,7 @@ impl UsageTracker {
         Err(reason)
     }
 
-    /// Returns the reached limit; `None` if no limit is reached.
+    /// Returns the limit of the budget that is reached; `None` if no limit is reached.
     pub fn exceeded(&self, now_ms: i64) -> Option<BudgetViolationReason> {
         let root = self.root();
         let (usage, wall) = (root.usage(), root.wall_ms(now_ms));
@@ -177,7 +178,7 @@ impl UsageTracker {
         let _ = self.engine.set(engine);
     }
 
-    /// Records the start of a run. Only the first call has an effect.
+    /// Records the start of the first run. Later calls have no effect.
     pub(in crate::engine) fn start(&self, now_ms: i64) {
         let _ = self.root().started_at_ms.set(now_ms);
     }
@@ -193,7 +194,7 @@ impl UsageTracker {
         root.emit_notices(due);
     }
 
-    /// Returns the time until a notice is due by time alone; `None` if time causes no notice.
+    /// Returns the time until the elapsed time makes a notice due. Returns `None` if no notice depends on the time.
     pub(in crate::engine) fn until_due(&self, now_ms: i64) -> Option<Duration> {
         let root = self.root();
         let wall = root.wall_ms(now_ms);

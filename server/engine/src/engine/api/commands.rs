@@ -19,8 +19,9 @@ impl Engine {
         }
     }
 
-    /// Replaces the name of a skill or a template with its text. If its file cannot be read, the text stays unchanged,
-    /// and an event reports the reason. Blocks for one small file, because messages must not overtake each other.
+    /// Replaces the name of a skill or a template in the input with its text. If its file cannot be read, the input
+    /// stays unchanged and an event reports the reason. Blocks while it reads one small file, so that later
+    /// messages cannot overtake this one.
     pub(in crate::engine) fn expand(&self, input: &mut UserInput) {
         match self.shared.resources().expand(&input.text) {
             Ok(Some(text)) => input.text = text,

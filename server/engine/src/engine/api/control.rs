@@ -13,7 +13,7 @@ use crate::engine::state::WorkPhase;
 use crate::engine::{Engine, Event, Fairness};
 use crate::session::{EmptyNameError, EntryMessage, Session, Stats};
 
-/// Time limit of a shutdown for the regular end of a run.
+/// Time limit for a run to end regularly during a shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Current state of an engine.
@@ -25,7 +25,7 @@ pub struct EngineStatus {
     pub thinking: ThinkingLevel,
     /// `true` during a run.
     pub streaming: bool,
-    /// `true` during work that a prompt started: a run, or the work that follows it.
+    /// `true` from the start of a prompt's run to the end of the retries, compactions and runs that follow it.
     pub working: bool,
     /// `true` during the pause before a retry.
     pub waiting: bool,
@@ -100,13 +100,13 @@ impl Engine {
             && state.model == *model
     }
 
-    /// Returns the number of messages of the session that are held decoded.
+    /// Returns the number of messages of the session that are decoded in memory.
     #[cfg(any(test, feature = "testing"))]
     pub fn decoded(&self) -> usize {
         self.shared.state().session.decoded()
     }
 
-    /// Returns the queue in which the work of all engines of the process waits.
+    /// Returns the queue in which the engines of the process take turns.
     pub fn fairness(&self) -> &Fairness {
         &self.shared.options.fairness
     }
@@ -145,8 +145,8 @@ impl Engine {
         (session.id().to_owned(), session.file().map(Path::to_owned), stats)
     }
 
-    /// Works like [`Engine::stats`], with the tokens and the cost that a remote agent reports. Numbers without a report
-    /// are the observed ones.
+    /// Works like [`Engine::stats`], with the tokens and the cost that a remote agent reports. A number that the
+    /// remote agent does not report is the engine's own.
     pub async fn reported_stats(&self) -> (String, Option<PathBuf>, Stats) {
         let used = match &self.shared.remote {
             Some(remote) => remote.agent.usage().await,
@@ -211,8 +211,8 @@ impl Engine {
         self.shared.options.persist.save(SettingsChange::RetryEnabled(enabled));
     }
 
-    /// Stops the current work and waits for its end: its closing events are emitted before this returns. Returns at
-    /// once if the engine is idle. The queues stay unchanged.
+    /// Stops the current work. Returns after the closing events of that work; at once if the engine is idle. The
+    /// queues stay unchanged.
     pub async fn abort(&self) {
         let ended = {
             let mut state = self.shared.state();

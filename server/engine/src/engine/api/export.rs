@@ -22,7 +22,7 @@ pub enum ExportPageError {
     /// The session is not stored.
     #[error("Cannot export in-memory session to HTML")]
     InMemory,
-    /// A remote agent writes pages, and it rejected the request.
+    /// The remote agent, which writes the page itself, rejected the request.
     #[error("{0}")]
     Remote(String),
     /// The page cannot be written.
@@ -30,7 +30,7 @@ pub enum ExportPageError {
     Write(#[from] ExportError),
 }
 
-/// Input of a page, taken from the state in one moment.
+/// The data of a page, copied while the state was locked.
 struct ExportSnapshot {
     header: String,
     entries: EntryLines,
@@ -40,7 +40,7 @@ struct ExportSnapshot {
     secrets: Vec<String>,
 }
 
-/// The lines of the entries; the lines of a large session stay in its file.
+/// The lines of the entries. If the session is large, its lines stay in the file and are read when needed.
 struct EntryLines(Vec<EntryLine>);
 
 impl Entries for EntryLines {
@@ -55,10 +55,10 @@ impl Entries for EntryLines {
 }
 
 impl Engine {
-    /// Writes the session as one HTML file: to `target`, or to a file named after the session in the working directory.
-    /// `~` and relative paths in `target` have the same meaning as for the tools. Returns the path as given. Fails
-    /// before the first message, for a session in memory, and if the file cannot be written. A file that is no such
-    /// page is never replaced.
+    /// Writes the session as one HTML file and returns its path, as it was given. The file is `target`, or a file
+    /// in the working directory with a name from the session. `target` may be relative or begin with `~`, like the
+    /// paths of tools. Fails for a session that is not stored, and before its first message. Fails if the file
+    /// cannot be written. An existing file is replaced only if it is an exported page.
     pub async fn export(&self, target: Option<&str>) -> Result<PathBuf, ExportPageError> {
         if let Some(remote) = &self.shared.remote {
             return remote.agent.export(target).await.map_err(ExportPageError::Remote);

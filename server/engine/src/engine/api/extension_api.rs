@@ -30,14 +30,14 @@ pub enum ExtensionDelivery {
 pub struct WeakEngine(Weak<Shared>);
 
 impl Engine {
-    /// Returns the differences of the agent from other agents.
+    /// Returns the profile: the behavior in which the agent differs from other agents.
     pub fn profile(&self) -> &BehaviorProfile {
         &self.shared.options.profile
     }
 }
 
 impl WeakEngine {
-    /// Returns the engine, if it still exists. Dropping the returned value aborts nothing.
+    /// Returns the engine, if it still exists. Dropping the returned value does not abort the work.
     pub fn engine(&self) -> Option<Engine> {
         self.0.upgrade().map(|shared| Engine { shared, owner: false })
     }
@@ -70,8 +70,9 @@ impl Engine {
         WeakEngine(Arc::downgrade(&self.shared))
     }
 
-    /// Adds a message of an extension to the conversation: to the current run, or else to the session at once, with its
-    /// events. With `starts_run`, an idle engine starts a run with it. Fails if the run cannot start.
+    /// Adds a message of an extension to the conversation. During a run, the message joins the run; otherwise it
+    /// joins the session at once, with its events. With `starts_run`, an idle engine starts a run with the message.
+    /// Fails if the run cannot start.
     pub fn custom_message(
         &self,
         mut message: CustomMessage,
@@ -122,7 +123,7 @@ impl Engine {
         Ok(None)
     }
 
-    /// Stores an entry in the session that the model does not see, and emits an event.
+    /// Stores an entry of an extension in the session and emits an event. The model does not receive the entry.
     pub fn append_entry(&self, custom_type: &str, data: Option<&Value>) -> EntryId {
         let mut state = self.shared.state();
         let id = state.session.custom(custom_type, data);
@@ -151,9 +152,9 @@ impl Engine {
         }
     }
 
-    /// Returns the changes for a caller that knows `known` entries of `session` and its current entry `leaf`. The
-    /// result holds the id of the session, `true` if the entries are complete and not only the new ones, and the
-    /// entries. Returns `None` if there are no changes.
+    /// Returns the changes since a caller last read the entries. At that time, `session` had `known` entries, and
+    /// `leaf` was the current entry. The result: the id of the session, `true` if the list has all entries and not
+    /// only the new ones, and the list. Returns `None` if there are no changes.
     pub fn entries_after(
         &self,
         session: &str,
@@ -191,7 +192,7 @@ impl Engine {
         self.shared.state().work.is_none()
     }
 
-    /// Returns the estimated number of tokens in the context, and the model; `None` without a model.
+    /// Returns the estimated number of tokens in the context, and the model. Returns `None` without a model.
     pub fn context_usage(&self) -> Option<(u64, Model)> {
         let model = self.shared.state().model.clone()?;
         Some((self.shared.read_session(crate::engine::policies::compaction::context_tokens), model))
@@ -210,7 +211,7 @@ impl Engine {
 }
 
 impl Shared {
-    /// Checks for a usable model. Fails if there is no model, or if it has no key.
+    /// Fails if there is no model, or if the model has no key.
     fn check_model(&self, state: &EngineState) -> Result<(), PromptError> {
         let options = &self.options;
         let model =
@@ -230,7 +231,7 @@ impl Shared {
         Ok(Work::new(self.clone(), working))
     }
 
-    /// Starts a run with those messages in the reserved engine.
+    /// Starts a run with `messages` in the engine that was reserved for `work`.
     pub(in crate::engine) fn accept_run(
         self: &Arc<Self>,
         mut state: MutexGuard<'_, EngineState>,

@@ -10,12 +10,13 @@ use crate::resources::{ResourceWarning, Resources};
 #[derive(Default)]
 pub(in crate::engine) struct ExtensionResources(Mutex<AddedResources>);
 
-/// The paths from extensions, and the resources with them.
+/// The paths that extensions added, and the resources that result from them.
 #[derive(Default)]
 pub(in crate::engine) struct AddedResources {
     pub(in crate::engine) skills: Vec<PathBuf>,
     pub(in crate::engine) templates: Vec<PathBuf>,
-    /// All resources, with the skills for models; `None` if extensions added no resources.
+    /// The agent's own resources together with the added ones, and the skills among them that models may use. It is
+    /// `None` if extensions added no resources.
     pub(in crate::engine) all: Option<(Arc<Resources>, Vec<Skill>)>,
 }
 
@@ -24,12 +25,12 @@ impl ExtensionResources {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the skills for models, if extensions added resources.
+    /// Returns the skills that models may use. Returns `None` if extensions added no resources.
     pub fn skills(&self) -> Option<Vec<Skill>> {
         self.state().all.as_ref().map(|(_, skills)| skills.clone())
     }
 
-    /// Reads the added resources again, together with the current ones. Blocks.
+    /// Loads the resources of extensions again and combines them with `own`. Blocks.
     pub fn reload(&self, own: &Resources) {
         let mut state = self.state();
         if state.all.is_some() {

@@ -1,13 +1,13 @@
-//! Lines of a file with marks: a number, and two letters derived from the content of the line. A changed line has other
-//! letters.
+//! Marks before the lines of a file. A mark is the number of the line and two letters, which are a hash of the
+//! line. So a changed line has other letters.
 
 use xxhash_rust::xxh32::xxh32;
 
-/// The letters, by the value of four bits; the same as in omp 13.19.
+/// The letter for each value of four bits; the same as in omp 13.19.
 const HASH_LETTERS: &[u8; 16] = b"ZPMQVRWSNKTXJBYH";
 
-/// Returns the text with a mark before each of its first `count` lines, as in `3#KM:fn main() {`. Later lines have no
-/// mark: they are notes about the file, not part of it.
+/// Returns the text with a mark before each of its first `count` lines, as in `3#KM:fn main() {`. The lines after
+/// these are notes about the file and get no mark.
 pub fn with_line_hashes(text: &str, count: u64) -> String {
     let line = |(line, number): (&str, u32)| match u64::from(number) <= count {
         true => format!("{number}#{}:{line}", line_hash(number, line)),
@@ -16,8 +16,8 @@ pub fn with_line_hashes(text: &str, count: u64) -> String {
     text.split('\n').zip(1..).map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the letters of a line. White space at its end is ignored. The number is included if the line has neither
-/// letters nor digits, because many such lines are equal.
+/// Returns the letters of a line. White space at its end is ignored. If the line has neither letters nor digits,
+/// its number is part of the hash, because many such lines are equal.
 fn line_hash(number: u32, line: &str) -> String {
     let line = line.replace('\r', "");
     let line = line.trim_end();

@@ -16,8 +16,8 @@ const MAX_FILE_BYTES: u64 = 5 << 20;
 const MAX_FILES: usize = 32;
 
 impl Engine {
-    /// Reads the files that a prompt mentions, if the profile enables it. A path that does not exist stays text. Text
-    /// that the user did not write is not searched.
+    /// Reads the files that a prompt mentions, if the profile enables it. If a path does not exist, it is only
+    /// text. A text that the user did not write is not searched.
     pub async fn read_mentions(&self, mut input: UserInput) -> UserInput {
         if self.shared.options.profile.reads_mentions && !input.verbatim && input.text.contains('@') {
             let context = self.shared.context();
@@ -32,7 +32,8 @@ impl Engine {
     }
 }
 
-/// Returns the paths after an `@` at the beginning of a word, each once, without the punctuation around them.
+/// Returns the paths that follow an `@` at the start of a word. Each path is returned once, without surrounding
+/// punctuation.
 fn mentioned_paths(text: &str) -> Vec<&str> {
     let mut paths = Vec::new();
     for (at, _) in text.match_indices('@') {

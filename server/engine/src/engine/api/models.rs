@@ -15,7 +15,7 @@ impl Engine {
         self.shared.options.catalog.available().into_iter().cloned().collect()
     }
 
-    /// Returns the model with the details that only some clients receive.
+    /// Returns the model with additional details, for clients whose dialect has them.
     pub fn describe(&self, model: Model) -> Model {
         self.shared.options.catalog.describe(model)
     }
@@ -31,8 +31,8 @@ impl Engine {
         Some(model)
     }
 
-    /// Switches to a model even if it is not available, for dialects that report this with the next prompt. Current
-    /// runs keep their model.
+    /// Switches to a model even if it is not available. Used by dialects that report an unavailable model with the
+    /// next prompt. Current runs keep their model.
     pub fn use_model(&self, model: Model) {
         let mut state = self.shared.state();
         let (thinking, previous) = (state.thinking, state.model.clone());
@@ -41,7 +41,7 @@ impl Engine {
         self.shared.notify_model_selected(&model, previous.as_ref(), SelectionReason::Set);
     }
 
-    /// Switches to the next model; if models were selected for cycling, to the next one of these. Returns the model,
+    /// Switches to the next model. If models were selected for cycling, switches among these. Returns the model,
     /// its level, and `true` if models were selected. Returns `None` if there is no other model.
     pub fn cycle_model(&self) -> Option<(Model, ThinkingLevel, bool)> {
         let options = &self.shared.options;
@@ -76,7 +76,8 @@ impl Engine {
         self.shared.set_thinking_level(&mut state, level);
     }
 
-    /// Returns the levels of the model in use; only `off` without a model, and for a model without thinking.
+    /// Returns the thinking levels of the current model. Returns only `off` if there is no model, or if the model
+    /// does not think.
     pub fn thinking_levels(&self) -> Vec<ThinkingLevel> {
         let state = self.shared.state();
         let levels = state.model.as_ref().map(|model| self.shared.options.catalog.levels(model));
@@ -98,7 +99,7 @@ impl Engine {
 }
 
 impl Shared {
-    /// Reports the use of a model to the hooks, unless it was already in use, as in pi.
+    /// Reports a newly selected model to the hooks. As in pi, a model that was already in use is not reported.
     pub(in crate::engine) fn notify_model_selected(
         &self,
         model: &Model,
@@ -154,7 +155,7 @@ impl Shared {
         }
     }
 
-    /// Adopts the model and the level that an opened session names, as far as available.
+    /// Adopts the model and the thinking level of an opened session, if they are available.
     pub(in crate::engine) fn restore(&self, state: &mut EngineState, restored: BranchSettings) {
         if let Some((provider, id)) = &restored.model {
             match self.options.catalog.get_available(provider, id) {

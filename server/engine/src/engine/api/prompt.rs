@@ -11,7 +11,7 @@ use crate::engine::{DeliveryGuard, Engine, Event, InputQueue, PromptError, Share
 use crate::providers::is_blank;
 use crate::tools::prepare_image;
 
-/// An accepted prompt: reserved work, or a queued message.
+/// An accepted prompt. It has reserved the engine for a run, or it waits in a queue.
 ///
 /// Dropping it ends the reservation.
 #[must_use = "the run waits for `start`, and the engine with it"]
@@ -84,7 +84,7 @@ impl AcceptedPrompt {
 pub struct RunHandle(CancellationToken);
 
 impl RunHandle {
-    /// Waits for the end of the work, including all work after its first run.
+    /// Waits for the end of the prompt's run, and of all retries, compactions and runs that follow it.
     pub async fn ended(&self) {
         self.0.cancelled().await;
     }
@@ -103,13 +103,13 @@ impl std::fmt::Debug for AcceptedPrompt {
 const BLOCKED: &str = "[The settings keep images from the model.]";
 
 impl Engine {
-    /// Fails if the budget of the session is exhausted. Prompts are then rejected, and current work continues.
+    /// Fails if the budget of the session is exhausted. New prompts are then rejected, but current work continues.
     pub fn check_budget(&self) -> Result<(), PromptError> {
         self.shared.check_budget()
     }
 
-    /// Returns `true` if the input is an empty text that agents of the dialect accept. Fails for other input without
-    /// visible text and images.
+    /// Checks that an input has content. Returns `true` if it is empty and agents of the dialect accept empty
+    /// input. Otherwise fails if it has neither visible text nor images.
     pub fn check_input(&self, text: &str, images: &[ImageContent]) -> Result<bool, PromptError> {
         let empty = text.is_empty() && images.is_empty() && self.shared.options.profile.accepts_empty_input;
         match is_blank(text) && images.is_empty() && !empty {
@@ -118,9 +118,9 @@ impl Engine {
         }
     }
 
-    /// Replaces names of skills and templates with their texts, checks the images of an input, and reduces them to a
-    /// size for models. Fails for the first image that is invalid, damaged, too large, or of another type than
-    /// declared. Fails if the input has no visible content afterwards.
+    /// Prepares an input for a model. Replaces names of skills and templates with their texts, checks the images,
+    /// and reduces their size. Fails for the first image that is invalid, damaged, too large, or of another type
+    /// than declared. Fails if no visible content is left.
     pub async fn prepare(&self, input: UserInput) -> Result<UserInput, PromptError> {
         let input = self.expand_and_fit(input).await?;
         input.check()?;
@@ -157,11 +157,14 @@ impl Engine {
         prepared.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
     }
 
-    /// Accepts a prompt: it starts a run, or joins the current one in `busy_queue`. During the pause before a retry and
-    /// during an automatic compaction, the prompt waits for the following run; after an abort, for the next one. The
-    /// profile may treat these phases as a part of the run, or reject prompts in the pause. Fails during a run without
-    /// `busy_queue`, during a requested compaction, without a model or its key, with an exhausted budget, and during a
-    /// shutdown. Fails for a blank prompt, and if the queues are full.
+    /// Accepts a prompt. If the engine is idle, the prompt starts a run. During a run, the prompt joins the queue
+    /// `busy_queue`. During the pause before a retry and during an automatic compaction, it waits for the following
+    /// run, or after an abort for the next run. The profile may treat these phases as a part of the run, or reject
+    /// prompts in the pause.
+    ///
+    /// Fails if a run is in progress and `busy_queue` is `None`. Fails during a requested compaction and during a
+    /// shutdown. Fails without a model or its key, or if the budget is exhausted. Fails if the prompt is blank or
+    /// the queues are full.
     pub fn accept_prompt(
         &self,
         input: UserInput,
@@ -186,8 +189,8 @@ impl Engine {
         )
     }
 
-    /// Queues a message that interrupts. If the engine is idle, the message waits for the next prompt. Fails if the
-    /// queues are full, and for a blank message.
+    /// Queues a message that interrupts the run. If the engine is idle, the message waits for the next prompt.
+    /// Fails if the message is blank or the queues are full.
     pub fn steer(&self, input: UserInput) -> Result<(), PromptError> {
         self.enqueue(input, InputQueue::Steer)
     }
@@ -203,8 +206,8 @@ impl Engine {
         texts
     }
 
-    /// Queues a message for the moment at which the agent would stop. If the engine is idle, the message waits for the
-    /// next prompt. Fails if the queues are full, and for a blank message.
+    /// Queues a message for the moment at which the agent would stop. If the engine is idle, the message waits for
+    /// the next prompt. Fails if the message is blank or the queues are full.
     pub fn follow_up(&self, input: UserInput) -> Result<(), PromptError> {
         self.enqueue(input, InputQueue::FollowUp)
     }
@@ -218,7 +221,8 @@ impl Engine {
 }
 
 impl Shared {
-    /// Fails if the budget is exhausted. A child started within the budget, so its prompts are not checked.
+    /// Fails if the budget is exhausted. Prompts of a child are not checked, because the child was started within
+    /// the budget.
     pub(in crate::engine) fn check_budget(&self) -> Result<(), PromptError> {
         let usage_tracker = &self.options.usage_tracker;
         match usage_tracker.exceeded(self.options.clock.now_ms()).filter(|_| usage_tracker.is_root()) {
@@ -227,7 +231,8 @@ impl Shared {
         }
     }
 
-    /// Decides about a prompt now. Returns the queue for it; `None` if it starts a run. Fails if it is rejected.
+    /// Decides if a prompt starts a run, is queued, or is rejected. Returns its queue; `None` if the prompt starts
+    /// a run. Fails if the prompt is rejected.
     pub(in crate::engine) fn admit_prompt(
         &self,
         state: &EngineState,
@@ -254,7 +259,7 @@ impl Shared {
         }
     }
 
-    /// Fails if the queues have no room for the input, and for a blank message.
+    /// Fails if the input is blank, or if the queues have no room for it.
     pub(in crate::engine) fn check_queue_capacity(&self, input: &UserInput) -> Result<(), PromptError> {
         input.check()?;
         let message = input.clone().message(self.options.clock.now_ms());

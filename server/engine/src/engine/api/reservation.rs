@@ -1,4 +1,4 @@
-//! Replacement of the current work without a gap.
+//! Replacement of the current work by a prompt. No other work can start between the two.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ impl std::fmt::Debug for EngineReservation {
 }
 
 impl Engine {
-    /// Stops the current work and reserves the engine in the same moment. Returns after the closing events. From the
-    /// call on, the engine is busy, and an abort applies to the work of the reservation. Fails during a shutdown.
+    /// Stops the current work and reserves the engine at once. Returns after the closing events of the stopped
+    /// work. From the call on, the engine is busy, and an abort stops the reserved work. Fails during a shutdown.
     pub async fn abort_and_reserve(&self) -> Result<EngineReservation, PromptError> {
         let (work, previous) = {
             let mut state = self.shared.state();
@@ -46,12 +46,12 @@ impl Engine {
 }
 
 impl EngineReservation {
-    /// Returns a token that an abort before the start cancels.
+    /// Returns a token that is cancelled if an abort happens before the reserved work starts.
     pub fn abort_token(&self) -> CancellationToken {
         self.work.abort_token()
     }
 
-    /// Accepts a prompt. Fails without a model or its key, and for a blank prompt.
+    /// Accepts a prompt. Fails without a model or its key, or if the prompt is blank.
     pub fn accept_prompt(self, input: UserInput) -> Result<AcceptedPrompt, PromptError> {
         let Self { shared, work } = self;
         input.check()?;

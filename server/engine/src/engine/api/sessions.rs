@@ -1,4 +1,4 @@
-//! Changes of session.
+//! Requests that change to another session or another part of a session.
 
 use std::path::Path;
 use std::sync::MutexGuard;
@@ -11,10 +11,10 @@ use crate::engine::{BranchEffect, Engine, Options, SelectionReason, SessionSwitc
 use crate::session::{EntryId, ForkError, OpenError, Session, SessionOptions};
 
 impl Engine {
-    /// Starts a fresh session. `parent` is the origin of the session, in the form of the client. Current work is
-    /// aborted first, with its closing events, and the queues are emptied. The modes and the model stay; running
-    /// commands of the user stay, unless the profile ends them. Returns `false` if a hook cancelled the change; the
-    /// state is then unchanged.
+    /// Starts a fresh session. `parent` is the session from which it originates, as the client names it. Current
+    /// work is aborted first, with its closing events, and the queues are emptied. The modes and the model stay.
+    /// Commands of the user continue to run, unless the profile ends them. Returns `false` if a hook cancelled the
+    /// change; the state is then unchanged.
     pub async fn new_session(&self, parent: Option<String>) -> bool {
         if let Some(remote) = &self.shared.remote {
             return self.new_remote_session(remote, parent).await;
@@ -35,10 +35,9 @@ impl Engine {
         true
     }
 
-    /// Opens the session of a file. Current work is aborted first, and the queues are emptied. The model and the level
-    /// that the session names are restored, if the model is available. Fails if the file does not exist or is not a
-    /// session; the state is then unchanged. Returns `false` if a hook cancelled the change; the state is then
-    /// unchanged, too.
+    /// Opens the session of a file. Current work is aborted first, and the queues are emptied. The model and the
+    /// level that the session names are restored, if the model is available. Fails if the file does not exist or is
+    /// not a session. Returns `false` if a hook cancelled the change. In both cases, the state is unchanged.
     pub async fn switch_session(&self, path: &Path) -> Result<bool, OpenError> {
         if let Some(remote) = &self.shared.remote {
             return self.switch_remote_session(remote, path).await.map_err(OpenError::Remote);
@@ -84,9 +83,9 @@ impl Engine {
         Ok(model)
     }
 
-    /// Opens a fork that ends before a message of the user. Returns the text of that message. Current work is aborted
-    /// first, or continues in the fork, as the profile defines; the queues are emptied. The model and the level stay
-    /// unchanged. The second value is `false` if a hook cancelled the fork; the state is then unchanged.
+    /// Opens a fork that ends before a message of the user. The current work is aborted first, or continues in the
+    /// fork, as the profile defines. The queues are emptied. The model and the level stay unchanged. Returns the
+    /// text of the message, and `false` if a hook cancelled the fork; the state is then unchanged.
     pub async fn fork(&self, entry: &str) -> Result<(String, bool), ForkError> {
         if let Some(remote) = &self.shared.remote {
             return self.fork_remote(remote, entry).await;
@@ -209,14 +208,16 @@ impl Engine {
 }
 
 impl EngineState {
-    /// Replaces the session, and returns the previous one, which receives the deferred messages.
+    /// Replaces the session, and returns the previous one. The outputs of commands that ended during a run are
+    /// added to the previous session first.
     pub(in crate::engine) fn replace_session(&mut self, session: Session) -> Session {
         self.clear_pending();
         self.storage_error_reported = false;
         std::mem::replace(&mut self.session, session)
     }
 
-    /// Writes the current settings to a session that names others. Opening the session later restores them.
+    /// Records the current model and thinking level in a session that names others, so that opening the session
+    /// later restores them.
     fn write_settings(&self, session: &mut Session) {
         let settings = session.branch_settings();
         if let (Some((provider, id)), Some(model)) = (&settings.model, &self.model)
@@ -229,7 +230,7 @@ impl EngineState {
         }
     }
 
-    /// Empties the queues. Commands that ended during a run join the session that is being left.
+    /// Empties the queues. Adds the outputs of commands that ended during a run to the current session.
     fn clear_pending(&mut self) {
         self.queues.clear();
         self.append_deferred();
@@ -237,7 +238,7 @@ impl EngineState {
 }
 
 impl Options {
-    /// Returns the initial values of a session.
+    /// Returns the options with which the engine creates sessions.
     pub(in crate::engine) fn start(&self) -> SessionOptions {
         let start = SessionOptions::new(&self.context.cwd, self.clock.clone(), self.ids.clone())
             .write_in_background();

@@ -13,9 +13,10 @@ use crate::tools::{RpcBashError, RpcBashOutput, run_rpc_bash};
 const SIGNAL_EXIT_BASE: i32 = 128;
 
 impl Engine {
-    /// Runs a command beside all other work. Its output joins the session: at once, or, during a run, before the next
-    /// prompt. The model does not receive the output of a `hidden` command. `shown` receives the output as it is
-    /// written. Fails if the command did not start or was killed.
+    /// Runs a shell command of the user at the same time as other work. The output joins the session at once;
+    /// during a run, it joins before the next prompt. If the command is `hidden`, the model does not receive the
+    /// output. `shown` receives the output while the command runs. Fails if the command did not start or was
+    /// killed.
     pub async fn bash(
         &self,
         command: &str,

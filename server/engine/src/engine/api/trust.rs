@@ -10,7 +10,7 @@ use crate::prompt::{Date, SystemPrompt};
 use crate::resources::Resources;
 use crate::tools::{ShellSettings, ToolContext};
 
-/// Configuration of a trusted directory, in place of a part of the options.
+/// Configuration of a trusted directory. It replaces the corresponding options.
 #[derive(Debug, Clone)]
 pub struct TrustedConfig {
     /// Settings of the user, overridden by the settings of the directory.
@@ -63,8 +63,8 @@ impl Shared {
 }
 
 impl Engine {
-    /// Trusts the working directory from now on; only the first call has an effect. A setting that a client has changed
-    /// meanwhile stays. Model and thinking level stay, too.
+    /// Trusts the working directory from now on. Only the first call has an effect. Model, thinking level, and
+    /// settings that a client has changed stay as they are.
     pub fn apply_trust(&self, config: TrustedConfig) {
         let TrustedConfig { settings, shell, system_prompt, resources } = config;
         let mut context = self.shared.options.context.clone();

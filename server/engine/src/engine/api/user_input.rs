@@ -43,13 +43,13 @@ impl UserInput {
         }
     }
 
-    /// Returns the input, accepted without text if `accepts_empty` is `true`.
+    /// Returns the input. If `accepts_empty` is `true`, it is accepted without text.
     pub fn accept_empty(mut self, accepts_empty: bool) -> Self {
         self.accepts_empty = accepts_empty;
         self
     }
 
-    /// Returns the input with a text that is not searched for skills and templates.
+    /// Returns the input, marked so that its text is not searched for skills and templates.
     pub fn verbatim(mut self) -> Self {
         self.verbatim = true;
         self
@@ -68,7 +68,8 @@ impl UserInput {
         if self.is_blank() && !self.accepts_empty { Err(PromptError::Blank) } else { Ok(()) }
     }
 
-    /// Returns the original input, its message, and the message with its files.
+    /// Splits the input into three values: the original input, its message, and a message with the mentioned files.
+    /// The last is `None` if no files are mentioned.
     pub(in crate::engine) fn split(
         mut self,
         now: i64,
@@ -91,7 +92,7 @@ impl UserInput {
     }
 }
 
-/// Queue for a prompt during a run, which decides the moment of its delivery.
+/// Queue for a prompt that arrives during a run. The queue determines when the prompt is delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputQueue {
     /// The prompt interrupts the run.

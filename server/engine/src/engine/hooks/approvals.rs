@@ -34,7 +34,7 @@ impl Approvals {
         let _ = self.ui.set(ui);
     }
 
-    /// Returns the time limit for an answer if the tool needs approval; zero means no limit.
+    /// Returns the time limit for an answer; zero means no limit. Returns `None` if the tool needs no approval.
     fn approval_timeout(&self, tool: &str) -> Option<Duration> {
         let settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
         settings.requires(tool).then(|| Duration::from_millis(settings.timeout_ms))
@@ -108,7 +108,7 @@ mod tests {
     use crate::runtime::SystemClock;
     use crate::ui::Notice;
 
-    /// Returns that answer; waits forever without one.
+    /// A client that always gives the same answer. Without an answer, it never responds.
     struct FixedAnswer(Option<Answer>);
 
     impl Ui for FixedAnswer {

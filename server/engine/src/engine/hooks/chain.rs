@@ -35,7 +35,8 @@ impl HookChain {
 }
 
 impl HookChain {
-    /// Returns the hooks for a child of the engine, and adds their policies for the child's runs to `policies`.
+    /// Returns the hooks for a child of the engine. Adds the policies of these hooks for the child's runs to
+    /// `policies`.
     pub(in crate::engine) fn of_child(&self, policies: &mut Vec<Arc<dyn PostRunPolicy>>) -> Self {
         let own = |hooks: &Arc<dyn Hooks>| hooks.for_child(policies).unwrap_or_else(|| hooks.clone());
         Self(self.0.iter().map(own).collect())
@@ -211,7 +212,7 @@ mod tests {
 
     use super::*;
 
-    /// Records its name, and rejects if the flag is set.
+    /// A hook that records its name for each call, and rejects the call if the flag is set.
     struct RecordingHook(&'static str, bool, Arc<Mutex<Vec<&'static str>>>);
 
     impl Hooks for RecordingHook {

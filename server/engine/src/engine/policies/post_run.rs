@@ -20,27 +20,28 @@ pub struct RunSummary<'a> {
     pub session: &'a Session,
 }
 
-/// Another run that no prompt requested.
+/// A run that a policy requests, without a prompt.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FollowUpRun {
     /// Messages that join the conversation before the run, without events.
     pub silent_messages: Vec<AgentMessage>,
     /// The messages at the start of the run.
     pub messages: Vec<AgentMessage>,
-    /// `true` if the last answer and the results of its calls leave the context; the session file keeps them.
+    /// `true` if the last answer and the results of its calls are removed from the context. The session file keeps
+    /// them.
     pub drops_answer: bool,
 }
 
-/// Decides about the work after a run. The policies of an engine form one list, after the agent's own policies
-/// (retries, compactions); the first policy that returns a run wins. No policy is called after a failure or an abort.
-/// Input of the user during the run takes precedence, unless a hook stopped the answer.
+/// Decides about the work after a run. An engine calls its policies in order, after the agent's own policies
+/// (retries, compactions), until one returns a run. No policy is called after a failure or an abort. Input that the
+/// user sent during the run takes precedence, unless a hook stopped the answer.
 pub trait PostRunPolicy: Send + Sync {
-    /// Returns the run that follows a run. `sink` receives events that must directly follow the end of that run. The
-    /// state of the engine is locked: this must not block, and must not call the engine.
+    /// Returns the run that follows `run`, if there is one. `sink` receives events that must directly follow the
+    /// end of `run`. The state of the engine is locked: this must not block, and must not call the engine.
     fn after_run(&self, run: &RunSummary<'_>, sink: &dyn EventSink) -> Option<FollowUpRun>;
 
-    /// Returns the run that follows an automatic compaction after which no request is repeated. The constraints of
-    /// [`PostRunPolicy::after_run`] apply.
+    /// Returns the run that follows an automatic compaction. Not called if a request is repeated after the
+    /// compaction. The constraints of [`PostRunPolicy::after_run`] apply.
     fn after_compaction(&self, reason: &CompactionReason, sink: &dyn EventSink) -> Option<FollowUpRun> {
         let _ = (reason, sink);
         None

@@ -1,7 +1,7 @@
 //! The agent's own policies for the work after a run: retries and compactions. [`crate::engine::PostRunPolicy`] is the
 //! trait for other policies; `run::lifecycle` calls all of them in one list.
 //!
-//! Pure: the input is an answer and the settings, the output a decision.
+//! Without I/O: the functions decide from an answer and the settings.
 
 use std::time::Duration;
 
@@ -12,14 +12,15 @@ use crate::config::{CompactionSettings, RetrySettings};
 use crate::engine::FollowUpRun;
 use crate::providers::{ProviderError, ProviderErrorKind, default_max_tokens};
 
-/// Returns the pause before a retry, with the retries counted from 1. Each pause is twice as long as the previous one.
+/// Returns the pause before a retry. `attempt` is its number, from 1. Each pause is twice as long as the previous
+/// one.
 fn pause(settings: &RetrySettings, attempt: u64) -> Duration {
     let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
     let factor = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
     Duration::from_millis(settings.base_delay_ms.saturating_mul(factor))
 }
 
-/// Returns the pause that the provider requests, if it exceeds the permitted maximum.
+/// Returns the pause that the provider requests, if it is too long for the settings.
 pub(in crate::engine) fn excessive_delay(
     settings: &RetrySettings,
     failure: &ProviderError,
@@ -28,8 +29,8 @@ pub(in crate::engine) fn excessive_delay(
     failure.retry_after.filter(|requested| is_transient(failure.kind) && *requested > longest)
 }
 
-/// Returns the pause before a failed request is repeated, after so many retries. Returns `None` if the request is not
-/// repeated.
+/// Returns the pause before a failed request is repeated. `retries` is the number of retries so far. Returns `None`
+/// if the request is not repeated.
 pub(in crate::engine) fn next_retry_pause(
     settings: &RetrySettings,
     failure: &ProviderError,
@@ -40,8 +41,8 @@ pub(in crate::engine) fn next_retry_pause(
     (may_help && left).then(|| pause(settings, retries + 1).max(failure.retry_after.unwrap_or_default()))
 }
 
-/// Returns the failure, as a network failure if it is a rejection whose text contains one of these words. Case and
-/// punctuation are ignored.
+/// Changes a rejection to a network failure if its text contains one of `words`. Case and punctuation are ignored.
+/// Other failures stay unchanged.
 pub(in crate::engine) fn classify_by_text(failure: ProviderError, words: &[&str]) -> ProviderError {
     if failure.kind != ProviderErrorKind::BadRequest || words.is_empty() {
         return failure;
@@ -73,19 +74,19 @@ pub(in crate::engine) enum NextAction {
     Stop,
     /// The same request again, after a pause.
     Retry { attempt: u64, pause: Duration },
-    /// No work after the last of several retries.
+    /// No work: the retries have not helped. `attempt` is the number of the last retry.
     RetriesExhausted { attempt: u64 },
-    /// A compaction. If `repeat_request` is `true`, the request is then repeated, because it has no answer yet.
+    /// A compaction. If `repeat_request` is `true`, the request is repeated after it.
     Compact { reason: CompactionReason, repeat_request: bool },
     /// No work: the conversation does not fit even after a compaction.
     StillTooLong,
-    /// A run with messages that were queued after the last check by the previous run.
+    /// A run with the messages that were queued after the previous run last checked the queues.
     RunQueued,
     /// Another run, requested by a policy.
     FollowUpRun(FollowUpRun),
 }
 
-/// The end of a run.
+/// The data about a run that has ended, as the agent's own policies receive it.
 pub(in crate::engine) struct PolicyInput<'a> {
     /// The last answer of the run.
     pub answer: &'a AssistantMessage,
@@ -93,19 +94,19 @@ pub(in crate::engine) struct PolicyInput<'a> {
     pub failure: Option<&'a ProviderError>,
     /// Number of retries so far.
     pub attempt: u64,
-    /// `true` if the context has been compacted because of an overflow since the last input of the user.
+    /// `true` if an overflow has caused a compaction since the last input of the user.
     pub compacted_once: bool,
     /// Number of tokens in the context.
     pub tokens: u64,
     /// The model of the answer.
     pub model: &'a Model,
-    /// `true` if an answer that was cut off below the output limit of the model is requested again.
+    /// `true` if an answer is requested again when it was cut off below the output limit of the model.
     pub repeats_cut_answers: bool,
-    /// `true` if an answer is requested again after a broken connection although it had begun.
+    /// `true` if an answer that had already begun is requested again after its connection broke.
     pub retries_started_answers: bool,
 }
 
-/// Returns the decision of one of the agent's own policies; `None` leaves the decision to the next policy.
+/// Decides about the work after a run. Returns `None` to leave the decision to the next policy.
 type BuiltInPolicy = fn(&PolicyInput<'_>, &RetrySettings, &CompactionSettings) -> Option<NextAction>;
 
 /// The agent's own policies, in call order.

@@ -1,5 +1,5 @@
-//! Rules that watch the output of a model while it grows. A matching rule stops the answer, or waits for its end. The
-//! model then receives the rule and continues.
+//! Rules that watch the output of a model while it grows. A matching rule stops the answer, or takes effect at its
+//! end. The model then receives the rule and continues.
 
 mod scope;
 
@@ -49,13 +49,14 @@ enum StreamKey {
 struct WatcherState {
     rules: Arc<[CompiledRule]>,
     settings: RuleSettings,
-    /// Position of each rule in the streams of the turn.
+    /// State of the search for each rule in each stream of the turn. The second part of the key is the index of the
+    /// rule.
     positions: HashMap<(StreamKey, usize), SearchState>,
-    /// Indices of matched rules that the model has not received.
+    /// Indices of the rules that matched but were not delivered to the model yet.
     pending: Vec<usize>,
     /// `true` if this hook stopped the answer.
     stopped: bool,
-    /// Number of the turn in which the model received each rule, by name.
+    /// Number of the turn in which each rule was delivered to the model, by the name of the rule.
     delivered_in_turn: HashMap<String, u64>,
     turns: u64,
 }
@@ -96,7 +97,7 @@ impl RuleWatcher {
     }
 }
 
-/// Returns the watching rules, compiled.
+/// Returns the rules that watch the output, compiled.
 fn compile_rules(rules: &[Rule]) -> Arc<[CompiledRule]> {
     let watched = |rule: &Rule| {
         let pattern = StreamPattern::new(&rule.conditions).ok()?;
@@ -111,7 +112,7 @@ impl WatcherState {
         Self { rules, settings, positions, pending: Vec::new(), stopped: false, delivered_in_turn, turns: 0 }
     }
 
-    /// Returns `true` if a model may receive a rule, perhaps again.
+    /// Returns `true` if a rule may be delivered to the model. A rule may be repeated if the settings permit it.
     fn may_deliver(&self, name: &str) -> bool {
         match (self.delivered_in_turn.get(name), self.settings.repeat) {
             (None, _) => true,

@@ -1,4 +1,4 @@
-//! Reminders of a model about unfinished todos.
+//! Reminders to a model about unfinished todos.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

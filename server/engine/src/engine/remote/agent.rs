@@ -31,7 +31,8 @@ pub enum RemoteEvent {
     AnswerUpdated(StreamEvent),
     /// End of an answer, with the whole answer.
     AnswerEnded(Box<AssistantMessage>),
-    /// Start of a tool call. A call that is in no answer yet may be in the next one; the event is then repeated.
+    /// Start of a tool call. If no answer contains the call yet, it may belong to the next answer; the remote agent
+    /// then sends the event again.
     ToolStarted(ToolCall),
     /// Partial output of the tool of that call, which replaces the previous output.
     ToolUpdated(String, ToolUpdate),
@@ -99,7 +100,7 @@ pub enum RemoteEvent {
     Disconnected(String),
 }
 
-/// A compacted conversation.
+/// The result of a compaction by the remote agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RemoteCompaction {
     /// The result for clients.
@@ -121,12 +122,12 @@ pub struct RemoteSession {
     pub thinking: Option<ThinkingLevel>,
 }
 
-/// Kind of delivery for input.
+/// Kind of delivery for input of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// As a prompt. If the agent is working, the value decides the moment of delivery.
+    /// As a prompt. If the agent is working, the queue decides the moment of delivery.
     Prompt(Option<InputQueue>),
-    /// Into that queue.
+    /// Directly into that queue.
     Queue(InputQueue),
 }
 
@@ -179,8 +180,8 @@ pub type RemoteError = String;
 
 /// Does the work of an engine. Most methods have a default for implementations without the feature.
 pub trait RemoteAgent: Send + Sync {
-    /// Returns the next event. Dropping the future loses no event. After [`RemoteEvent::Disconnected`] the future never
-    /// completes. Only one engine calls this.
+    /// Returns the next event. No event is lost if the future is dropped. The future never completes after
+    /// [`RemoteEvent::Disconnected`]. Only one engine calls this.
     fn next_event(&self) -> BoxFuture<'_, RemoteEvent>;
 
     /// Connects the client that displays messages and questions of the remote agent. Called once, before any input is
@@ -200,7 +201,8 @@ pub trait RemoteAgent: Send + Sync {
         delivery: Delivery,
     ) -> BoxFuture<'a, Result<(), RemoteError>>;
 
-    /// Stops the current work. Returns when the remote agent has the request. The end of the work arrives as an event.
+    /// Stops the current work. Returns when the remote agent has received the request. An event reports the end of
+    /// the work later.
     fn abort(&self) -> BoxFuture<'_, ()>;
 
     /// Cancels the pending retry.
@@ -269,15 +271,15 @@ pub trait RemoteAgent: Send + Sync {
         unsupported("open another session")
     }
 
-    /// Returns the path that opens the session of that id in the remote agent; `None` if there is no such session.
-    /// Fails if the remote agent does not report it.
+    /// Returns the path with which the remote agent opens the session `id`; `None` if there is no such session.
+    /// Fails if the remote agent does not report the path.
     fn find_session<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<PathBuf>, RemoteError>> {
         let _ = id;
         futures::future::ready(Ok(None)).boxed()
     }
 
-    /// Opens a fork that ends before a message of the user, with its number, from 0, and its text. Returns `false` if
-    /// the remote side cancelled it.
+    /// Opens a fork that ends before a message of the user. `number` is the index of the message among the messages
+    /// of the user, from 0; `text` is its text. Returns `false` if the remote side cancelled the fork.
     fn fork<'a>(&'a self, number: usize, text: &'a str) -> BoxFuture<'a, Result<bool, RemoteError>> {
         let _ = (number, text);
         unsupported("fork the conversation")
@@ -294,7 +296,7 @@ pub trait RemoteAgent: Send + Sync {
     }
 }
 
-/// Returns the error of a missing feature.
+/// Returns the error for a feature that the remote agent does not support.
 pub(crate) fn unsupported<T: Send + 'static>(what: &str) -> BoxFuture<'static, Result<T, RemoteError>> {
     futures::future::ready(Err(format!("the remote agent cannot {what}"))).boxed()
 }

@@ -1,5 +1,5 @@
-//! Forwarding of input to a remote agent. The caller that forwards input holds the delivery lock until the client has
-//! its response: no event that the input causes precedes the response.
+//! Forwarding of input to a remote agent. The caller holds the delivery lock until its client has the response. So
+//! no event that the input causes is sent before the response.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use crate::engine::{Delivery, Engine, InputQueue, PromptError, RemoteAgent, User
 /// Time limit for the remote agent to end a run that was aborted.
 pub(in crate::engine) const GRACE: Duration = Duration::from_secs(4);
 
-/// Log message about a remote agent that does not accept an abort.
+/// Log message for a remote agent that does not accept an abort.
 pub(in crate::engine) const NO_ABORT: &str = "The agent did not accept the abort.";
 
 /// Guard of the delivery lock, held until the client has its response.
@@ -57,17 +57,17 @@ impl RemoteState {
         self.accepted_work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the work that was started since the last call, with its messages.
+    /// Removes and returns the work that was accepted since the last call, with its messages.
     pub fn take_accepted_work(&self) -> Option<(Work, Vec<AgentMessage>)> {
         self.accepted_work().take()
     }
 
-    /// Stores a reported message that may start a run.
+    /// Stores a message that the remote agent reported before a run, because a run may start with it.
     pub fn hold_reported_input(&self, message: AgentMessage) {
         self.reported_input.lock().unwrap_or_else(PoisonError::into_inner).push(message);
     }
 
-    /// Takes the stored messages.
+    /// Removes and returns the messages that [`RemoteState::hold_reported_input`] stored.
     pub fn take_reported_input(&self) -> Vec<AgentMessage> {
         std::mem::take(&mut *self.reported_input.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -81,7 +81,8 @@ impl RemoteState {
         *self.disconnect_reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
     }
 
-    /// Records the work of accepted input, after the response to the client. Later events belong to that work.
+    /// Records the work that accepted input starts. Called after the response to the client. Later events belong to
+    /// that work.
     pub fn accept_work(&self, work: Work, messages: Vec<AgentMessage>) {
         // Dropping the previous work locks the state, so it happens outside this lock.
         let previous = self.accepted_work().replace((work, messages));
@@ -89,7 +90,7 @@ impl RemoteState {
         self.work_accepted.notify_one();
     }
 
-    /// Stops input that is being forwarded, in the remote agent.
+    /// Requests an abort from the remote agent if input is being forwarded to it.
     pub async fn abort_forwarding(&self) {
         if self.delivery_lock.try_lock().is_err()
             && tokio::time::timeout(GRACE, self.agent.abort()).await.is_err()
@@ -112,10 +113,10 @@ impl Engine {
         self.shared.remote.is_some()
     }
 
-    /// Forwards input as a prompt to the remote agent, if there is one. The remote agent has accepted the input when
-    /// this returns. Events are emitted once the guard is dropped; see
+    /// Forwards input as a prompt to the remote agent, if there is one. Returns when the remote agent has accepted
+    /// the input. Events are held back until the returned guard is dropped; see
     /// [`AcceptedPrompt::with_delivery_guard`](crate::engine::AcceptedPrompt::with_delivery_guard). Fails if this
-    /// engine would reject the prompt, and if the remote agent rejects it.
+    /// engine or the remote agent rejects the prompt.
     pub async fn forward_prompt(
         &self,
         input: &UserInput,
@@ -129,7 +130,7 @@ impl Engine {
         self.forward(input, Delivery::Prompt(busy_queue), waits).await
     }
 
-    /// Works like [`Engine::forward_prompt`], for a prompt with a reserved engine.
+    /// Works like [`Engine::forward_prompt`], for a prompt that has reserved the engine.
     pub async fn forward_reserved_prompt(&self, input: &UserInput) -> Result<DeliveryGuard, PromptError> {
         self.forward(input, Delivery::Prompt(None), || Ok(false)).await
     }
@@ -143,8 +144,8 @@ impl Engine {
         self.forward(input, Delivery::Queue(queue), || Ok(true)).await
     }
 
-    /// Forwards input. `waits` returns `true` if the input will wait in a queue of this engine. The queue must have
-    /// room before the remote agent accepts the input.
+    /// Forwards input. `waits` returns `true` if the input will wait in a queue of this engine. In that case, fails
+    /// if the queue has no room, before the remote agent receives the input.
     async fn forward(
         &self,
         input: &UserInput,

@@ -1,4 +1,4 @@
-//! The events of a remote agent, emitted and stored by one task, in their order.
+//! The task that emits and stores the events of a remote agent, in their order.
 
 use std::sync::{Arc, PoisonError, Weak};
 
@@ -92,9 +92,9 @@ async fn run_event_loop(shared: Weak<Shared>, agent: Arc<dyn RemoteAgent>) {
 #[derive(Default)]
 struct EventTranslator {
     work: Option<Work>,
-    /// Input that started the work and has not been emitted yet.
+    /// Input that started the current work and was not emitted yet.
     pending_input: Vec<AgentMessage>,
-    /// `true` if the remote agent reported that input before its run.
+    /// `true` if the remote agent reported the pending input before its run.
     input_reported: bool,
     run: Option<RemoteRun>,
     /// `true` if a run was emitted since the remote agent became idle.
@@ -110,7 +110,8 @@ impl EventTranslator {
         }
     }
 
-    /// Enters a phase of the current work. If no prompt started it, reserves the engine for it.
+    /// Enters a phase of the current work. Without current work, reserves the engine, because the remote agent
+    /// started the work itself.
     fn enter_phase(&mut self, shared: &Arc<Shared>, phase: WorkPhase) {
         let mut state = shared.state();
         if let Some(work) = &self.work {
@@ -237,7 +238,7 @@ impl EventTranslator {
         }
     }
 
-    /// Waits until events are wanted; an abort ends the wait.
+    /// Waits until the receiver can take more events. An abort ends the wait.
     async fn wait_for_capacity(&self, shared: &Shared) {
         let aborted = self.work.as_ref().map(Work::abort_token).unwrap_or_default();
         tokio::select! {
@@ -258,7 +259,7 @@ impl EventTranslator {
         }
     }
 
-    /// Makes sure that there is a run for an event, and emits the input that started it.
+    /// Starts a run if no run is in progress, and emits the input that started it.
     fn ensure_run(&mut self, shared: &Arc<Shared>) {
         if self.run.is_none() {
             self.enter_phase(shared, WorkPhase::Running);
@@ -317,7 +318,8 @@ impl EventTranslator {
         run.add_message(shared, take_queued_original(shared, message));
     }
 
-    /// Ends the run. Later work starts separately: when the end is emitted, the engine is idle or waits for a retry.
+    /// Ends the run. Any further work is separate: when the end is emitted, the engine is idle or waits for a
+    /// retry.
     fn end_run(&mut self, shared: &Arc<Shared>, will_retry: bool) {
         let Some(run) = self.run.take() else { return };
         let aborted = self.work.as_ref().is_some_and(|work| work.abort_token().is_cancelled());
@@ -349,12 +351,14 @@ impl EventTranslator {
     }
 }
 
-/// Returns `true` if the current compaction was requested by a client, which receives its result in another way.
+/// Returns `true` if a client requested the current compaction. That client receives the result as a response, not
+/// by events.
 fn is_requested_compaction(shared: &Shared) -> bool {
     shared.state().work.as_ref().is_some_and(|work| work.kind == WorkKind::Compaction)
 }
 
-/// Returns the original of a queued message that the remote agent has read: the report may omit a part of it.
+/// Returns the queued message that corresponds to a reported message, because the report may omit a part of it.
+/// Without such a queued message, returns the reported one.
 fn take_queued_original(shared: &Shared, message: AgentMessage) -> AgentMessage {
     let mut state = shared.state();
     let waited = state.queues.take_matching(&message);
@@ -362,14 +366,14 @@ fn take_queued_original(shared: &Shared, message: AgentMessage) -> AgentMessage 
     waited.unwrap_or(message)
 }
 
-/// Adds reported messages that started no run to the conversation.
+/// Adds the reported messages to the conversation, because they started no run.
 pub(in crate::engine) fn append_reported_input(shared: &Shared) {
     for message in shared.remote.iter().flat_map(RemoteState::take_reported_input) {
         append_message(shared, message);
     }
 }
 
-/// Adds a message to an idle conversation.
+/// Adds a message to the conversation of an idle engine.
 fn append_message(shared: &Shared, message: AgentMessage) {
     let message = Arc::new(message);
     let entry = {

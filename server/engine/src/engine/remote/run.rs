@@ -38,7 +38,7 @@ struct Turn {
 /// A call of the turn.
 struct CallState {
     call: ToolCall,
-    /// `true` if the call started before the answer that contains it.
+    /// `true` if the call started before the answer that contains it arrived.
     early: bool,
     started: bool,
     ended: bool,
@@ -77,7 +77,7 @@ impl RemoteRun {
         }
     }
 
-    /// Ends a turn that has its answer, when a message other than a result follows.
+    /// Ends the turn if it has its answer. Called when a message follows that is not a tool result.
     fn next_turn(&mut self, shared: &Shared, aborted: bool) {
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.answer.is_some()) else {
             self.open_turn(shared);
@@ -211,8 +211,8 @@ impl RemoteRun {
         }
     }
 
-    /// Gives an error result to each call without a result, so that the conversation stays valid. Calls of a failed
-    /// answer that did not start are skipped.
+    /// Adds an error result for each call that has no result, so that the conversation stays valid. Skips calls of
+    /// a failed answer that did not start.
     fn close_calls(&mut self, shared: &Shared, aborted: bool) {
         let Some(turn) = &self.turn else { return };
         let open = turn.calls.iter().filter(|called| !called.ended && (called.started || !turn.failed));
@@ -226,7 +226,7 @@ impl RemoteRun {
         }
     }
 
-    /// Ends the current answer with a failure, for that reason.
+    /// Ends the answer in progress as failed, for the given reason.
     pub fn fail(&mut self, shared: &Shared, reason: &str) {
         let failure = ProviderError::new(ProviderErrorKind::Network, reason);
         match self.partial_answer.take() {
@@ -237,7 +237,7 @@ impl RemoteRun {
         }
     }
 
-    /// Ends the run with its open parts, and returns its messages.
+    /// Ends the run, with its open answer, calls and turn. Returns the messages of the run.
     pub fn close(mut self, shared: &Shared, aborted: bool) -> Vec<Arc<AgentMessage>> {
         if let Some(PartialAnswer { entry, assembler }) = self.partial_answer.take() {
             let answer = match aborted {
@@ -274,7 +274,7 @@ fn store_message(shared: &Shared, entry: EntryId, message: AgentMessage) -> Arc<
     message
 }
 
-/// Returns the model of the answers, as far as known; without a name if unknown.
+/// Returns the model of the answers. If it is unknown, the model has no name.
 fn model(shared: &Shared) -> Model {
     shared.state().model.clone().unwrap_or_else(|| {
         let text = String::new;

@@ -11,8 +11,8 @@ use crate::engine::state::EngineState;
 use crate::engine::{Engine, Event, RemoteError, RemoteSession, Shared, input_queues};
 use crate::session::{Body, Entry, ForkError, Session};
 
-/// Name of the source in an error event, if the remote agent rejected a request and the client's dialect has no
-/// response for that.
+/// Name of the source in an error event. The event is emitted if the remote agent rejected a request for which the
+/// client's dialect has no error response.
 const ERROR_SOURCE: &str = "agent";
 
 /// Reason for rejecting a return to an entry.
@@ -40,7 +40,8 @@ impl Engine {
         self.adopt_remote_session(remote, None, None, remote.agent.switch_session(path)).await
     }
 
-    /// Requests a fork before that message of the user from the remote agent. Returns the text of the message.
+    /// Requests a fork that ends before a message of the user from the remote agent. Returns the text of the
+    /// message, and `false` if the fork was cancelled.
     pub(in crate::engine) async fn fork_remote(
         &self,
         remote: &RemoteState,
@@ -56,8 +57,9 @@ impl Engine {
         Ok((text.clone(), done.map_err(ForkError::Remote)?))
     }
 
-    /// Requests a return to an entry: the remote agent forks before the message of the user directly after it. Fails if
-    /// anything else follows the entry, because the remote agent would keep more than requested.
+    /// Requests a return to an entry from the remote agent, which forks before the message of the user that follows
+    /// the entry. Fails if the entry is followed by anything else, because the remote agent would then keep too
+    /// much.
     pub(in crate::engine) async fn go_to_remote(
         &self,
         remote: &RemoteState,
@@ -85,9 +87,9 @@ impl Engine {
         forked.map_err(ForkError::Remote)
     }
 
-    /// Awaits a request that replaces the conversation of the remote agent, and adopts its new messages. Returns
-    /// `false` if the remote side cancelled it. If the new messages are not available, the messages before `entry` are
-    /// used.
+    /// Awaits `request`, which replaces the conversation of the remote agent, and adopts the new messages. If these
+    /// are not available, uses the messages before `entry`. Returns `false` if the remote side cancelled the
+    /// request.
     async fn adopt_remote_session(
         &self,
         remote: &RemoteState,
@@ -138,7 +140,8 @@ impl Shared {
     }
 }
 
-/// Returns `true` if the session has messages of the same kinds in the same order, with the same texts of the user.
+/// Returns `true` if the session has the same conversation: messages of the same kinds in the same order, and the
+/// same texts of the user.
 fn have_same_messages(session: &Session, messages: &[AgentMessage]) -> bool {
     let is_like = |(one, other): (&Arc<AgentMessage>, &AgentMessage)| match (&**one, other) {
         (AgentMessage::User(_), AgentMessage::User(_)) => {

@@ -44,16 +44,16 @@ pub enum Step {
     EndRun,
 }
 
-/// The treatment of a tool call.
+/// The decision about a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// Runs the tool.
     Execute,
-    /// Skips the call: a message of the user arrived first.
+    /// Skips the call, because a message of the user arrived first.
     Skip,
-    /// Rejects the call because its arguments are incomplete. The text explains this to the model.
+    /// Rejects the call because its arguments are incomplete. The text is the explanation for the model.
     Refuse(String),
-    /// Does not run the tool: the run was aborted.
+    /// Does not run the tool, because the run was aborted.
     Abort,
 }
 
@@ -62,7 +62,7 @@ pub enum Verdict {
 pub struct RequestedCall {
     /// The call.
     pub call: ToolCall,
-    /// The explanation for the model if the arguments of the call are incomplete.
+    /// The explanation for the model if the arguments of the call are incomplete; `None` if they are complete.
     pub unusable: Option<String>,
     /// `true` if the call may run beside others.
     pub shared: bool,
@@ -89,9 +89,9 @@ pub struct AgentLoop {
     prompts: VecDeque<AgentMessage>,
     /// Calls of the last answer that have no result yet.
     calls: VecDeque<RequestedCall>,
-    /// `true` if steering is due: before the first answer, and after each executed call.
+    /// `true` if steering is delivered at this point: before the first answer, and after each executed call.
     steering_due: bool,
-    /// `true` if steering arrived between the calls.
+    /// `true` if steering arrived while calls were carried out.
     interrupted: bool,
     /// `true` if the last answer had tool calls, so that the model needs another request.
     had_calls: bool,
@@ -99,9 +99,9 @@ pub struct AgentLoop {
     failed: bool,
     /// `true` if no further request to the model follows.
     finished: bool,
-    /// `true` if, without steering, follow-ups start the run.
+    /// `true` if the run starts with queued follow-ups when no steering is queued.
     starts_with_follow_ups: bool,
-    /// `true` if steering is delivered although the run was aborted among its calls.
+    /// `true` if steering is delivered even though the run was aborted during its calls.
     steer_after_abort: bool,
 }
 
@@ -132,8 +132,8 @@ impl AgentLoop {
         self.prompts.extend(messages);
     }
 
-    /// Returns the next step. The caller carries the step out before the next call. The messages of the step leave the
-    /// queues.
+    /// Returns the next step, and removes its messages from the queues. The caller carries out the step before it
+    /// calls this again.
     pub fn next(&mut self, queues: &mut Queues, aborted: bool) -> Step {
         match self.phase {
             LoopPhase::NotStarted => {
@@ -157,8 +157,8 @@ impl AgentLoop {
         }
     }
 
-    /// Reports an answer of the model with its calls. For a failed answer, `calls` are the calls that get an error as
-    /// their result.
+    /// Reports an answer of the model with its calls. If the answer failed, `calls` are the calls whose result is
+    /// an error.
     pub fn answered(&mut self, stop: StopReason, calls: impl IntoIterator<Item = RequestedCall>) {
         self.phase = LoopPhase::Calling;
         self.interrupted = false;
@@ -185,7 +185,7 @@ impl AgentLoop {
         }
     }
 
-    /// Marks the run as finished by a call: the run ends after this turn, independent of queued messages.
+    /// Ends the run after this turn because of a call, even if messages are queued.
     pub fn finish(&mut self) {
         self.finished = true;
     }

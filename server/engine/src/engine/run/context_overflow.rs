@@ -1,4 +1,5 @@
-//! Conversations that exceed the context: errors without that explanation, and single messages that are too large.
+//! Conversations that exceed the context of the model: errors that do not mention this reason, and single messages
+//! that are too large.
 
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use crate::engine::policies::compaction::{
 };
 use crate::providers::{ProviderError, ProviderErrorKind};
 
-/// Share of the context in percent. An unexplained error for a larger conversation is treated as an overflow.
+/// Share of the context, in percent. If a larger conversation gets an error without a reason, the error is treated
+/// as an overflow.
 const NEARLY_FULL: u64 = 70;
 /// Maximum number of characters of a message in an error.
 const MAX_EXCERPT: usize = 60;
@@ -18,8 +20,8 @@ const MAX_EXCERPT: usize = 60;
 const CHARACTERS_PER_TOKEN: usize = 4;
 
 impl Run {
-    /// Returns the failure with its interpretation. An error without a known reason is an overflow if the conversation
-    /// nearly fills the context. The text of an overflow names a message that is too large on its own.
+    /// Classifies a failure. An error without a known reason becomes an overflow if the conversation nearly fills
+    /// the context. If a single message is too large, the error text of the overflow names it.
     pub(in crate::engine) async fn classify_failure(&self, failure: ProviderError) -> ProviderError {
         if failure.kind != ProviderErrorKind::Overflow && !failure.may_be_overflow {
             return failure;
@@ -32,7 +34,7 @@ impl Run {
         spawn_blocking_if(is_long, move || classify(failure, &snapshot, fixed_tokens, &model)).await
     }
 
-    /// Returns an estimate of the request without its messages, in tokens.
+    /// Returns the estimated size of a request without its messages, in tokens.
     fn fixed_request_tokens(&self) -> u64 {
         let tools = self.shared.tools();
         let tool = |tool: &Arc<dyn crate::tools::Tool>| {
@@ -62,7 +64,8 @@ fn classify(
     failure
 }
 
-/// Returns the result of work that reads a conversation. For a long conversation, the work runs on a blocking thread.
+/// Returns the result of work that reads a conversation. If the conversation is long, the work runs on a blocking
+/// thread.
 pub(in crate::engine) async fn spawn_blocking_if<T: Send + 'static>(
     is_long: bool,
     work: impl FnOnce() -> T + Send + 'static,
@@ -79,8 +82,8 @@ fn nearly_fills_context(tokens: u64, model: &Model) -> bool {
     window > 0 && u128::from(tokens) * 100 > window * u128::from(NEARLY_FULL)
 }
 
-/// Returns a note about a message that alone takes most of the context, with a remedy. Only messages after the last
-/// answer are considered: a compaction removes older ones.
+/// Returns a note about a single message that takes most of the context, with a remedy. Only messages after the
+/// last answer are considered, because a compaction removes older ones.
 fn oversized_message_note(back: impl Iterator<Item = Arc<AgentMessage>>, model: &Model) -> Option<String> {
     let is_answer = |message: &Arc<AgentMessage>| match &**message {
         AgentMessage::Assistant(answer) => {

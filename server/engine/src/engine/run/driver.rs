@@ -21,8 +21,8 @@ use crate::session::EntryId;
 /// Error text of an aborted answer, as in pi 0.55.
 pub(in crate::engine) const REQUEST_ABORTED: &str = "Request was aborted.";
 
-/// One run, from its first event to the last but one. The caller emits its end, because it decides about the work after
-/// it.
+/// One run without its last event. The caller emits that event, because the caller decides about the work after the
+/// run.
 pub(in crate::engine) struct Run {
     pub(in crate::engine) shared: Arc<Shared>,
     steps: AgentLoop,
@@ -49,9 +49,9 @@ pub(in crate::engine) struct RunOutcome {
     pub answer: Option<Arc<AgentMessage>>,
     /// Failure of the last answer, if it failed.
     pub failure: Option<ProviderError>,
-    /// Number of retries before this run that led to no answer yet.
+    /// Number of retries since the last successful answer.
     pub attempt: u64,
-    /// `true` if a message of the user is among the messages.
+    /// `true` if the run has a message of the user.
     pub has_user_input: bool,
     /// `true` if a hook stopped the last answer.
     pub stopped: bool,
@@ -99,7 +99,7 @@ impl Run {
         self
     }
 
-    /// Carries out all steps of the run. `attempt` is the number of retries before it.
+    /// Carries out all steps of the run. `attempt` is the number of retries since the last successful answer.
     pub async fn drive(mut self, attempt: u64) -> RunOutcome {
         self.outcome.attempt = attempt;
         loop {
@@ -161,8 +161,8 @@ impl Run {
         }
     }
 
-    /// Returns `true` if a limit prevents the next step of the run. Calls of a complete answer are still carried out,
-    /// unless one of them has failed too often. A run that ends in its last permitted turn has reached no limit.
+    /// Returns `true` if a limit prevents the next step of the run. Calls of a complete answer are still carried
+    /// out, unless one of them has failed too often. A run that ends within its last permitted turn is not stopped.
     fn is_stopped_by_limit(&self) -> bool {
         let usage_tracker = &self.shared.options.usage_tracker;
         match self.steps.is_calling() {
@@ -248,12 +248,12 @@ impl Run {
         self.add(dialect_messages::system_message(sections, declared.collect(), now)).await;
     }
 
-    /// Returns the result of a hook; `None` if the run is aborted first.
+    /// Returns the result of a hook. Returns `None` if the run is aborted first.
     pub(in crate::engine) async fn unless_aborted<T>(&self, hook: impl Future<Output = T>) -> Option<T> {
         unless_cancelled(&self.abort, hook).await
     }
 
-    /// Waits until events are wanted; an abort ends the wait.
+    /// Waits until the receiver can take more events. An abort ends the wait.
     pub(in crate::engine) async fn wait_for_capacity(&self) {
         tokio::select! {
             biased;
@@ -266,7 +266,7 @@ impl Run {
         self.shared.sink.push(event);
     }
 
-    /// Reserves the entry id of a future message.
+    /// Reserves an entry id for a message that will be stored later.
     fn reserve(&self) -> EntryId {
         self.shared.state().session.reserve_id()
     }
@@ -301,7 +301,7 @@ impl Run {
         self.steps.finish();
     }
 
-    /// Adds a message to the run, and its result, if it is one, to the turn.
+    /// Adds a message to the run. If the message is a tool result, adds `result` to the turn.
     pub(in crate::engine) fn record_message(
         &mut self,
         result: Option<ToolResultMessage>,
@@ -377,7 +377,7 @@ impl Run {
     }
 }
 
-/// Returns the result of a hook; `None` if `stop` is cancelled first.
+/// Returns the result of a hook. Returns `None` if `stop` is cancelled first.
 pub(in crate::engine) async fn unless_cancelled<T>(
     stop: &CancellationToken,
     hook: impl Future<Output = T>,

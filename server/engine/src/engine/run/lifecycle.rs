@@ -4,8 +4,8 @@
 //! work = [compaction] run { retry | compaction | queued messages | run of a policy  run }
 //! ```
 //!
-//! The end of a run is emitted, and the decision about further work made, in one moment under the lock of the state.
-//! When `RunEnded` is emitted, the engine has the state that belongs to it.
+//! The decision about further work is made, and the end of the run is emitted, while the state is locked. So the
+//! state of the engine matches this decision when `RunEnded` is emitted.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Work {
         }
     }
 
-    /// Leaves the work to the remote agent, which has received the input.
+    /// Hands the work over to the remote agent, which has received the input.
     pub fn start_remote(self, input: Vec<AgentMessage>) {
         let shared = self.shared.clone();
         shared.options.usage_tracker.start(shared.options.clock.now_ms());
@@ -130,8 +130,9 @@ impl Work {
         self.shared.state().enter_phase(self.end_guard.number, phase);
     }
 
-    /// Returns `true` if the conversation must be compacted before the next message. Aborted answers are included. An
-    /// answer that a compaction kept is ignored, because its counts are of the context before.
+    /// Returns `true` if the conversation must be compacted before the next message. The last answer decides this,
+    /// even if it was aborted. An answer that a compaction kept is ignored, because its counts describe the context
+    /// before the compaction.
     fn needs_compaction(&self) -> bool {
         let state = self.shared.state();
         let Some(model) = &state.model else { return false };
@@ -196,7 +197,8 @@ impl Work {
         }
     }
 
-    /// Emits the end of a run and the start of the work after it. Returns the decision, and the text of the failure.
+    /// Emits the end of a run, and the start of the work that follows it. Returns the decision about that work, and
+    /// the error text of the run.
     fn end_run(&mut self, outcome: &RunOutcome) -> (NextAction, String) {
         let mut state = self.shared.state();
         let number = self.end_guard.number;
@@ -286,8 +288,8 @@ impl Work {
         policies.find_map(|policy| policy.after_compaction(reason, shared.sink.as_ref()))
     }
 
-    /// Decides about the work after a run; the first request wins. The agent's own policies come first, then queued
-    /// messages, then other policies. If a hook stopped the answer, other policies precede queued messages.
+    /// Decides about the work after a run. The agent's own policies decide first. Next come queued messages, then
+    /// other policies. If a hook stopped the answer, other policies precede queued messages.
     fn decide(&self, own: Option<NextAction>, state: &EngineState, outcome: &RunOutcome) -> NextAction {
         if self.abort.is_cancelled() {
             return NextAction::Stop;
@@ -337,8 +339,8 @@ impl Work {
         }
     }
 
-    /// Waits before a retry. Returns the run of the retry; `None` if the retry was cancelled and no messages are
-    /// queued.
+    /// Waits before a retry. Returns the run of the retry. Returns `None` if the retry was cancelled and no
+    /// messages are queued.
     async fn pause(&mut self, attempt: u64, pause: Duration, error: &str) -> Option<Run> {
         tracing::info!(attempt, ?pause, error, "trying again after a pause");
         let gone_by = tokio::select! {
@@ -399,7 +401,8 @@ impl Work {
         run
     }
 
-    /// Returns the next run, with the current model and level.
+    /// Returns the next run, with the current model and thinking level. Without a model, ends the work and returns
+    /// `None`.
     fn next_run(&self, state: &mut EngineState, steps: AgentLoop) -> Option<Run> {
         let run = Run::new(&self.shared, state, steps, self.abort.clone());
         match run {
@@ -422,7 +425,7 @@ impl Work {
     }
 }
 
-/// Emits the budget notices that become due by time alone, while the work lasts.
+/// Emits the budget notices that become due because time elapses, as long as the work lasts.
 async fn emit_timed_notices(shared: &Shared) -> std::convert::Infallible {
     let options = &shared.options;
     // The budget of the first agent covers its children, so it alone watches the time.

@@ -26,7 +26,7 @@ pub(in crate::engine) const CUT_OFF: &str = "The stream ended before the answer 
 const NOTHING_TO_SEND: &str = "No request was sent to the model: the conversation has no message with visible text or an image. Send a prompt with some text.";
 
 impl Run {
-    /// Returns the answer for a request that is not made, and emits its start.
+    /// Returns a failed answer in place of a request, and emits its start.
     pub(in crate::engine) fn answer_without_request(
         &self,
         entry: &EntryId,
@@ -38,8 +38,9 @@ impl Run {
         answer
     }
 
-    /// Requests an answer from the model and emits its updates under `entry`. Always returns an answer: a failure, an
-    /// abort or a hook ends the answer at its current length. The second value is `true` if a hook stopped it.
+    /// Requests an answer from the model and emits its updates under `entry`. Always returns an answer: a failure,
+    /// an abort or a hook ends the answer at its current length. The second value is `true` if a hook stopped the
+    /// answer.
     pub(in crate::engine) async fn request_answer(&self, entry: &EntryId) -> (Answer, bool) {
         let request = self.request().await;
         if history::is_blank_request(request.messages.iter()) {
@@ -198,8 +199,8 @@ impl Run {
     }
 }
 
-/// Returns the messages with terminal output in its final form on screen. Clients and sessions have the output
-/// unchanged.
+/// Returns the messages, with terminal output as the screen finally shows it. Clients and sessions have the
+/// original output.
 fn with_rendered_terminal_output(
     messages: impl Iterator<Item = Arc<AgentMessage>>,
     is_terminal: Arc<dyn Fn(&str) -> bool + Send + Sync>,

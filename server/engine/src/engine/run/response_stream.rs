@@ -1,4 +1,4 @@
-//! The events of an answer from the provider.
+//! The events of an answer, as the provider streams it.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -14,11 +14,11 @@ pub(in crate::engine) const PROVIDER_PANICKED: &str = "The provider failed insid
 /// Maximum length of joined pieces, in bytes. It bounds the data that waits for a client that never reads.
 const MAX_JOINED_BYTES: usize = 64 << 10;
 
-/// The events of a provider, with pieces that can be joined.
+/// The events of a provider. Successive pieces of the same block can be joined.
 pub(in crate::engine) struct ResponseStream<'a> {
     stream: BoxStream<'static, StreamEvent>,
     provider: &'a str,
-    /// The event after joined pieces; the inner `None` is the end of the stream.
+    /// The event that was read after joined pieces and is returned next. The inner `None` is the end of the stream.
     lookahead: Option<Option<StreamEvent>>,
     length: usize,
 }
@@ -45,8 +45,8 @@ impl<'a> ResponseStream<'a> {
         next
     }
 
-    /// Returns the event joined with the following pieces, up to the moment at which there is room. An event that is
-    /// not a piece, or that another event already follows, stays unchanged.
+    /// Joins a piece with the pieces that follow it, until `room` completes. Returns the joined event. If `event`
+    /// is not a piece, or if the next event was read already, returns `event` unchanged.
     pub async fn join_pieces(
         &mut self,
         mut event: StreamEvent,
@@ -86,8 +86,8 @@ pub(in crate::engine) fn delta_text(event: &StreamEvent) -> Option<&str> {
     }
 }
 
-/// Appends a piece to the one before it and returns its length. Returns the piece as the error if it belongs to another
-/// block.
+/// Appends the piece `next` to the piece `event`, and returns its length. Fails with `next` if it belongs to
+/// another block.
 fn append_delta(event: &mut StreamEvent, next: StreamEvent) -> Result<usize, StreamEvent> {
     match (event, &next) {
         (StreamEvent::TextDelta(text), StreamEvent::TextDelta(more))

@@ -21,17 +21,18 @@ use crate::engine::subagents::ChildSpawner;
 use crate::engine::{Event, Shared};
 use crate::tools::{Conversation, NOT_STARTED, ToolContent, ToolOutput, ToolUpdate, Updates};
 
-/// Result of a call that a message of the user made superfluous, as the pi family writes it.
+/// Result of a call that is skipped because of a message of the user. The text is that of the pi family.
 const SKIPPED: &str = "Skipped due to queued user message.";
 const TOOL_ABORTED: &str = "Operation aborted";
 /// Result of a call that did not start because the run had reached a limit.
 const NOT_STARTED_BY_LIMIT: &str = "Not started: the run had reached a limit.";
 const TOOL_PANICKED: &str = "The tool failed inside the agent.";
 
-/// Time limit for a tool to end after an abort. The agent answers an abort within five seconds.
+/// Time limit for a tool to end after an abort. It leaves time for the agent to respond to an abort within five
+/// seconds.
 const ABORT_GRACE: Duration = Duration::from_secs(4);
 
-/// The conversation before a call.
+/// Access of a tool to the conversation before its call.
 struct PriorConversation(Weak<Shared>);
 
 impl Conversation for PriorConversation {
@@ -46,8 +47,8 @@ impl Conversation for PriorConversation {
     }
 }
 
-/// The newest partial result that has not been emitted. Each result replaces the previous one, so a slow client
-/// receives fewer of them and no queue grows.
+/// The newest partial result that was not emitted yet. A newer result replaces it, so a slow client receives fewer
+/// results and no queue grows.
 #[derive(Default)]
 struct LatestUpdate {
     update: Mutex<Option<ToolUpdate>>,
@@ -66,8 +67,9 @@ impl LatestUpdate {
 }
 
 impl Run {
-    /// Answers calls according to their verdicts, several side by side. Emits their starts and updates, and their ends
-    /// in the order of the calls. If steering interrupts, running calls are stopped and treated as skipped.
+    /// Answers calls according to their verdicts, several at the same time. Emits their starts and updates, and
+    /// their ends in the order of the calls. If steering interrupts the calls, running ones are stopped and treated
+    /// as skipped.
     pub(in crate::engine) async fn execute_calls(&mut self, calls: Vec<(ToolCall, Verdict)>) {
         for (call, verdict) in &calls {
             self.wait_for_capacity().await;

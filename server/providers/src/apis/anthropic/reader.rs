@@ -8,14 +8,14 @@ use super::super::content::{arguments, parts};
 use super::super::stream_event_builder::{StreamEventBuilder, token_count};
 use crate::{FinishReason, ProviderError, ProviderErrorKind, TokenCounts};
 
-/// The text shown for reasoning that cannot be read.
+/// The text displayed in place of encrypted reasoning.
 const REDACTED: &str = "[Reasoning redacted]";
 
 /// The state of a message.
 #[derive(Debug, Default)]
 pub(super) struct MessageReader {
     sequencer: BlockSequencer<Option<u64>>,
-    /// Open blocks.
+    /// The blocks of the message that have not ended.
     blocks: Vec<Block>,
     counts: TokenCounts,
     stop: Option<String>,
@@ -30,11 +30,11 @@ struct Block {
 #[derive(Debug)]
 enum Kind {
     Text,
-    /// Reasoning with its mark so far.
+    /// Reasoning, with its signature so far.
     Thinking(String),
-    /// A call with the arguments at its start, which apply if no others follow.
+    /// A tool call, with the arguments that its start contains. They apply if no further arguments arrive.
     Call(Option<String>),
-    /// Something that this version does not know.
+    /// A block of a type that this version does not support.
     Unknown,
 }
 
@@ -138,7 +138,7 @@ impl MessageReader {
         }
     }
 
-    /// Adds text or reasoning to a block; an empty piece is passed on, too.
+    /// Adds text or reasoning to a block. An empty text is passed on too.
     fn grow(&mut self, index: Option<u64>, content: &Value, thinks: bool, builder: &mut StreamEventBuilder) {
         let found = if content == "" { vec![BlockPart::Text(String::new())] } else { parts(content) };
         for part in found {
@@ -176,7 +176,7 @@ impl MessageReader {
         }
     }
 
-    /// Sets the usage. A figure that is missing or no number keeps its previous value.
+    /// Sets the token usage. A number that is missing or invalid keeps its previous value.
     fn usage(&mut self, usage: &Value, builder: &mut StreamEventBuilder) {
         let counts = &mut self.counts;
         for (name, slot) in [

@@ -20,15 +20,15 @@ const FINE_GRAINED_TOOLS: &str = "fine-grained-tool-streaming-2025-05-14";
 const INTERLEAVED_THINKING: &str = "interleaved-thinking-2025-05-14";
 const LOGIN: &str = "oauth-2025-04-20";
 
-/// Number of tokens that remain at least for the answer beside those for thinking.
+/// Minimum number of tokens that the limit must leave for the answer beside the thinking.
 const LEAST_ANSWER: u64 = 1024;
-/// The smallest budget that the API accepts.
+/// The smallest thinking budget that the API accepts, in tokens.
 const LEAST_BUDGET: u64 = 1024;
 
-/// The text before images of a tool result without text.
+/// The text that precedes the images of a tool result without text.
 const IMAGE_ONLY: &str = "(see attached image)";
 
-/// Parts of requests that a host may refuse.
+/// Parts of a request that some hosts reject.
 pub(super) const FALLBACKS: &[Fallback] = &[
     Fallback::new("adaptive", &["adaptive", "budget_tokens", "output_config", "thinking.type"])
         .except(&["max_tokens"]),
@@ -120,7 +120,8 @@ enum Thinking {
     Adaptive(String),
 }
 
-/// Ids of models that decide the length of their thinking themselves; `compat.thinkingFormat` names others.
+/// Models that set the length of their thinking themselves, by a part of their id. `compat.thinkingFormat` can declare
+/// others.
 const ADAPTIVE: &[&str] =
     &["opus-4-6", "opus-4.6", "sonnet-4-6", "sonnet-4.6", "opus-5", "sonnet-5", "haiku-5", "fable-5"];
 

@@ -1,4 +1,4 @@
-//! Differences of hosts with the chat completions API.
+//! Differences between the hosts of the chat completions API.
 
 use agentese::types::ThinkingLevel;
 use serde_json::{Map, Value};
@@ -20,7 +20,7 @@ pub(super) enum ThinkingFormat {
     QwenChatTemplate,
 }
 
-/// Name of the member with the limit of an answer at the oldest servers.
+/// Name of the member that limits the answer at servers with the oldest version of the API.
 const SHORT_FIELD: &str = "max_tokens";
 
 const FORMATS: &[(&str, ThinkingFormat)] = &[
@@ -30,8 +30,8 @@ const FORMATS: &[(&str, ThinkingFormat)] = &[
     ("qwen-chat-template", ThinkingFormat::QwenChatTemplate),
 ];
 
-/// Features and requirements of a host, known by its name and address. The model's `compat` in `models.json` overrides
-/// them.
+/// Features and requirements of a host, determined by its name and address. The member `compat` of a model in
+/// `models.json` overrides them.
 #[derive(Debug, Clone)]
 pub(super) struct Compat<'a> {
     pub store: bool,
@@ -39,9 +39,9 @@ pub(super) struct Compat<'a> {
     pub reasoning_effort: bool,
     pub usage_in_streaming: bool,
     pub strict_mode: bool,
-    /// True if an empty list of tools is sent when there are no tools, but calls in the history.
+    /// True if the request contains an empty list of tools when the history has calls but no tools are offered.
     pub tools_with_history: bool,
-    /// True if marks and details of reasoning and calls are sent back.
+    /// True if signatures and details of reasoning and calls are sent back to the host.
     pub keeps_reasoning: bool,
     /// True if each assistant message has `reasoning_content`, unless its thinking is sent as text.
     pub reasoning_content: bool,
@@ -55,7 +55,7 @@ pub(super) struct Compat<'a> {
     members: &'a Map<String, Value>,
 }
 
-/// Parts of requests that a host may refuse or require.
+/// Parts of a request that some hosts reject, or without which they reject it.
 pub(super) const FALLBACKS: &[Fallback] = &[
     Fallback::new("role", &["developer", "role"]),
     Fallback::new("store", &["store"]),
@@ -114,13 +114,13 @@ impl<'a> Compat<'a> {
         }
     }
 
-    /// Returns the host's name of a level.
+    /// Returns the host's name for a thinking level.
     pub fn effort(&self, level: ThinkingLevel) -> String {
         let named = self.members.get("reasoningEffortMap").and_then(|map| map[level.as_str()].as_str());
         named.unwrap_or(level.as_str()).to_owned()
     }
 
-    /// Returns the value for a router, by the name of the member in `compat`.
+    /// Returns the value of a member of `compat` that controls the routing of requests.
     pub fn routing(&self, name: &str) -> Option<&'a Value> {
         self.members.get(name).filter(|value| value.is_object())
     }
@@ -136,8 +136,8 @@ impl<'a> Compat<'a> {
     }
 }
 
-/// Converts an id to the nine letters and digits that Mistral accepts. An id in another form becomes one that depends
-/// on it alone, so that calls and results keep matching.
+/// Converts an id to nine letters and digits, as Mistral requires. The result depends only on the id, so that calls and
+/// results still match.
 fn mistral_id(id: &str) -> String {
     const LENGTH: usize = 9;
     const DIGITS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";

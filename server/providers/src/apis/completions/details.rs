@@ -1,4 +1,4 @@
-//! `reasoning_details`, in which OpenRouter sends the reasoning that a model must receive back.
+//! `reasoning_details`: the member in which OpenRouter sends reasoning that the model must receive back unchanged.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -6,13 +6,13 @@ use serde_json::value::RawValue;
 
 use super::super::verbatim::items;
 
-/// Kinds of details that arrive in fragments, with the member that grows.
+/// Kinds of details that arrive in fragments, each with the member that grows.
 const FRAGMENTED_KINDS: &[(&str, &str)] =
     &[("\"reasoning.text\"", "text"), ("\"reasoning.summary\"", "summary")];
-/// Members in which fragments of one detail do not differ.
+/// Members that are equal in all fragments of one detail.
 const COMMON: &[&str] = &["type", "index", "id", "format", "signature"];
 
-/// The details of an answer so far, each unchanged. Fragments of a text are joined; all others stay separate.
+/// The details of an answer so far, each unchanged. Fragments of one text are joined.
 #[derive(Debug, Default)]
 pub(super) struct ReasoningDetails {
     list: Vec<ReasoningDetail>,
@@ -21,7 +21,8 @@ pub(super) struct ReasoningDetails {
 }
 
 impl ReasoningDetails {
-    /// Adds the details of a chunk, a JSON list. Returns whether any details were not taken yet.
+    /// Adds the details of a chunk, which is a JSON list. Returns `true` if there are details that [`Self::take_fresh`]
+    /// has not returned.
     pub fn add(&mut self, list: &str) -> bool {
         for (index, json) in items(list).into_iter().filter(|json| json.starts_with('{')).enumerate() {
             let Ok(members) = serde_json::from_str(json) else { continue };
@@ -40,7 +41,7 @@ impl ReasoningDetails {
         self.list.is_empty()
     }
 
-    /// Returns all details as a JSON list, if any arrived since the last call.
+    /// Returns all details as a JSON list. Returns `None` if no further details have arrived since the last call.
     pub fn take_fresh(&mut self) -> Option<String> {
         std::mem::take(&mut self.fresh).then(|| {
             let list: Vec<String> = self.list.iter().map(ReasoningDetail::text).collect();
@@ -51,13 +52,13 @@ impl ReasoningDetails {
 
 #[derive(Debug)]
 struct ReasoningDetail {
-    /// The unchanged text; `None` after a fragment was added.
+    /// The JSON text as it arrived. `None` after a fragment was joined.
     json: Option<String>,
     members: Members,
 }
 
 impl ReasoningDetail {
-    /// Adds a fragment. Returns false if the fragment is a separate detail.
+    /// Joins a fragment to this detail. Returns false if the fragment belongs to another detail.
     fn join(&mut self, fragment: &Members) -> bool {
         let differs = |name: &&str| match (self.members.get(name), fragment.get(name)) {
             (Some(a), Some(b)) => a != b,
@@ -100,7 +101,7 @@ impl ReasoningDetail {
     }
 }
 
-/// The members of an object in their order, each value unchanged.
+/// The members of an object in their original order, with unchanged values.
 #[derive(Debug)]
 struct Members(Vec<(String, String)>);
 

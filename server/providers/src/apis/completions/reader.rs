@@ -12,7 +12,7 @@ use super::details::ReasoningDetails;
 use super::names::{EXTRA, REASONING};
 use crate::{FinishReason, ProviderError, ProviderErrorKind, TokenCounts};
 
-/// The number of a block in the order in which blocks began.
+/// The number of a block, counted by the start of blocks.
 type Number = usize;
 
 /// The state of a completion.
@@ -21,16 +21,17 @@ pub(super) struct CompletionReader {
     sequencer: BlockSequencer<Number>,
     blocks: Number,
     calls: Vec<Call>,
-    /// The first block of reasoning.
+    /// The number of the first block of reasoning.
     thinking: Option<Number>,
     details: ReasoningDetails,
     finish: Option<String>,
-    /// The text and the reasoning so far, which a whole message may repeat.
+    /// The text so far; below it, the reasoning so far. A host may send a complete message afterwards that repeats
+    /// them.
     text: String,
     reasoning: String,
 }
 
-/// A call with the host's id and index, which assign parts to it.
+/// A tool call. The id and the index from the host assign later parts to it.
 #[derive(Debug)]
 struct Call {
     number: Number,
@@ -90,7 +91,7 @@ impl CompletionReader {
         }
     }
 
-    /// Adds the parts of a whole message that its pieces did not contain.
+    /// Adds the parts of a complete message that were not streamed before.
     fn message(&mut self, message: &Value, verbatim: &VerbatimParts<'_>, builder: &mut StreamEventBuilder) {
         let (text, mut thought): (Vec<BlockPart>, Vec<BlockPart>) =
             contents_of(message).into_iter().partition(|part| matches!(part, BlockPart::Text(_)));
@@ -113,7 +114,8 @@ impl CompletionReader {
         }
     }
 
-    /// Adds a call of a whole message: one of the first `streamed` calls by its place or its id, else a new one.
+    /// Adds a call of a complete message. It completes one of the first `streamed` calls if its position or its id
+    /// matches; otherwise it is a new call.
     fn whole_call(
         &mut self,
         index: usize,
@@ -150,7 +152,7 @@ impl CompletionReader {
         self.blocks
     }
 
-    /// Adds text or reasoning to the newest block if that is of the same kind, else to a new one.
+    /// Adds text or reasoning to the newest block if that has the same kind, else to a new block.
     fn grow(&mut self, part: BlockPart, mark: Option<&str>, builder: &mut StreamEventBuilder) {
         match &part {
             BlockPart::Text(text) => self.text.push_str(text),
@@ -195,7 +197,7 @@ impl CompletionReader {
         self.sequencer.end_complete_before(&number, builder);
     }
 
-    /// Sets the mark of a call to the data that must be sent back with it.
+    /// Sets the signature of a call to the data that must be sent back with the call.
     fn mark(&mut self, number: &Number, extra: Option<&str>, builder: &mut StreamEventBuilder) {
         if let Some(extra) = extra {
             self.sequencer.push(number, BlockPart::Signature(extra.to_owned()), builder);
@@ -210,8 +212,8 @@ impl CompletionReader {
         number
     }
 
-    /// Returns the call of a part, or `None` if the part begins a new call. Hosts differ in the use of id and index,
-    /// and in their presence in each part.
+    /// Returns the call to which a part belongs. Returns `None` if the part starts a new call. Hosts differ in their
+    /// use of id and index, and may omit both in later parts.
     fn call_of(&self, part: &Value) -> Option<Number> {
         let id = part["id"].as_str().filter(|id| !id.is_empty());
         let index = part["index"].as_u64();
@@ -240,14 +242,15 @@ impl CompletionReader {
         (!starts_call).then_some(call.number)
     }
 
-    /// Adds details of the reasoning to its first block. The block is empty if no text of the reasoning has arrived.
+    /// Adds reasoning details to the first block of reasoning. If no text of reasoning has arrived, opens an empty
+    /// block for them.
     fn details(&mut self, details: &str, builder: &mut StreamEventBuilder) {
         if builder.reserve(details.len()) && self.details.add(details) && self.thinking.is_none() {
             self.open(BlockStart::Thinking(None), builder);
         }
     }
 
-    /// Sets the mark of the first block of reasoning to all details so far.
+    /// Sets the signature of the first block of reasoning to all details so far.
     fn sign(&mut self, builder: &mut StreamEventBuilder) {
         let Some(number) = self.thinking else { return };
         let Some(details) = self.details.take_fresh() else { return };
@@ -288,15 +291,15 @@ impl CompletionReader {
     }
 }
 
-/// The parts of a delta or a message that are sent back unchanged, as JSON texts.
+/// The JSON texts within a delta or a message that must be sent back unchanged.
 struct VerbatimParts<'a> {
     details: Option<&'a str>,
-    /// The JSON text of each call.
+    /// The JSON text for each call.
     extras: Vec<Option<&'a str>>,
 }
 
 impl<'a> VerbatimParts<'a> {
-    /// Reads the parts from the data of an event; `delta` is its member `name`.
+    /// Finds these texts in the data of an event. `delta` is the member `name` of the data.
     fn of(data: &'a str, name: &str, delta: &Value) -> Self {
         let has_extra = delta["tool_calls"]
             .as_array()
@@ -321,7 +324,7 @@ fn contents_of(delta: &Value) -> Vec<BlockPart> {
     ["content", "refusal"].into_iter().flat_map(|name| parts(&delta[name])).collect()
 }
 
-/// Returns the reasoning beside the content, with the name of its member.
+/// Returns the reasoning that is sent outside of the content, and the name of its member.
 fn reasoning_of(delta: &Value) -> Option<(&'static str, String)> {
     REASONING.iter().find_map(|name| Some((*name, text_of(&delta[*name])?)))
 }
@@ -334,8 +337,8 @@ fn joined(parts: &[BlockPart]) -> String {
     parts.iter().map(text).collect()
 }
 
-/// Returns the rest of a whole text after its beginning `before`. Returns `None` if no rest remains, or if the
-/// beginning differs.
+/// Returns the rest of `whole` after its beginning `before`. Returns `None` if the rest is empty, or if `whole` begins
+/// differently.
 fn remaining_suffix(whole: &str, before: &str) -> Option<String> {
     whole.strip_prefix(before).filter(|rest| !rest.is_empty()).map(str::to_owned)
 }
@@ -348,7 +351,7 @@ fn text_of(reasoning: &Value) -> Option<String> {
     Some(text.collect::<String>()).filter(|text| !text.is_empty())
 }
 
-/// Returns the tokens as the API counts them: input includes cached tokens, and output mostly includes reasoning.
+/// Returns the token usage. As the API counts, input includes cached tokens, and output usually includes reasoning.
 fn counts(usage: &Value) -> TokenCounts {
     let number = |value: &Value| token_count(value).unwrap_or_default();
     let prompt = number(&usage["prompt_tokens"]);

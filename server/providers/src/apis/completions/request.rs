@@ -15,11 +15,12 @@ use super::compat::{Compat, ThinkingFormat};
 use super::names::{EXTRA, REASONING};
 use crate::{ProviderError, history};
 
-/// The text of a tool result with images alone.
+/// The text of a tool result that contains only images.
 const IMAGE_ONLY: &str = "(see attached image)";
-/// The text before images of tool results, which the API accepts from users only.
+/// The text before the images of tool results. They are sent in a user message, because the API accepts images only
+/// there.
 const IMAGES: &str = "Images from the tool results above:";
-/// The assistant's message between results and the user, for hosts that require one.
+/// The assistant message between tool results and a user message, for hosts that require one.
 const BRIDGE: &str = "I have seen the results of the tools.";
 
 pub(super) fn write(context: &RequestContext<'_>) -> Result<WireRequest, ProviderError> {
@@ -245,8 +246,8 @@ fn tool_call(call: &ToolCall, compat: &Compat<'_>) -> Value {
     written
 }
 
-/// Returns the reasoning that a model must receive back: the details at its reasoning, else those of calls in sessions
-/// of older versions.
+/// Returns the reasoning details that the model must receive back. They are the signature of the reasoning; sessions of
+/// older versions have them at the calls.
 fn reasoning_details(answer: &AssistantMessage) -> Option<Value> {
     let of_thinking = answer.content.iter().find_map(|block| match block {
         AssistantBlock::Thinking(block) => block.thinking_signature.as_deref(),
@@ -264,7 +265,7 @@ fn reasoning_details(answer: &AssistantMessage) -> Option<Value> {
     (!details.is_empty()).then_some(Value::Array(details))
 }
 
-/// Returns true if the mark of a call is a detail of the reasoning.
+/// Returns true if the signature of a call is a reasoning detail.
 fn is_detail(mark: &str) -> bool {
     member(mark, "type").is_some_and(|kind| kind.starts_with("\"reasoning."))
 }
@@ -284,7 +285,7 @@ fn tool_result(result: &ToolResultMessage, compat: &Compat<'_>) -> Value {
     message
 }
 
-/// Returns whether a turn has a text that can be marked for the cache.
+/// Returns `true` if a message has a text that can carry a cache mark.
 fn can_be_marked(message: &Value) -> bool {
     let is_spoken = message["role"] == "user" || message["role"] == "assistant";
     let is_text = |part: &Value| part["type"] == "text";
@@ -292,7 +293,7 @@ fn can_be_marked(message: &Value) -> bool {
     is_spoken && (content.is_string() || content.as_array().is_some_and(|parts| parts.iter().any(is_text)))
 }
 
-/// Marks the last text of the last turn that has one for the cache.
+/// Adds a cache mark to the last text of the last message that has one.
 fn mark_last(messages: &mut [Value]) {
     for message in messages.iter_mut().rev().filter(|message| can_be_marked(message)) {
         if let Value::String(text) = &message["content"] {

@@ -15,14 +15,14 @@ use super::reader::ID_SEPARATOR;
 use crate::settings::CacheRetention;
 use crate::{ProviderError, history};
 
-/// The greatest length of an id that the API accepts, in characters.
+/// Maximum length of an id that the API accepts, in characters.
 const LONGEST_ID: usize = 64;
 
-/// Name of the member that the answer must include so that reasoning can be sent back although the server stores
+/// The content that the API must include in the answer. It is needed to send reasoning back, because the server stores
 /// nothing.
 const ENCRYPTED: &str = "reasoning.encrypted_content";
 
-/// Parts of requests that a host may refuse.
+/// Parts of a request that some hosts reject.
 pub(super) const FALLBACKS: &[Fallback] = &[
     Fallback::new("role", &["developer", "role"]),
     Fallback::new("store", &["store"]),
@@ -119,7 +119,7 @@ fn turns(context: &RequestContext<'_>, input: &mut ListWriter<'_>) {
     }
 }
 
-/// Converts an id, or each of the two ids in it, to the form that the API accepts.
+/// Converts an id to the form that the API accepts. If it consists of two ids, converts each of them.
 fn id(id: &str) -> String {
     let clean = |id: &str| -> String {
         let allowed = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
@@ -187,7 +187,8 @@ fn push_answer(answer: &AssistantMessage, same: bool, number: usize, input: &mut
     }
 }
 
-/// Returns the id of a text item, and its phase if it has one. The mark is the id alone, or JSON with both.
+/// Returns the id of a text item, and its phase if there is one. The signature is either the id alone or JSON with
+/// both.
 fn text_mark(mark: &str, otherwise: impl Fn() -> String) -> (String, Option<String>) {
     let value = serde_json::from_str::<Value>(mark).ok().filter(Value::is_object);
     let member = |name: &str| value.as_ref().and_then(|value| value[name].as_str()).map(str::to_owned);
@@ -220,7 +221,7 @@ mod tests {
     use super::*;
     use crate::apis::testing::{conversation, write_compat, write_with};
 
-    /// The conversation as the API's own model would have produced it.
+    /// Returns a conversation as a model of this API itself would have produced it.
     fn own(model: &str) -> Vec<Arc<AgentMessage>> {
         let mut messages = conversation("openai-responses", model);
         let mut answer = serde_json::to_value(&*messages[1]).unwrap();

@@ -1,4 +1,4 @@
-//! The fast parse agrees with the full parse.
+//! The fast parse and the full parse have the same result.
 
 use agentese::types::AgentMessage;
 use proptest::prelude::*;
@@ -88,7 +88,7 @@ fn unusual_lines_are_left_to_the_full_parse() {
     assert!(fast_parse(&line(&"[".repeat(100_000))).is_none());
 }
 
-/// Generates values that may replace another value.
+/// Generates a value that a test puts in place of another value.
 fn odd() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
@@ -106,7 +106,7 @@ fn odd() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Adds pointers to all values within a value.
+/// Adds the JSON pointers of all values inside a value to `out`.
 fn pointers(value: &Value, at: &str, out: &mut Vec<String>) {
     out.push(at.to_owned());
     match value {

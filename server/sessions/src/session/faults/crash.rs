@@ -1,4 +1,4 @@
-//! The machine stops, at every step.
+//! Tests in which the machine stops, at each possible step.
 
 use std::path::Path;
 
@@ -11,16 +11,16 @@ use crate::session::{OpenError, Session};
 const LOSSES: [PowerLoss; 4] = [None, Some(0), Some(5), Some(10)];
 const TENTHS: [usize; 4] = [0, 1, 9, 10];
 
-/// Numbers of entries that were promised before the machine stopped.
+/// Numbers of entries that must survive when the machine stops.
 #[derive(Debug, Clone, Copy, Default)]
 struct PromisedCounts {
-    /// Number of entries that were handed to the system.
+    /// Number of entries that the system has received.
     handed: usize,
-    /// Number of entries that were brought to the disk.
+    /// Number of entries that are synced to the disk.
     durable: usize,
 }
 
-/// Runs the conversation until the machine stops.
+/// Runs the actions until the machine stops.
 fn run(session: &mut Session, acts: &[fn(&mut Session)]) -> PromisedCounts {
     let mut promised = PromisedCounts::default();
     for act in acts {

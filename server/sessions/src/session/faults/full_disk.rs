@@ -1,4 +1,4 @@
-//! The disk is full, at every step.
+//! Tests in which the disk is full, at each possible step.
 
 use std::path::Path;
 

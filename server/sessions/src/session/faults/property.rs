@@ -1,4 +1,4 @@
-//! The session read from a file equals the session that wrote it.
+//! Tests that a session read from a file equals the session that was written.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// Damage to the bytes of a file.
+/// A way to damage the bytes of a file.
 #[derive(Debug, Clone)]
 enum Damage {
     Set(prop::sample::Index, u8),

@@ -1,4 +1,4 @@
-//! A conversation that is the same every time.
+//! A conversation whose steps are the same in every test.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::session::{Compaction, OpenError, Session, SessionOptions};
 
 pub(in crate::session) const PATH: &str = "/sessions/s.jsonl";
 
-/// A clock that does not advance: entries of one time keep their order.
+/// A clock that always returns the same time. Entries with the same time must keep their order.
 struct FixedClock;
 
 impl Clock for FixedClock {
@@ -41,12 +41,12 @@ pub(in crate::session) fn open(disk: &MemoryDisk) -> Result<Session, OpenError> 
     Session::open(Path::new(PATH), start(disk))
 }
 
-/// Creates a session as [`create`] does, with a file that is open only during writes.
+/// Creates a session as [`create`] does. Its file is open only during writes.
 pub(in crate::session) fn create_closing(disk: &MemoryDisk) -> Result<Session, OpenError> {
     Session::create_at(Path::new(PATH), start(disk).close_between_writes())
 }
 
-/// Opens a session as [`open`] does, with a file that is open only during writes.
+/// Opens a session as [`open`] does. Its file is open only during writes.
 pub(in crate::session) fn open_closing(disk: &MemoryDisk) -> Result<Session, OpenError> {
     Session::open(Path::new(PATH), start(disk).close_between_writes())
 }
@@ -97,7 +97,7 @@ pub(in crate::session) const ACTIONS: &[Action] = &[
     |session| drop(session.append(user("three"))),
 ];
 
-/// Returns the final lines and content on a disk that never fails.
+/// Returns the lines and the content of the file that the conversation produces without a fault.
 pub(in crate::session) fn reference() -> (Vec<String>, String) {
     let disk = MemoryDisk::default();
     let mut session = create(&disk).unwrap();

@@ -1,4 +1,4 @@
-//! Another program cuts the file while the session is open.
+//! Tests in which another program truncates the file of an open session.
 
 use std::path::Path;
 

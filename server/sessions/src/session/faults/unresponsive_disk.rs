@@ -1,4 +1,4 @@
-//! The disk does not answer, from any step on, while a thread writes.
+//! Tests in which the disk stops answering while a thread writes, at each possible step.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Unusual messages, each in a file between a normal question and answer.
+//! Tests with one unusual message between two normal messages.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn answer() -> Value {
     })
 }
 
-/// Returns the answer with one member changed, or removed if there is no value.
+/// Returns a normal answer in which one member has another value. Without a value, the member is removed.
 fn changed(pointer: &str, value: Option<Value>) -> Value {
     let mut answer = answer();
     let (parent, name) = pointer.rsplit_once('/').unwrap();
@@ -40,7 +40,7 @@ fn user(text: &str) -> Value {
     json!({"role": "user", "content": [{"type": "text", "text": text}], "timestamp": 1})
 }
 
-/// Returns a session of these lines, and the kept text of each line.
+/// Returns a session with these lines, and the stored text of each line.
 fn session(lines: &[Value]) -> (Session, Vec<String>) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let loaded = load(format!("{HEADER}\n{text}").into_bytes(), || "new".to_owned()).unwrap().unwrap();
@@ -52,8 +52,8 @@ fn session(lines: &[Value]) -> (Session, Vec<String>) {
     (session, kept)
 }
 
-/// Returns the middle message as it is read. Checks that all three messages are there and that the file keeps every
-/// byte.
+/// Reads a message from between two others and returns it. Checks that all three messages are read, and that the stored
+/// texts are unchanged.
 #[track_caller]
 fn read(message: &Value) -> Value {
     let lines = [

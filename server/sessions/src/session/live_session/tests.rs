@@ -143,7 +143,7 @@ fn hidden_answers_stay_hidden_and_the_system_message_stays_first() {
     assert_eq!(session.compacted_messages(), 3);
 }
 
-/// Checks the system messages of pi 1.5: later ones are patches, and a compaction repeats the whole message.
+/// Checks system messages as in pi 1.5: later ones change earlier ones, and a compaction contains the combined message.
 #[test]
 fn a_repeated_system_message_replaces_all_earlier_ones() {
     let system_message = |time: i64, sections: Value| -> Arc<AgentMessage> {

@@ -1,4 +1,4 @@
-//! A large file is read like a small one, and changes by other programs are noticed.
+//! Tests that a large file is loaded like a small one, and that changes by other programs are detected.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn large(disk: &MemoryDisk) -> Result<Session, OpenError> {
     Session::open(path(), script::start(disk).treat_all_as_large())
 }
 
-/// Returns the comparable parts of a loaded file.
+/// Returns the parts of a loaded file that tests compare.
 fn comparable(
     read: Result<Option<LoadedFile>, &'static str>,
 ) -> Result<Option<impl PartialEq + std::fmt::Debug>, &'static str> {

@@ -1,22 +1,22 @@
-//! Names of Opal's tools and of members in their results, and one line about a call.
+//! The names of Opal's tools, the names of members in their results, and the line that describes a call.
 
 use serde_json::{Map, Value};
 
 use super::super::convert::as_text;
 
-/// The names of tools that a switch of the agent turns off.
+/// The names of the tools that are not shared with other agents. Switches of the session turn the first three off.
 pub(in super::super) const SUB_AGENT: &str = "sub_agent";
 pub(in super::super) const USE_SKILL: &str = "use_skill";
 pub(in super::super) const DEBUG_STATE: &str = "debug_state";
 pub(super) const ASK_USER: &str = "ask_user";
 pub(super) const TASKS: &str = "tasks";
 
-/// Members in the details of a result: a value that replaces its text for clients, and the name of a loaded
-/// skill.
+/// Members in the details of a result: the value that clients receive in place of the text, and the name of a
+/// loaded skill.
 pub(in super::super) const VALUE: &str = "value";
 pub(in super::super) const SKILL: &str = "skill";
 
-/// The names of all tools, in the order for clients.
+/// The names of all tools, in the order in which clients see them.
 pub(in super::super) const NAMES: [&str; 10] = [
     "read_file",
     "write_file",
@@ -33,7 +33,7 @@ pub(in super::super) const NAMES: [&str; 10] = [
 /// The maximum length of a line about a call, in characters.
 const LONGEST_LINE: usize = 60;
 
-/// Returns one line about a call, for people.
+/// Returns one line that describes a call to people.
 pub(in super::super) fn call_summary(tool: &str, arguments: &Map<String, Value>) -> String {
     let text = |name: &str| arguments.get(name).map(as_text).unwrap_or_default();
     let line = match tool {

@@ -14,7 +14,7 @@ pub(super) struct RenamedTool {
     inner: Arc<dyn Tool>,
 }
 
-/// References to other tools in the descriptions, and their replacements.
+/// Names of other tools in a description, each with the name that replaces it.
 const NAME_REPLACEMENTS: [(&str, &str); 3] =
     [("use edit.", "use edit_file."), ("use write.", "use write_file."), ("use read.", "use read_file.")];
 

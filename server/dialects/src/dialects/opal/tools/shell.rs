@@ -1,4 +1,4 @@
-//! The tool that runs commands, with Opal's name and unit of time.
+//! The tool that runs shell commands, under Opal's name and with Opal's time unit.
 
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::tools::{BashTool, Tool, ToolContext, ToolOutput};
 
 const TIMEOUT: &str = "timeout";
 
-/// Runs commands; a timeout is in milliseconds, as in Opal.
+/// Runs shell commands. Their timeout is in milliseconds.
 pub(super) struct ShellTool;
 
 impl Tool for ShellTool {

@@ -22,7 +22,7 @@ use crate::tools::{
     ToolOutput, ToolSet,
 };
 
-/// The inactivity after which a subagent has failed. A running tool or an open question is activity.
+/// The time without activity after which a subagent fails. Running tools and open questions are activity.
 const INACTIVITY_TIMEOUT: Duration = Duration::from_secs(120);
 
 const INSTRUCTIONS: &str = "You are an agent that another agent has set to work on one task, in the same directory. Do the \
@@ -33,7 +33,7 @@ const INSTRUCTIONS: &str = "You are an agent that another agent has set to work 
 pub(super) struct SubAgentTool {
     pub sink: Arc<Sink>,
     pub features: Arc<Features>,
-    /// The tools available to a subagent.
+    /// The tools that the subagent can use.
     pub tools: ToolSet,
     pub catalog: Catalog,
     pub ids: Arc<dyn Ids>,
@@ -141,7 +141,7 @@ impl SubAgentTool {
         Ok(tools)
     }
 
-    /// Returns the requested model, as `provider/id`.
+    /// Returns the model that the arguments request, as `provider/id`.
     fn model_of(&self, arguments: &Value) -> Result<Option<String>, String> {
         let Some(named) = arguments["model"].as_str().filter(|name| !name.is_empty()) else {
             return Ok(None);
@@ -162,12 +162,12 @@ impl SubAgentTool {
     }
 }
 
-/// The number of open tool calls of a subagent.
+/// The number of tool calls of a subagent that are in progress.
 #[derive(Clone, Default)]
 struct OpenCalls(Arc<AtomicUsize>);
 
 impl OpenCalls {
-    /// Returns an observer that counts them. The observer receives each step before the event of the step is
+    /// Returns an observer that counts the open calls. It receives each step before the event about the step is
     /// emitted.
     fn watch(&self) -> StepCallback {
         let open = self.0.clone();
@@ -178,7 +178,7 @@ impl OpenCalls {
         })
     }
 
-    /// Completes after too long an inactivity without an open call. Never completes if a call is open.
+    /// Completes after [`INACTIVITY_TIMEOUT`] if no call is open. Never completes if a call is open.
     fn inactivity(&self, agents: &dyn SubagentHost) -> BoxFuture<'static, ()> {
         match self.0.load(Ordering::Acquire) {
             0 => agents.sleep(INACTIVITY_TIMEOUT),
@@ -187,7 +187,7 @@ impl OpenCalls {
     }
 }
 
-/// Unregisters a subagent from the sink on drop.
+/// On drop, removes a subagent from the sink.
 struct RegistrationGuard<'a>(&'a Sink, &'a str);
 
 impl Drop for RegistrationGuard<'_> {
@@ -196,7 +196,7 @@ impl Drop for RegistrationGuard<'_> {
     }
 }
 
-/// Returns the output for the parent: the calls, each on one line, then the answer.
+/// Returns the result for the parent: one line per tool call, then the answer of the subagent.
 fn tool_output(answer: &ChildAnswer) -> Result<ToolOutput, String> {
     match answer.stop {
         StopReason::Stop | StopReason::Length => {}

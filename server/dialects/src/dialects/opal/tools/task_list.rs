@@ -1,4 +1,4 @@
-//! The tasks of a session, and their file if the session is stored.
+//! The tasks of a session. A stored session keeps them in a file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ pub(in super::super) struct TaskList {
 }
 
 impl TaskList {
-    /// Loads the tasks of a stored session with that directory. Blocks. If reading fails, the list is empty
-    /// and the file stays unchanged.
+    /// Loads the tasks of a stored session from its directory. Blocks. If reading fails, the list starts empty and
+    /// is not saved.
     pub fn load(directory: &Path) -> Self {
         match TaskFile::open(directory) {
             Ok((file, state)) => Self { state: Mutex::new(state), file: Some(file) },
@@ -64,8 +64,8 @@ const MODE: u32 = 0o600;
 struct TaskFile(PathBuf);
 
 impl TaskFile {
-    /// Returns the file of the session with that directory, and its content, which is empty without a file.
-    /// Blocks. Fails if the file cannot be read, so that it is not overwritten.
+    /// Returns the task file in the directory of a session, and its content. If the file does not exist, the
+    /// content is empty. Blocks. Fails if the file cannot be read; otherwise the next write would overwrite it.
     fn open(directory: &Path) -> io::Result<(Self, State)> {
         let path = directory.join(FILE_NAME);
         let state = match std::fs::read(&path) {

@@ -66,7 +66,7 @@ type Tasks = BTreeMap<u64, Task>;
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]
 pub(super) struct State {
     tasks: Tasks,
-    /// The highest number ever used for a task.
+    /// The highest number that any task of the list has had.
     last: u64,
 }
 
@@ -176,7 +176,7 @@ impl State {
         Ok(vec![json!({"changed_fields": changed, "id": id, "op": "update"})])
     }
 
-    /// Deletes a task. Its subtasks lose their parent, and dependencies on it are removed.
+    /// Deletes a task. Its subtasks lose their parent, and other tasks no longer depend on it.
     fn delete(&mut self, arguments: &Value) -> Result<Vec<Value>, TaskError> {
         let id = self.task_argument("delete", arguments)?;
         let task = self.tasks.remove(&id);
@@ -235,7 +235,8 @@ impl State {
         Ok(task)
     }
 
-    /// Returns true if such steps lead from one task to the other.
+    /// Returns true if the task `to` can be reached from `from`. `steps` returns the next ids of a task, such as
+    /// its parent or the tasks that block it.
     fn reaches(&self, from: u64, to: u64, steps: impl Fn(&Task) -> Vec<u64>) -> bool {
         let (mut todo, mut seen) = (vec![from], Vec::new());
         while let Some(id) = todo.pop() {
@@ -250,7 +251,7 @@ impl State {
         false
     }
 
-    /// Returns the status of a task with regard to its dependencies.
+    /// Returns the status of a task: blocked if it is open and depends on an unfinished task.
     fn status(&self, task: &Task) -> Status {
         let waits = || {
             task.blockers.iter().any(|id| self.tasks.get(id).is_some_and(|task| task.status != Status::Done))

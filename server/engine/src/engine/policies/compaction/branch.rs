@@ -1,4 +1,4 @@
-//! The active branch of a session, in the form for compaction.
+//! The active branch of a session, in the form that compaction uses.
 
 use agentese::types::{AgentMessage, CompactionResult};
 use serde_json::Value;
@@ -58,7 +58,8 @@ fn entry_json(entry: &Entry) -> Value {
     serde_json::from_str(entry.json().as_str()).unwrap_or_default()
 }
 
-/// Applies the compaction of the remote agent to this session. The result names an entry of this session.
+/// Applies a compaction that the remote agent made to this session. The first kept entry in the result is an entry
+/// of this session, not of the remote agent.
 pub(in crate::engine) fn apply_remote_compaction(
     session: &mut Session,
     made: RemoteCompaction,

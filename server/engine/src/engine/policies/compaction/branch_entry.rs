@@ -1,10 +1,10 @@
-//! The entries of a branch, in the form for compaction.
+//! The entries of a branch, in the form that compaction uses.
 
 use serde_json::Value;
 
 use crate::session::StoredMessage;
 
-/// An entry of the active branch, in the form for compaction.
+/// An entry of the active branch, in the form that compaction uses.
 #[derive(Debug, Clone)]
 pub(crate) struct BranchEntry {
     /// Id of the entry.
@@ -30,7 +30,7 @@ pub(crate) enum EntryKind {
 pub(crate) struct PreviousCompaction {
     /// The summary.
     pub summary: String,
-    /// The details, if the agent itself made them.
+    /// The details, if the agent made the summary itself.
     pub details: Option<Value>,
     /// Id of the first entry that the compaction kept; the entry may not exist.
     pub first_kept: String,

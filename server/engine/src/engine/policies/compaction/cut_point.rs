@@ -1,4 +1,4 @@
-//! The start of the kept part of a conversation.
+//! The position in a conversation from which a compaction keeps the entries.
 
 use agentese::types::AgentMessage;
 
@@ -11,21 +11,22 @@ use crate::session::Role;
 pub(super) struct CutPoint {
     /// Index of the first entry that is kept.
     pub first_kept: usize,
-    /// Index of the first entry of the turn that the cut splits; `None` if it splits no turn.
+    /// Index of the first entry of the turn that the cut divides; `None` if the cut is between two turns.
     pub split_turn: Option<usize>,
 }
 
-/// Amount of the newest messages that is kept, in tokens.
+/// Amount of newest messages that a compaction keeps, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine) enum KeptAmount {
-    /// At least that many tokens: the message that reaches the number is kept too.
+    /// At least that many tokens. The message that reaches the number is kept, too.
     AtLeast(u64),
-    /// At most that many tokens; the last message in any case.
+    /// At most that many tokens. The last message is kept in any case.
     AtMost(u64),
 }
 
-/// Finds the cut among the entries after the last compaction: the newest entries are kept, according to `keep`. A call
-/// never loses its result: a cut precedes a message of the user, an answer, or a note, never a result.
+/// Finds the cut among the entries from `start` on. The newest entries are kept, as many as `keep` defines. A cut
+/// precedes a message of the user, an answer, or a note. It never precedes a tool result, so that a call keeps its
+/// result.
 pub(super) fn find(items: &[BranchEntry], start: usize, keep: KeptAmount) -> CutPoint {
     let mut positions = (start..items.len()).filter(|index| is_cut_position(&items[*index].kind));
     let Some(first) = positions.clone().next() else {

@@ -24,12 +24,12 @@ const ABORT_GRACE: std::time::Duration = std::time::Duration::from_secs(4);
 /// Reason for rejecting the summary of an extension.
 const EMPTY_EXTENSION_SUMMARY: &str = "The summary from an extension is empty";
 
-/// Input of the plan of a compaction, taken from the state in one moment.
+/// The data for the plan of a compaction, copied while the state was locked.
 struct PlanInput {
     items: Vec<BranchEntry>,
     snapshot: ConversationSnapshot,
     keep: KeptAmount,
-    /// `true` if `keep` is in tokens as the provider counts them.
+    /// `true` if `keep` counts tokens as the provider does; `false` if it counts estimated tokens.
     in_provider_tokens: bool,
     model: Model,
     provider: Arc<dyn Provider>,
@@ -41,8 +41,9 @@ struct PlanInput {
 }
 
 impl Engine {
-    /// Compacts the conversation now. `focus` names the subject for the summary. A running run is aborted first, with
-    /// its closing events. Emits no events of its own. An abort stops the compaction.
+    /// Compacts the conversation now. `focus` names the subject that the summary should emphasise. A current run is
+    /// aborted first, with its closing events. An abort stops the compaction. No events about the compaction are
+    /// emitted.
     pub async fn compact(&self, focus: Option<&str>) -> Result<CompactionResult, CompactError> {
         self.compact_to(focus, None).await
     }
@@ -160,7 +161,7 @@ pub(in crate::engine) async fn auto_compact(
 }
 
 impl PlanInput {
-    /// Makes the plan, which decodes messages.
+    /// Plans the compaction. This decodes messages.
     async fn into_job(self) -> Result<CompactionJob, CompactError> {
         let Self {
             items,
@@ -226,7 +227,7 @@ enum SummaryOrigin {
     Extension(Box<CompactionResult>),
 }
 
-/// Calls the hooks, then requests a summary from the model.
+/// Returns the summary from a hook, or requests one from the model.
 async fn create_summary(
     shared: &Shared,
     job: &CompactionJob,
@@ -253,8 +254,8 @@ async fn create_summary(
     summarize(shared, job, focus, abort).await.map(SummaryOrigin::Model)
 }
 
-/// Applies a summary to the session. Returns `None` if another session has replaced it meanwhile. An abort does not
-/// revert the compaction; it ends the wait for the disk and the hooks.
+/// Applies a summary to the session. Returns `None` if another session has replaced this one meanwhile. An abort
+/// only ends the wait for the disk and the hooks; the compaction stays.
 async fn apply_summary(
     shared: &Shared,
     job: CompactionJob,

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use agentese::types::{AgentMessage, AssistantBlock};
 use serde_json::{Value, json};
 
-/// Paths as named by the model.
+/// Paths of files, as the model named them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FileOperations {
     read: BTreeSet<String>,
     changed: BTreeSet<String>,
 }
 
-/// Tools that read their `path`, and tools that change it.
+/// Names of the tools that read the file `path`, and of the tools that change it.
 const READING_TOOLS: &[&str] = &["read"];
 const CHANGING_TOOLS: &[&str] = &["edit", "write"];
 

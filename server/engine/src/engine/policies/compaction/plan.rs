@@ -11,7 +11,7 @@ use super::file_operations::FileOperations;
 use super::transcript_text::transcript_paragraphs;
 use crate::session::MessageSnapshot;
 
-/// Reason for the absence of a plan.
+/// Reason why there is nothing to compact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NothingToCompactError {
     // The texts are pi's.
@@ -30,7 +30,7 @@ pub(crate) struct Plan {
     pub tokens_before: u64,
     /// The messages that the summary replaces; may be empty.
     pub history: MessageSnapshot,
-    /// The beginning of the turn that the cut splits.
+    /// The beginning of the turn that the cut divides; `None` if the cut is between two turns.
     pub turn_prefix: Option<MessageSnapshot>,
     /// The previous summary, which the new one updates.
     pub previous: Option<String>,
@@ -42,9 +42,9 @@ const EMPTY_HISTORY_SUMMARY: &str = "No prior history.";
 /// Separator between the summary of the history and the summary of the turn's beginning; pi's user interfaces parse it.
 const TURN_SEPARATOR: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
 
-/// Plans the compaction of a branch, root to leaf. The plan begins at the first entry that an earlier compaction kept,
-/// so no message is lost between the two. `tokens_before` returns the number of tokens in the model's context. Fails if
-/// there is nothing to summarise.
+/// Plans the compaction of a branch, whose entries are in order from the root to the leaf. The plan begins at the
+/// first entry that the previous compaction kept, so that no message is missing from both. `tokens_before` returns
+/// the number of tokens in the model's context. Fails if there is nothing to summarise.
 pub(crate) fn plan(
     items: &[BranchEntry],
     tokens_before: impl FnOnce() -> u64,
@@ -98,7 +98,7 @@ fn messages(items: &[BranchEntry]) -> MessageSnapshot {
 }
 
 impl Plan {
-    /// Returns the plan in the form for hooks. Decodes all of its messages.
+    /// Returns the plan in the form that hooks receive. Decodes all messages of the plan.
     pub fn to_public(&self) -> CompactionPlan {
         let messages = |messages: &MessageSnapshot| messages.iter().map(Arc::unwrap_or_clone).collect();
         let mut plan = CompactionPlanBuilder {
@@ -113,7 +113,7 @@ impl Plan {
         plan
     }
 
-    /// Returns `true` if the model summarises the history. Returns `false` if there is only the beginning of a turn.
+    /// Returns `true` if the plan has a history to summarise, `false` if it has only the beginning of a turn.
     pub fn summarizes_history(&self) -> bool {
         self.turn_prefix.is_none() || !has_no_text(&self.history)
     }
@@ -143,7 +143,7 @@ pub(super) mod tests {
     use super::*;
     use crate::session::StoredMessage;
 
-    /// Returns entries by letter; see the tests of `cut_point`. `c` is a compaction.
+    /// Returns one entry for each letter; see the tests of `cut_point`. `c` is a compaction.
     pub(in super::super) fn items(letters: &str) -> Vec<BranchEntry> {
         let text = "x".repeat(40);
         let usage = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0,

@@ -16,12 +16,12 @@ use crate::engine::policies::retry::{classify_by_text, next_retry_pause};
 use crate::engine::{Event, Shared};
 use crate::providers::{Assembler, Provider, ProviderError, ProviderErrorKind, Request, StreamEvent, sum_of};
 
-/// Reasons why an answer is not a summary.
+/// Reasons why an answer cannot be used as a summary.
 const CUT_SHORT: &str = "the summary was cut off at the output limit";
 const CALLED_TOOL: &str = "the model called a tool instead of writing a summary";
 const NO_TEXT: &str = "the model's answer has no text";
 
-/// Input of a compaction, taken from the state in one moment.
+/// The data for the requests of a compaction, copied while the state was locked.
 pub(in crate::engine) struct CompactionJob {
     pub plan: Plan,
     pub model: Model,
@@ -76,7 +76,7 @@ pub(in crate::engine) async fn summarize(
     }
 }
 
-/// Emits the end of retries on drop.
+/// On drop, emits the end of the retries.
 struct RetryEndGuard<'a> {
     shared: &'a Shared,
     started: bool,
@@ -90,8 +90,8 @@ impl Drop for RetryEndGuard<'_> {
     }
 }
 
-/// Returns one part of the summary. If the agent has events about retries, a transient failure is retried with the
-/// limit and the pauses for an answer. Otherwise the provider repeats the request without events.
+/// Requests one part of the summary. If the agent has events about retries, a transient failure is retried like
+/// that of an answer, with the same limit and pauses. Otherwise the provider repeats the request without events.
 async fn request_with_retries(
     shared: &Shared,
     job: &CompactionJob,

@@ -26,8 +26,8 @@ impl SummaryPart {
         }
     }
 
-    /// Returns `true` if a model with thinking uses it at a high level. The beginning of a turn is short and has a low
-    /// output limit, which thinking would use up.
+    /// Returns `true` if a model that supports thinking uses a high level for this part. It returns `false` for the
+    /// beginning of a turn, because thinking would use up its low output limit.
     pub fn uses_thinking(self) -> bool {
         self == Self::History
     }
@@ -97,12 +97,12 @@ What the user asked for in this turn.
 
 Be brief, and keep to what the rest needs.";
 
-/// Maximum length of one message of the request, in bytes. A message ends between two items of the
-/// conversation, so one longer item exceeds it.
+/// Maximum length of one message of the request, in bytes. A message ends only between two items of the
+/// conversation, so a single longer item exceeds the limit.
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
 
-/// Returns the request to the model for that part of a plan: one message, or several if the conversation is
-/// long. `focus` names the subject that the summary should emphasise.
+/// Returns the request for one part of a plan. It is one message, or several if the conversation is long. `focus`
+/// names the subject that the summary should emphasise.
 pub(crate) fn request(plan: &Plan, part: SummaryPart, focus: Option<&str>) -> Messages {
     let messages = match part {
         SummaryPart::History => &plan.history,
@@ -121,7 +121,8 @@ fn message(text: String) -> Arc<AgentMessage> {
     Arc::new(UserMessage::new(content, 0).into())
 }
 
-/// Returns the text of the request in pieces of about `length` bytes: the conversation, then the instructions.
+/// Returns the text of the request, divided into parts of about `length` bytes. The conversation comes first, then
+/// the instructions.
 fn split_request(
     paragraphs: impl Iterator<Item = String>,
     instructions: Arc<str>,

@@ -1,4 +1,5 @@
-//! Number of tokens in a conversation: the count of the provider, and an estimate for the rest.
+//! Number of tokens in a conversation. It is the count of the provider, plus an estimate for messages that the
+//! provider has not counted.
 
 use std::sync::Arc;
 
@@ -17,7 +18,8 @@ const CHARACTERS_PER_TOKEN: usize = 4;
 /// Length of an image for the estimate, in characters.
 const IMAGE_CHARACTERS: usize = 4800;
 
-/// Returns `true` if `tokens` exceed the model's context without the reserved part.
+/// Returns `true` if a compaction is due: it is enabled, and `tokens` exceed the model's context minus the reserved
+/// tokens.
 pub(crate) fn is_due(settings: &CompactionSettings, tokens: u64, model: &Model) -> bool {
     settings.enabled && tokens > model.context_window.saturating_sub(settings.reserve_tokens)
 }
@@ -27,8 +29,8 @@ pub(crate) trait MessageHistory {
     /// Returns the messages, the newest first.
     fn newest_first(&self) -> impl Iterator<Item = Arc<AgentMessage>>;
 
-    /// Returns the number of messages since the newest compaction. The older messages are the ones that the
-    /// compaction left. Their token counts belong to the context before the compaction, not to this one.
+    /// Returns the number of messages since the newest compaction. Older messages are the ones that the compaction
+    /// kept. Token counts in them describe the context before that compaction.
     fn count_since_compaction(&self) -> usize;
 }
 
@@ -42,7 +44,7 @@ impl MessageHistory for Session {
     }
 }
 
-/// The conversation of a session at one moment, for work that no longer holds the session.
+/// A copy of the conversation of a session, for work that has no access to the session itself.
 #[derive(Debug)]
 pub(crate) struct ConversationSnapshot {
     messages: MessageSnapshot,
@@ -55,7 +57,7 @@ impl ConversationSnapshot {
         Self { since_compaction: session.count_since_compaction(), messages: session.message_snapshot() }
     }
 
-    /// Returns `true` if reading the whole conversation takes so long that other work should not wait for it.
+    /// Returns `true` if the conversation is so long that other work should not wait while it is read.
     pub fn is_long(&self) -> bool {
         self.messages.is_long()
     }
@@ -77,8 +79,8 @@ pub(crate) fn context_tokens(conversation: &impl MessageHistory) -> u64 {
     counted_tokens(conversation).unwrap_or_else(|| estimate(conversation.newest_first()))
 }
 
-/// Returns the count of the last answer that has one, plus an estimate of the later messages. Returns `None` if there
-/// is no count since the newest compaction.
+/// Returns the token count of the newest answer that has one, plus an estimate of the later messages. Returns
+/// `None` if no answer since the newest compaction has a count.
 pub(crate) fn counted_tokens(conversation: &impl MessageHistory) -> Option<u64> {
     let mut later = 0_u64;
     for message in conversation.newest_first().take(conversation.count_since_compaction()) {
@@ -90,8 +92,8 @@ pub(crate) fn counted_tokens(conversation: &impl MessageHistory) -> Option<u64> 
     None
 }
 
-/// Converts a number of tokens to keep from the provider's count to the estimate. The result is smaller if the provider
-/// counted more tokens for the request of the newest answer than the estimate.
+/// Converts `keep` from tokens as the provider counts them to estimated tokens. The result is smaller than `keep`
+/// if the provider counted more tokens for the newest answer's request than were estimated.
 pub(crate) fn scale_to_estimate(keep: u64, conversation: &impl MessageHistory) -> u64 {
     let newest = conversation.newest_first().find_map(|message| match &*message {
         AgentMessage::Assistant(answer) if reported_tokens(&message).is_some() => {
@@ -113,7 +115,8 @@ pub(crate) fn estimate(messages: impl Iterator<Item = Arc<AgentMessage>>) -> u64
     messages.fold(0, |sum: u64, message| sum.saturating_add(message_tokens(&message)))
 }
 
-/// Returns the provider's count for a complete answer; `None` without a count.
+/// Returns the number of tokens that the provider counted for a complete answer. Returns `None` if there is no
+/// count.
 fn reported_tokens(message: &AgentMessage) -> Option<u64> {
     match message {
         AgentMessage::Assistant(answer)
@@ -201,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    /// Messages, with the number of the first ones that a compaction kept.
+    /// All messages, and the number of messages at the start that a compaction kept.
     struct CompactedHistory<'a>(&'a [Arc<AgentMessage>], usize);
 
     impl MessageHistory for CompactedHistory<'_> {

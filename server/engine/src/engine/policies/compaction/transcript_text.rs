@@ -1,4 +1,4 @@
-//! A conversation as text, for a model that summarises it and does not continue it.
+//! Conversion of a conversation to text, so that a model summarises the conversation and does not continue it.
 
 use agentese::types::{AgentMessage, AssistantBlock, InputBlock, InputContent};
 
@@ -9,7 +9,8 @@ use crate::tools::as_terminal_shows;
 /// Maximum length of a tool result in the text, in characters.
 const RESULT_LIMIT: usize = 2000;
 
-/// Returns the conversation, one paragraph per item, composed on demand. Images are left out.
+/// Returns the conversation as text: one paragraph for each item, composed when it is requested. Images are left
+/// out.
 pub(super) fn transcript_paragraphs(
     messages: &MessageSnapshot,
 ) -> impl Iterator<Item = String> + Send + use<> {

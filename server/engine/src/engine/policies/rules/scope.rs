@@ -14,7 +14,7 @@ pub(super) enum OutputStream<'a> {
     Tool(&'a str),
 }
 
-/// Calls that a rule watches.
+/// The tool calls that a rule watches.
 #[derive(Debug)]
 struct CallFilter {
     /// Name of the tool; `None` for every tool.
@@ -29,13 +29,13 @@ pub(super) struct RuleScope {
     text: bool,
     thinking: bool,
     calls: Vec<CallFilter>,
-    /// Files that a match requires in any stream; `None` without that condition.
+    /// If set, a match in any stream also requires that one of these files is named.
     files: Option<GlobSet>,
 }
 
 impl RuleScope {
-    /// Parses the tokens of a rule. An empty list means text and all tools. Invalid tokens are ignored. Returns `None`
-    /// if no stream is left.
+    /// Parses the scope of a rule from its tokens. An empty list means text and all tools. Invalid tokens are
+    /// ignored. Returns `None` if the scope contains no stream.
     pub fn new(tokens: &[String], globs: &[String]) -> Option<Self> {
         let mut scope = Self { files: compile_globs(globs), ..Self::default() };
         if tokens.is_empty() {
@@ -53,7 +53,7 @@ impl RuleScope {
         (scope.text || scope.thinking || !scope.calls.is_empty()).then_some(scope)
     }
 
-    /// Returns `true` if the scope includes that stream for at least some files.
+    /// Returns `true` if the scope can include that stream, depending on the files.
     pub fn reaches(&self, stream: OutputStream<'_>) -> bool {
         match stream {
             OutputStream::Text => self.text,

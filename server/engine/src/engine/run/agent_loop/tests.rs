@@ -7,8 +7,9 @@ fn message(text: &str) -> UserMessage {
     UserMessage::new(InputContent::Text(text.to_owned()), 0)
 }
 
-/// Plays a run and writes a line per step. Each answer is a stop reason and the ids of its calls. `!` marks a call with
-/// incomplete arguments, `&` a shared call. `at` runs before the step of that number.
+/// Plays a run and returns one line for each step. An answer is a stop reason and the ids of its calls. `!` marks a
+/// call with incomplete arguments, `&` a shared call. `at` is called with the number of each step before it, and
+/// returns `true` to abort the run.
 fn play(
     queues: &mut Queues,
     answers: &[(StopReason, &[&str])],

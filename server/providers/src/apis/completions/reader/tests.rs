@@ -165,7 +165,7 @@ fn calls(parts: &[Value]) -> String {
     parts.iter().map(|part| chunk(json!({"tool_calls": [part]}))).collect()
 }
 
-/// Returns the calls of an answer and their arguments, a line each.
+/// Returns each call of an answer with its arguments, as one line.
 fn called(body: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut open = false;
