@@ -327,7 +327,8 @@ pub struct Matching {
     pub tokens: &'static [Token],
     /// Members that distinguish events of one type.
     pub event_keys: &'static [&'static str],
-    /// Additional members that distinguish events of one type. They help to recognize events that an agent may omit.
+    /// Additional members that distinguish events of one type. They apply if the agent rejected a command, so that the
+    /// events of its run are missing.
     pub fine_event_keys: &'static [&'static str],
     /// Members that identify concurrent streams of events. The order of events from different streams is not compared.
     pub stream_keys: &'static [&'static str],

@@ -143,8 +143,8 @@ impl TaskTool {
         })
     }
 
-    /// Reserves `count` numbers that no subagent of the session has had, and returns the first. For a session
-    /// in memory the numbers start again with each call, as its files are temporary.
+    /// Reserves `count` numbers that were not used for subagents of the session, and returns the first. If the session
+    /// is not stored, each call starts at 0, because its files are temporary.
     fn take_numbers(&self, files: &CallFiles, count: usize) -> usize {
         if files.temporary.is_some() {
             return 0;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::LONG;
 
-/// The directory of an agent: `work` as its working directory, `home` without settings.
+/// The directory for an agent. It contains the working directory `work`, and the directory `home` without settings.
 pub struct Place(tempfile::TempDir);
 
 impl Place {

@@ -60,8 +60,8 @@ impl WorktreeLease {
     }
 
     /// Creates a branch with one commit for each patch, and moves HEAD to the commits. A patch that does not apply is
-    /// left out. If files of the user are in the way, nothing is merged. Then the new branches are deleted; existing
-    /// branches are never changed.
+    /// left out. If files of the user are in the way, nothing is merged and nothing changes. Afterwards the new
+    /// branches are deleted in any case; existing branches are never changed.
     pub async fn merge(&mut self, commits: &mut [Commit]) -> Result<MergeResult, String> {
         self.base().await?;
         let (root, none) = (self.repository.root.clone(), Variables::new());
@@ -95,6 +95,7 @@ impl WorktreeLease {
     }
 
     /// Returns the variables for the git directory of the call, with the repository's folder for new objects. The
+    /// Returns the variables for the git directory of the call, with the repository's folder for new objects. The
     /// objects therefore remain after the call.
     fn persistent_variables(&self, index: &Path) -> Variables {
         let mut directory = git_variables(self.folder(), &self.repository.root, index);
@@ -102,6 +103,7 @@ impl WorktreeLease {
         directory
     }
 
+    /// Moves HEAD to a later commit and updates the user's files. Git uses the settings of the call, so that it runs no
     /// Moves HEAD to a later commit and updates the user's files. Git uses the settings of the call, so that it runs no
     /// program of the repository's configuration. Fails without changes if files of the user are in the way.
     async fn check_out(&self, commit: String, branches: &[String]) -> Result<(), String> {
@@ -138,6 +140,7 @@ impl WorktreeLease {
         self.run_uninterrupted(work).await
     }
 
+    /// Creates a branch at a commit, and adds it to `created`. Returns its name, which has a number at its end if the
     /// Creates a branch at a commit, and adds it to `created`. Returns its name, which has a number at its end if the
     /// wanted name was taken.
     async fn branch(

@@ -291,7 +291,7 @@ impl CompletionReader {
     }
 }
 
-/// The JSON texts within a delta or a message that must be sent back unchanged.
+/// The JSON text for each call.
 struct VerbatimParts<'a> {
     details: Option<&'a str>,
     /// The JSON text for each call.
