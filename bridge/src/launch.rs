@@ -17,7 +17,6 @@ use crate::options::BridgeOptions;
 pub(crate) const MAX_COMMANDS: usize = 1024;
 
 /// Returns the dialect of the agents started with a command line. If the options do not name a dialect, starts an
-/// Returns the dialect of the agents started with a command line. If the options do not name a dialect, starts an
 /// agent, detects its dialect and ends it. Fails if the dialect is not detected.
 pub(crate) async fn agent_dialect(
     options: &BridgeOptions,

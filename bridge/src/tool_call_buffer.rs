@@ -18,12 +18,10 @@ use super::translator::Step;
 const CALL_WINDOW: Duration = Duration::from_millis(300);
 
 /// Holds an answer while further calls may follow it. The answer is released by any step of the agent except the start
-/// Holds an answer while further calls may follow it. The answer is released by any step of the agent except the start
 /// of a call. After the start of a call, a question or the end of [`CALL_WINDOW`] also releases it.
 #[derive(Debug, Default)]
 pub(super) struct ToolCallBuffer {
     buffered: Option<BufferedAnswer>,
-    /// `true` while later calls may belong to the last answer. If that answer was already released, these calls get an
     /// `true` while later calls may belong to the last answer. If that answer was already released, these calls get an
     /// answer of their own.
     calls_may_follow: bool,
@@ -51,7 +49,6 @@ impl BufferedAnswer {
     }
 }
 
-/// Returns `true` if tool calls may follow this event: the end of an answer without a stop reason and without calls, or
 /// Returns `true` if tool calls may follow this event: the end of an answer without a stop reason and without calls, or
 /// a user message.
 pub(super) fn may_call(event: &Event) -> bool {
@@ -179,7 +176,6 @@ impl ToolCallBuffer {
         answered.chain(calls.into_iter().map(|call| Step::Event(RemoteEvent::ToolStarted(call)))).collect()
     }
 
-    /// Returns the starts of all calls before a question of the agent, because one of these calls may have caused it.
     /// Returns the starts of all calls before a question of the agent, because one of these calls may have caused it.
     /// If a call waits for earlier calls, its start is returned before the answer that contains it.
     pub fn release_for_question(&mut self) -> Vec<Step> {

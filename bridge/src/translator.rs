@@ -259,7 +259,6 @@ impl RemoteEventTranslator {
     }
 
     /// Returns `true` if a notice only repeats the reason of a failed run. During the run, any such notice is a
-    /// Returns `true` if a notice only repeats the reason of a failed run. During the run, any such notice is a
     /// repetition. After its end, only the first one is.
     fn repeats_failure(&mut self, notice: &Notice, now: &Conversation) -> bool {
         if notice.level != "error" {

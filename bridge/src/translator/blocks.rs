@@ -137,7 +137,6 @@ impl RemoteEventTranslator {
 }
 
 /// Returns the end of the open block's reported text that belongs to the block `place`. For that, the text must begin
-/// Returns the end of the open block's reported text that belongs to the block `place`. For that, the text must begin
 /// with the blocks before `place`, all of the kind `kind`. Returns `None` if it does not, or if no text is left.
 fn text_beyond<'a>(
     open: Option<(usize, BlockKind, usize)>,

@@ -81,7 +81,6 @@ impl RemoteEventTranslator {
 }
 
 /// Returns an answer without its reported part. Reported blocks become empty, so that the other blocks keep their
-/// Returns an answer without its reported part. Reported blocks become empty, so that the other blocks keep their
 /// indices.
 fn rest_after(answer: &Message, reported: &Message) -> Message {
     let mut rest = answer.clone();
