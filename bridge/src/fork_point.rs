@@ -44,7 +44,7 @@ impl ForkHistory {
     }
 }
 
-/// Returns the id of the fork point with that index and text from the list of the agent. Fails if none or several
+/// Returns the id of the fork point with that index and text from the list of the agent. Fails if no entry or several
 /// match.
 pub(super) fn listed_point(points: &[ForkPoint], number: usize, text: &str) -> Result<String, RemoteError> {
     let at = matching_index(points.iter().map(|point| point.text == text), number)?;

@@ -53,7 +53,7 @@ pub(super) struct RemoteEventTranslator {
     growing: Option<String>,
     /// The open block of the growing answer: its index, its kind, and the number of its bytes that were reported.
     open_block: Option<(usize, BlockKind, usize)>,
-    /// The text that was reported in the open block, or in the last block if none is open.
+    /// The text that was reported in the open block, or in the last block if no block is open.
     reported_text: String,
     /// Text that was reported in the preceding block too early: the index of the block to which it belongs, and its
     /// length in bytes.

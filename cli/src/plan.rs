@@ -245,7 +245,7 @@ fn check_acp(run: &Run) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Returns the tools that the command line names; none with `--tools ""`. Returns `None` for the default tools.
+/// Returns the tools that the command line names; an empty list with `--tools ""`. Returns `None` for the default tools.
 fn tools(named: Option<Vec<String>>, none: bool) -> Option<Vec<String>> {
     let trimmed = |names: Vec<String>| names.iter().map(|name| name.trim().to_owned()).collect::<Vec<_>>();
     let named = named.map(|names| trimmed(names).into_iter().filter(|name| !name.is_empty()).collect());

@@ -216,7 +216,7 @@ impl ConnectionInner {
         Ok(id)
     }
 
-    /// Waits for a response. If none arrives within the time limit, cancels the request and returns an error.
+    /// Waits for a response. If no response arrives within the time limit, cancels the request and returns an error.
     async fn wait_for_response(
         &self,
         id: u64,

@@ -293,7 +293,7 @@ impl CallState {
     }
 }
 
-/// Returns the growing answer. If there is none, starts one and adds its start to `events`.
+/// Returns the growing answer. If no answer is growing, starts one and adds its start to `events`.
 fn current_answer<'a>(
     answer: &'a mut Option<(Vec<Part>, bool)>,
     events: &mut Vec<RemoteEvent>,

@@ -43,7 +43,7 @@ pub(super) enum PageSource {
         /// Name of the file.
         name: String,
         text: Bytes,
-        /// Dialect to use if the transcript names none.
+        /// Dialect to use if the transcript names no dialect.
         dialect: &'static str,
     },
 }

@@ -20,7 +20,7 @@ class RunLimits:
     max_time: float | None = None
     """Maximum duration in seconds, from the prompt on."""
     max_equal_calls: int | None = None
-    """Maximum number of times that the same call fails: the same tool with the same arguments, whatever the
+    """Maximum number of times that the same call fails: the same tool with the same arguments (the
     error. All counts restart at zero when a call succeeds with a new result."""
 
 
