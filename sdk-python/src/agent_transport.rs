@@ -1,4 +1,4 @@
-//! An agent before a client connects to it: its dialect is detected first.
+//! An agent before its connection: its dialect is detected first.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,7 +33,7 @@ struct Inner {
     mailbox: Option<Py<Mailbox>>,
 }
 
-/// An agent that no client uses yet. Dropping the object ends the agent.
+/// An agent before its connection. Dropping it ends the agent.
 #[pyclass(frozen)]
 pub struct AgentTransport {
     inner: ForkGuarded<Inner>,
@@ -46,13 +46,13 @@ impl AgentTransport {
         AgentTransport { inner: ForkGuarded::new(Inner { cell, frames, mailbox }) }
     }
 
-    /// Takes the transport. Fails if it was taken before.
+    /// Takes the transport, once.
     pub fn take(&self, py: Python<'_>) -> PyResult<Transport> {
         let taken = self.inner.get(py)?.cell.lock().take();
         taken.ok_or_else(|| errors::usage(py, "this agent already has a client"))
     }
 
-    /// Returns the queue of the agent's frames and lines of stderr, if an observer wants them.
+    /// Returns the queue of its frames and lines of stderr.
     pub fn frames(&self, py: Python<'_>) -> PyResult<Option<Arc<FrameQueue>>> {
         Ok(self.inner.get(py)?.frames.clone())
     }
@@ -60,8 +60,7 @@ impl AgentTransport {
 
 #[pymethods]
 impl AgentTransport {
-    /// Starts a program. With `frames`, stores frames for an observer; `frames` is the token of their
-    /// arrival.
+    /// Starts a program. With `frames`, frames are stored for an observer.
     #[staticmethod]
     #[pyo3(signature = (program, wants, mailbox=None, frames=None))]
     fn spawn(
@@ -93,8 +92,7 @@ impl AgentTransport {
         Ok(Self::new(transport::socket(socket)?, frames, mailbox))
     }
 
-    /// Detects the dialect of the agent within `within` seconds. The outcome of the operation is the
-    /// dialect's name.
+    /// Detects the dialect of the agent within that many seconds. The outcome is the name of the dialect.
     #[pyo3(signature = (within, token=None))]
     fn detect(&self, py: Python<'_>, within: f64, token: Option<u64>) -> PyResult<Operation> {
         let inner = self.inner.get(py)?;

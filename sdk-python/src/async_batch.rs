@@ -1,10 +1,10 @@
 //! Events for an `async for`, without a coroutine for each event.
 //!
-//! If an event is available, each step of the loop gets an `EventAwaitable`. Only its await takes the event,
-//! so dropping it loses no event. Like a coroutine, it can be awaited only once.
+//! For each event it receives the awaitable of an available event. Awaiting it takes the event, so a dropped
+//! awaitable takes no event. Like a coroutine, it can be awaited only once.
 //!
-//! The type of the awaitable is written by hand. It has the slot `am_send`, through which interpreters take
-//! the value without a `StopIteration` exception.
+//! Its type is written by hand, because interpreters with `am_send` then take the value without an
+//! exception that carries it.
 
 use std::ffi::{c_char, c_int};
 use std::ptr::null_mut;
@@ -20,8 +20,8 @@ use pyo3::types::{PyTuple, PyType};
 use crate::once_slot::OnceSlot;
 use crate::stream::Stream;
 
-/// An asynchronous iterator over available events. If there are none, it calls the coroutine `_next` of its
-/// Python subclass, which waits for the next event.
+/// An asynchronous iterator over available events. Its Python subclass waits for more: `_next` is a coroutine
+/// that returns the first of them.
 #[pyclass(frozen, subclass)]
 pub struct AsyncBatch {
     stream: OnceSlot<Py<Stream>>,
@@ -44,7 +44,7 @@ impl AsyncBatch {
         if is_there { awaitable(slf) } else { slf.call_method0(intern!(slf.py(), "_next")) }
     }
 
-    /// Sets the stream from which the events are taken.
+    /// Sets the source of the events.
     fn _read(&self, stream: Py<Stream>) {
         self.stream.set(stream);
     }
@@ -58,18 +58,18 @@ impl AsyncBatch {
     }
 }
 
-/// An awaitable of the next event. Accessed only under the interpreter's lock.
+/// Accessed only under the interpreter's lock.
 #[repr(C)]
 struct EventAwaitable {
     base: ffi::PyObject,
-    /// The iterator that the event is taken from; null after the await. An owned reference.
+    /// The source of the event; null after the await. Owned.
     batch: *mut ffi::PyObject,
-    /// The coroutine that waits for an event, if another await took the available one; otherwise null. An
-    /// owned reference.
+    /// The coroutine that waits for an event because another await took the available one; otherwise null.
+    /// Owned.
     waiting: *mut ffi::PyObject,
 }
 
-/// The memory of the last freed awaitable, reused for the next one.
+/// The memory of a freed instance, for the next one.
 static SPARE: AtomicPtr<EventAwaitable> = AtomicPtr::new(null_mut());
 
 /// Creates an awaitable of the next event.
@@ -93,7 +93,7 @@ fn awaitable<'py>(batch: &Bound<'py, AsyncBatch>) -> PyResult<Bound<'py, PyAny>>
     }
 }
 
-/// Returns the Python class of `EventAwaitable`. It is created at the first call.
+/// Returns the class of all instances.
 #[inline]
 fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -136,7 +136,7 @@ fn make_class(py: Python<'_>) -> PyResult<Py<PyType>> {
     Ok(class.cast_into::<PyType>()?.unbind())
 }
 
-/// Takes the object out of a pointer field and sets the field to null. Returns `None` if it was null.
+/// Takes the content of a place, which is empty afterwards.
 #[allow(unsafe_code)]
 unsafe fn take_pointer<'py>(py: Python<'py>, place: *mut *mut ffi::PyObject) -> Option<Bound<'py, PyAny>> {
     // SAFETY: only slots of the class call this, with the places of its instances: each is null or owns its
@@ -228,8 +228,7 @@ unsafe extern "C" fn next(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
     }
 }
 
-/// Implements `throw` of a coroutine: raises the exception in the waiting coroutine, or in the caller if none
-/// waits.
+/// Raises in the waiting coroutine, or here if no coroutine waits.
 #[allow(unsafe_code)]
 unsafe extern "C" fn throw(object: *mut ffi::PyObject, given: *mut ffi::PyObject) -> *mut ffi::PyObject {
     let event_awaitable: *mut EventAwaitable = object.cast();
@@ -248,7 +247,7 @@ unsafe extern "C" fn throw(object: *mut ffi::PyObject, given: *mut ffi::PyObject
     }
 }
 
-/// Returns the exception from the arguments of `throw`: an exception, or a class with its arguments.
+/// Returns the exception from the arguments of `throw`: the exception itself, or its class and arguments.
 fn exception(given: &Bound<'_, PyTuple>) -> PyErr {
     let made = || -> PyResult<Bound<'_, PyAny>> {
         let first = given.get_item(0)?;
@@ -263,8 +262,7 @@ fn exception(given: &Bound<'_, PyTuple>) -> PyErr {
     made().map_or_else(|error| error, PyErr::from_value)
 }
 
-/// Implements `close` of a coroutine: closes the waiting coroutine. Afterwards the awaitable can no longer be
-/// awaited.
+/// Ends the waiting coroutine. An awaitable that was not awaited can no longer be awaited.
 #[allow(unsafe_code)]
 unsafe extern "C" fn close(object: *mut ffi::PyObject, _given: *mut ffi::PyObject) -> *mut ffi::PyObject {
     let event_awaitable: *mut EventAwaitable = object.cast();

@@ -10,7 +10,8 @@ use crate::member_spans::MemberSpans;
 use crate::path::Path;
 
 impl Kind {
-    /// Checks the raw JSON of a value at any depth. Fails with an `EncodeError`, which contains the location.
+    /// Checks the raw JSON of a value, with all its parts. Fails with `EncodeError`, which contains the
+    /// location.
     pub fn check(&self, py: Python<'_>, raw: &str, at: &Path<'_>) -> PyResult<()> {
         let number = raw.starts_with(|c: char| c == '-' || c.is_ascii_digit());
         let whole = || raw.parse::<f64>().is_ok_and(|number| number.fract() == 0.0);

@@ -29,9 +29,9 @@ struct Inner {
 /// The requested deliveries to Python, with their tokens for an event loop.
 struct DeliveryRequest {
     dialogs: Option<u64>,
-    /// The token that is posted when complete, unredacted frames arrive.
+    /// The token for complete frames, without redaction.
     watched: Option<u64>,
-    /// The queue for redacted frames and lines of stderr. It posts its own token.
+    /// The queue for redacted frames and lines of stderr, with its token.
     frames: Option<Arc<FrameQueue>>,
 }
 
@@ -102,8 +102,8 @@ impl Connection {
 
 #[pymethods]
 impl Connection {
-    /// Starts a program and connects to it. With `dialogs`, a handler receives the agent's dialogs. With
-    /// `frames`, an observer receives frames. Both values are the tokens that are posted for them.
+    /// Starts a program and connects to it. With `dialogs`, dialogs go to a handler; with `frames`, frames
+    /// are stored for an observer. Their values are the tokens.
     #[staticmethod]
     #[allow(clippy::too_many_arguments, reason = "Python gives them one by one")]
     #[pyo3(signature = (dialect, program, options, table, mailbox=None, dialogs=None, frames=None))]
@@ -145,8 +145,8 @@ impl Connection {
         Self::make(py, dialect, options, table, mailbox, deliveries, || transport::socket(socket).map(Ok))
     }
 
-    /// Connects to an agent through a transport, which this call takes. With `watched`, stores every complete
-    /// frame; `watched` is the token of their arrival.
+    /// Connects to an agent that was opened before. With `watched`, every complete frame is stored for
+    /// `watched`.
     #[staticmethod]
     #[allow(clippy::too_many_arguments, reason = "Python gives them one by one")]
     #[pyo3(signature = (transport, dialect, options, table, mailbox=None, dialogs=None, watched=None))]
@@ -164,20 +164,19 @@ impl Connection {
         Self::make(py, dialect, options, table, mailbox, deliveries, || transport.take(py).map(Ok))
     }
 
-    /// `true` in a forked child of the process that created the connection. The child cannot use the
-    /// connection.
+    /// `true` if this process inherited the connection by a fork, and cannot use it.
     #[getter]
     fn inherited(&self) -> bool {
         self.inner.is_inherited()
     }
 
-    /// The dialect of the client, as `NAME@REVISION`.
+    /// `NAME@REVISION`.
     #[getter]
     fn dialect(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.inner.get(py)?.client.spec().id())
     }
 
-    /// The id of the agent's process, if this process started it.
+    /// The id of the agent's process, if it was started here.
     #[getter]
     fn process_id(&self, py: Python<'_>) -> PyResult<Option<u32>> {
         Ok(self.inner.get(py)?.client.process_id())
@@ -189,25 +188,25 @@ impl Connection {
         Ok(self.inner.get(py)?.client.revision().map(|spec| spec.id()))
     }
 
-    /// The number of events that were dropped because no subscriber existed.
+    /// The number of events without a subscriber.
     #[getter]
     fn dropped_events(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.inner.get(py)?.client.dropped_events())
     }
 
-    /// The termination of the connection; `None` while the connection is open.
+    /// The termination of the connection, after its end.
     #[getter]
     fn termination<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let end = self.inner.get(py)?.client.ended();
         end.map(|end| errors::termination(py, &end)).transpose()
     }
 
-    /// Returns the newest diagnostics, each as its kind and a text.
+    /// Returns the newest diagnostics, as kinds and texts.
     fn diagnostics(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, String)>> {
         Ok(self.inner.get(py)?.diagnostics.list())
     }
 
-    /// Sends a command. `members` is the JSON object of its parameters.
+    /// Sends a command with its members as JSON.
     #[pyo3(signature = (command, members, timeout=None, token=None))]
     fn call(
         &self,
@@ -224,8 +223,7 @@ impl Connection {
         }))
     }
 
-    /// Sends a command that starts a run. Returns the stream of its events, and the operation that ends with
-    /// the response.
+    /// Sends a command that starts a run. Returns its events, and the response that accepts it.
     #[pyo3(signature = (command, members, timeout=None, events_token=None, answer_token=None, limits=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn start(
@@ -259,7 +257,7 @@ impl Connection {
         self.inner.get(py)?.client.send_raw(line).map_err(|error| errors::from_core(py, &error))
     }
 
-    /// Shuts the agent down. The outcome of the operation is the termination.
+    /// Shuts the agent down. The outcome is the termination.
     #[pyo3(signature = (token=None))]
     fn close(&self, py: Python<'_>, token: Option<u64>) -> PyResult<Operation> {
         let client = self.inner.get(py)?.client.clone();
@@ -269,21 +267,20 @@ impl Connection {
         ))
     }
 
-    /// Returns an operation that ends with the connection. Its outcome is the termination.
+    /// Waits for the end of the connection, independent of its cause.
     #[pyo3(signature = (token=None))]
     fn terminated(&self, py: Python<'_>, token: Option<u64>) -> PyResult<Operation> {
         let over = self.inner.get(py)?.client.terminated();
         Ok(Operation::start(self.token(py, token)?, async move { Ok(Outcome::Terminated(over.await)) }))
     }
 
-    /// Blocks until the agent asks a question, and returns it. Returns `None` when the connection has ended.
+    /// Returns the next question, blocking. Returns `None` at the end.
     fn next_question(&self, py: Python<'_>) -> PyResult<Option<Question>> {
         let questions = self.inner.get(py)?.questions.clone();
         questions.next(py)
     }
 
-    /// Blocks until frames arrive, and returns them. Returns `None` if the connection has ended or stores no
-    /// frames.
+    /// Returns the next frames, blocking. Returns `None` at the end, and if no frames are stored.
     fn next_frames(&self, py: Python<'_>) -> PyResult<Option<Vec<Frame>>> {
         match self.inner.get(py)?.frames.clone() {
             Some(frames) => frames.next(py),
@@ -291,13 +288,12 @@ impl Connection {
         }
     }
 
-    /// Removes and returns the stored frames.
+    /// Returns the stored frames.
     fn frames(&self, py: Python<'_>) -> PyResult<Vec<Frame>> {
         Ok(self.inner.get(py)?.frames.as_ref().map(|frames| frames.take()).unwrap_or_default())
     }
 
-    /// Blocks until `watched` has frames. Returns `false` if the connection has ended or stores no such
-    /// frames.
+    /// Waits until `watched` has frames, blocking. Returns `false` at the end, and if no frames are stored.
     fn wait_watched(&self, py: Python<'_>) -> PyResult<bool> {
         match self.inner.get(py)?.watched.clone() {
             Some(watched) => watched.wait(py),
@@ -305,7 +301,7 @@ impl Connection {
         }
     }
 
-    /// Removes and returns the stored complete frames, without redaction.
+    /// Returns the stored complete frames, without redaction.
     fn watched(&self, py: Python<'_>) -> PyResult<Vec<Frame>> {
         Ok(self.inner.get(py)?.watched.as_ref().map(|frames| frames.take()).unwrap_or_default())
     }
@@ -318,13 +314,13 @@ impl Connection {
         Ok(())
     }
 
-    /// The number of frames that were dropped because the observer was too slow.
+    /// The number of dropped frames, because the observer was too far behind.
     #[getter]
     fn dropped_frames(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.inner.get(py)?.frames.as_ref().map_or(0, |frames| frames.dropped()))
     }
 
-    /// Removes and returns the questions that have arrived.
+    /// Returns the waiting questions.
     fn questions(&self, py: Python<'_>) -> PyResult<Vec<Question>> {
         Ok(self.inner.get(py)?.questions.take())
     }

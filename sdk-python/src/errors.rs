@@ -19,7 +19,7 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     module.bind(py).getattr(name)
 }
 
-/// Returns the exception class of a rejection: the one for its documented kind, or `RefusedError`.
+/// Returns the exception of a failure: the one of its documented kind, if it has one.
 fn rejection_class<'py>(py: Python<'py>, kind: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
     let documented = kind.and_then(|kind| {
         call_python(py, || py.import("agentese.generated.failures"))
@@ -55,7 +55,7 @@ fn raise_as(
     call_python(py, made).map_or_else(|error| error, PyErr::from_value)
 }
 
-/// Converts the termination of a connection to its Python object.
+/// Returns the end of a connection in the form of Python.
 pub fn termination<'py>(py: Python<'py>, end: &Termination) -> PyResult<Bound<'py, PyAny>> {
     let details = PyDict::new(py);
     let cause = match end.cause() {
@@ -77,7 +77,7 @@ pub fn termination<'py>(py: Python<'py>, end: &Termination) -> PyResult<Bound<'p
     call_python(py, || class(py, "Termination")?.call((), Some(&details)))
 }
 
-/// Returns Python's name for the kind of a failed start.
+/// Returns Python's name for the reason of a failed start.
 fn spawn_kind(kind: SpawnErrorKind) -> &'static str {
     match kind {
         SpawnErrorKind::NotFound => "not_found",

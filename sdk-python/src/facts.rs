@@ -6,11 +6,11 @@ use pyo3::prelude::*;
 
 use crate::errors;
 
-/// Facts about a dialect: `true` for JSON-RPC; the barrier command, with the member of its response that is
-/// `true` during a run; the `type` of frames that answer dialogs.
+/// `true` for JSON-RPC; the barrier command with the member of its response that is `true` during a run; the
+/// `type` of answers to dialogs.
 type Facts = (bool, Option<(&'static str, &'static str)>, Option<&'static str>);
 
-/// Returns the facts about a dialect.
+/// Returns the data about the envelope of a dialect.
 #[pyfunction]
 pub fn facts(py: Python<'_>, dialect: &str) -> PyResult<Facts> {
     let (spec, _) = dynamic::client(dialect).map_err(|error| errors::from_core(py, &error))?;
@@ -19,8 +19,8 @@ pub fn facts(py: Python<'_>, dialect: &str) -> PyResult<Facts> {
     Ok((matches!(spec.framing, Framing::JsonRpc { .. }), barrier, answer))
 }
 
-/// Returns the wire names of the commands of a dialect, given as `NAME` or `NAME@REVISION`. Without a
-/// revision, the commands of all revisions are returned.
+/// Returns the wire names of the commands of a dialect, `NAME` or `NAME@REVISION`. Without a revision,
+/// returns those of all revisions.
 #[pyfunction]
 pub fn commands(py: Python<'_>, dialect: &str) -> PyResult<Vec<&'static str>> {
     let (spec, revision) = dynamic::client(dialect).map_err(|error| errors::from_core(py, &error))?;

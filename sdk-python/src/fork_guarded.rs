@@ -16,8 +16,8 @@ pub fn forked() {
     crate::inherited::close_all();
 }
 
-/// A value that only the process that created it may use or drop. A forked child leaks its copy, because its
-/// locks can be held by threads that exist only in the parent. The agent also belongs to the parent.
+/// A value that is used and dropped only in its own process. A forked child leaks its copy: threads that the
+/// child does not have may hold locks, and the agent belongs to the parent.
 pub struct ForkGuarded<T> {
     generation: u32,
     value: ManuallyDrop<T>,

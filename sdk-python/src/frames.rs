@@ -1,4 +1,4 @@
-//! Queues of frames, lines of stderr and diagnostics for observers in Python.
+//! Frames, lines of stderr and diagnostics on their way to Python functions that observe all of them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,11 +10,11 @@ use pyo3::prelude::*;
 use crate::mailbox::{Mailbox, WakeToken, token};
 use crate::notifier::Notifier;
 
-/// The maximum size of queued frames, in bytes. Further frames are dropped and counted, because an observer
-/// must not delay the connection.
+/// The maximum size of waiting frames, in bytes. Further ones are dropped and counted, because an observer
+/// must not delay the work.
 const MAX_QUEUED: usize = 16 << 20;
 
-/// The kind of an entry (`sent`, `received`, `stderr` or `diagnostic`), and its text.
+/// The kind (`sent`, `received`, `stderr` or `diagnostic`), and the text.
 pub type Frame = (&'static str, String);
 
 #[derive(Default)]
@@ -25,7 +25,7 @@ struct State {
     is_ended: bool,
 }
 
-/// A queue of frames for one observer.
+/// The frames that wait for an observer.
 pub struct FrameQueue {
     state: Mutex<State>,
     notifier: Notifier,
@@ -34,7 +34,7 @@ pub struct FrameQueue {
 }
 
 impl FrameQueue {
-    /// Creates an empty queue. Posts the token when frames arrive, and at the end.
+    /// Creates an empty queue. The token is posted after the arrival of frames, and at the end.
     pub fn new(token: Option<WakeToken>) -> Arc<Self> {
         Arc::new(FrameQueue {
             state: Mutex::default(),
@@ -92,25 +92,25 @@ impl FrameQueue {
         self.wake();
     }
 
-    /// Drops all frames and stores no further ones, because the observer is gone.
+    /// Stops storing frames, because the observer is gone.
     pub fn stop(&self) {
         *self.state() = State { is_ended: true, ..State::default() };
         self.wake();
     }
 
-    /// Returns the number of frames that were dropped because the observer was too slow.
+    /// Returns the number of dropped frames, because Python was too far behind.
     pub fn dropped(&self) -> u64 {
         self.state().dropped
     }
 
-    /// Removes and returns the queued frames.
+    /// Takes the waiting frames.
     pub fn take(&self) -> Vec<Frame> {
         let mut state = self.state();
         state.bytes = 0;
         state.queued.drain(..).collect()
     }
 
-    /// Waits until frames are queued, without taking them. Returns `false` at the end.
+    /// Waits for frames, without taking them. Returns `false` at the end.
     pub fn wait(&self, py: Python<'_>) -> PyResult<bool> {
         loop {
             let seen_count = self.notifier.count();
@@ -142,7 +142,7 @@ impl FrameQueue {
     }
 }
 
-/// Creates a queue for an observer, if it has a token. The queue posts this token to the mailbox.
+/// Creates a queue of frames for an observer, with the token that is posted for them.
 pub fn frame_queue(
     py: Python<'_>,
     mailbox: Option<&Py<Mailbox>>,
@@ -152,7 +152,7 @@ pub fn frame_queue(
     Ok(number.map(|_| FrameQueue::new(token)))
 }
 
-/// Returns the options of a program whose lines of stderr are also put into the queue.
+/// Returns a program whose lines of stderr go to that queue.
 pub fn with_stderr_queue(child: ChildOptions, frames: Option<&Arc<FrameQueue>>) -> ChildOptions {
     match frames.cloned() {
         Some(frames) => child.on_stderr_line(move |line| frames.push("stderr", line)),

@@ -1,17 +1,17 @@
-//! A counter of forks, which identifies a process among its ancestors.
+//! The number of a process in a chain of forks.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The number of forks between the process that loaded the module and this one. It stands for the process id,
-/// because the system call for that id takes longer than the delivery of an event.
+/// The number of forks that led to this process since the module was loaded. A query of the process id would
+/// cost more than the delivery of an event.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// Counts a fork. Called in the child.
+/// Counts the fork that led to this process.
 pub fn count_fork() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Returns the number of forks that led to this process.
+/// Returns the number of this process in the chain of forks.
 pub fn generation() -> u32 {
     GENERATION.load(Ordering::Relaxed)
 }

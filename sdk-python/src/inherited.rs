@@ -1,12 +1,12 @@
-//! Pipes that a forked child inherits and must close. An agent sees the end of its stdin only after every
-//! process has closed the writing end.
+//! Pipes that a forked child inherits and must close. While any process holds the writing end of an agent's
+//! stdin, closing it elsewhere does not reach the agent.
 
 use std::os::fd::{BorrowedFd, RawFd};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::fstat;
 
-/// A descriptor with the identity of its pipe or socket, because a closed descriptor's number may be reused.
+/// A descriptor, and the identity of its pipe or socket. The number may have been reused since.
 #[derive(Clone, Copy, PartialEq)]
 struct InheritedPipe {
     descriptor: RawFd,
@@ -28,8 +28,8 @@ impl InheritedPipe {
     }
 }
 
-/// The pipes to close in a child. Changed only by threads that hold the interpreter's lock. `os.fork` holds
-/// that lock too, so the mutex is never locked in a child.
+/// Changed only by threads with the interpreter's lock, which `os.fork` also holds. So a child never finds
+/// the mutex locked.
 static INHERITED: Mutex<Vec<InheritedPipe>> = Mutex::new(Vec::new());
 
 /// Stores descriptors, and removes closed ones.
@@ -39,8 +39,8 @@ pub fn register(descriptors: &[RawFd]) {
     held.extend(descriptors.iter().copied().filter_map(InheritedPipe::inspect));
 }
 
-/// Closes this process's copies of the pipes. Only for a forked child: it has no other threads, and never
-/// uses or drops the owners of the pipes.
+/// Closes this process's copies. For a forked child, which has no other threads, and in which their owners
+/// are never used or dropped.
 pub fn close_all() {
     let Ok(mut held) = INHERITED.try_lock() else { return };
     for held in held.drain(..).filter(InheritedPipe::is_still_open) {

@@ -1,6 +1,6 @@
-//! Threads at the end of the interpreter. Before 3.14, Python then ends every thread that requests the
-//! interpreter's lock, by unwinding its stack. If the stack contains Rust frames, unwinding aborts the
-//! process. Therefore such a thread must not request the lock.
+//! Threads at the end of the interpreter. Before 3.14, Python then ends a thread that requests the
+//! interpreter's lock by unwinding its stack. If the stack contains Rust frames, that aborts the process. So
+//! such a thread must not request the lock.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -12,33 +12,33 @@ use pyo3::prelude::*;
 
 use crate::generation::generation;
 
-/// The time for which the exiting thread waits for others to leave Python code that native code has called.
-/// Other threads park for the same time.
+/// The time limit for threads to leave Python code that native code has called, and the time for which other
+/// threads stay.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The generation of the process whose interpreter is about to end, plus one; 0 before the end.
+/// The generation plus one of the process whose interpreter is about to end.
 static EXITING_GENERATION: AtomicU32 = AtomicU32::new(0);
-/// The thread that ends the interpreter. It is the only one that never parks.
+/// The thread that ends the interpreter. Only this thread continues.
 static EXIT_THREAD: OnceLock<Thread> = OnceLock::new();
-/// The number of calls from native code to Python code in progress, in all threads. Increased under the
+/// The number of calls from native code to Python code on the stacks of all threads. Increased under the
 /// interpreter's lock.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// `true` if this thread was parked and the interpreter still existed afterwards.
+    /// `true` if this thread has stayed and the interpreter still existed afterwards.
     static HAS_PARKED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns `true` if the calling thread must park, because the interpreter is about to end.
+/// Returns `true` if the calling thread has to stay, because the interpreter is about to end.
 pub fn must_park() -> bool {
     EXITING_GENERATION.load(Ordering::Acquire) == generation() + 1
         && !HAS_PARKED.get()
         && EXIT_THREAD.get().is_some_and(|ender| ender.id() != std::thread::current().id())
 }
 
-/// Blocks for a second. If the interpreter has ended by then, the thread's next request for the lock stops it
-/// forever. Otherwise the thread continues and never parks again, because an exit handler may wait for a lock
-/// that it holds.
+/// Blocks until the interpreter has ended; a later request for its lock then stops the thread for good.
+/// Continues after a second without that end, and never blocks again. A handler at the end may wait for a
+/// lock of this thread.
 pub fn park() {
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
@@ -47,8 +47,8 @@ pub fn park() {
     HAS_PARKED.set(true);
 }
 
-/// Runs a function that calls Python code. If the interpreter is about to end, the calling thread first
-/// parks.
+/// Runs a function that calls Python code. If the interpreter is about to end, the calling thread first stays
+/// here.
 pub fn call_python<T>(py: Python<'_>, call: impl FnOnce() -> T) -> T {
     if must_park() {
         py.detach(park);
@@ -70,13 +70,13 @@ impl Drop for CallGuard {
     }
 }
 
-/// Resets the number of calls in a forked child, which does not have the other threads.
+/// Clears the number of calls, because a forked child does not have the other threads.
 pub fn forked() {
     CALLS.store(0, Ordering::Release);
 }
 
-/// Makes all other threads park when they enter native code. Waits at most a second until no thread is in
-/// Python code that native code has called. Must be the last call at the end of the interpreter.
+/// Holds all other threads when they enter native code. Waits, at most a second, until no thread is in Python
+/// code that native code has called. Called last at the end of the interpreter.
 #[pyfunction]
 pub fn hold_threads(py: Python<'_>) {
     EXIT_THREAD.get_or_init(std::thread::current);

@@ -163,8 +163,7 @@ pub fn scalar<'py>(py: Python<'py>, raw: &str) -> Option<PyResult<Bound<'py, PyA
     Some(int.call1((raw,)))
 }
 
-/// Returns `true` if a Python number represents the text exactly. Very long integers count as inexact,
-/// because parsing them takes too long.
+/// Returns `true` if Python represents a number exactly. Longer integers are not parsed, because that takes too long.
 pub fn is_exact(raw: &str) -> bool {
     const DIGITS: usize = 4300;
     match raw.contains(['.', 'e', 'E']) {

@@ -1,7 +1,7 @@
-//! The declared kind of a value, and the decoder for it.
+//! The declared kind of a value, and its decoding.
 //!
-//! Generated tables write a kind as text: `str`, `bool`, `int`, `number`, `any`, `object`, `[KIND]` for a
-//! list, or `{KIND}` for a map. Any other text is the name of a declared type.
+//! Kinds are written as text in the generated tables: `str`, `bool`, `int`, `number`, `any`, `object`,
+//! `[KIND]` for a list, `{KIND}` for a map, and otherwise the name of a declared type.
 
 use agentese::framing::FrameText;
 use agentese::scan;
@@ -16,12 +16,12 @@ use crate::path::Path;
 use crate::record_class::RecordClass;
 use crate::{errors, json};
 
-/// The size in bytes below which a part of a frame is copied instead of shared.
+/// The size in bytes below which parts of a frame have their own memory.
 const COPIED: usize = 512;
 
-/// The members that distinguish the records of a class.
+/// The distinguishing features of the records of a class.
 pub struct Shape {
-    /// Names and raw JSON of the members with a constant value.
+    /// The raw JSON of constant members.
     constants: Vec<(String, String)>,
     required: Vec<String>,
 }
@@ -112,12 +112,12 @@ impl Kind {
         class(py, name).map(Kind::Record).map_err(|_| PyKeyError::new_err(name.to_owned()))
     }
 
-    /// Decodes a raw JSON text. `shared` is the whole text that contains `raw`.
+    /// Decodes a raw JSON text; `shared` is the text that contains it.
     pub fn decode<'py>(&self, py: Python<'py>, raw: &str, shared: &FrameText) -> PyResult<Bound<'py, PyAny>> {
         self.decode_known(py, raw, shared, None)
     }
 
-    /// Works like `decode`. `places` are the positions of the members in `raw`, if known.
+    /// Works like `decode`; `places` are the places of the members, if known.
     pub fn decode_known<'py>(
         &self,
         py: Python<'py>,
@@ -234,7 +234,7 @@ impl Shape {
         Ok(Shape { constants, required })
     }
 
-    /// Returns `true` if an object has the constants and the required members of this shape.
+    /// Returns `true` if the text matches this shape.
     pub fn fits(&self, raw: &str) -> bool {
         let mut wanted = vec![false; self.constants.len() + self.required.len()];
         let sound = scan::members(raw, |name, value| {
@@ -287,8 +287,7 @@ impl Decoder {
         self.decode_shared(py, &FrameText::from(text))
     }
 
-    /// Checks an outgoing JSON text at any depth. Fails with an `EncodeError`, whose message starts with
-    /// `what`.
+    /// Checks an outgoing JSON text, with all its parts; `what` is the start of the error.
     fn check(&self, py: Python<'_>, text: &str, what: &str) -> PyResult<()> {
         if self.nullable && text == "null" {
             return Ok(());
@@ -302,7 +301,7 @@ impl Decoder {
         self.kind.get_or_try_init(py, || Kind::parse(py, &self.text))
     }
 
-    /// Decodes a JSON text. Its records can share the memory of the text.
+    /// Decodes a JSON text that may be shared.
     pub fn decode_shared<'py>(&self, py: Python<'py>, text: &FrameText) -> PyResult<Bound<'py, PyAny>> {
         if self.nullable && text.as_str() == "null" {
             return Ok(py.None().into_bound(py));

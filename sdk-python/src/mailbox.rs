@@ -1,5 +1,4 @@
-//! Notification of an event loop by the runtime: a list of tokens, and a descriptor that becomes readable
-//! when tokens arrive.
+//! Wake-up of an event loop by the runtime: tokens in a list, and one descriptor that becomes readable.
 //!
 //! Only the first token after a drain writes to the descriptor. So the loop wakes up once for all tokens
 //! until the next drain.
@@ -21,8 +20,7 @@ struct PendingTokens {
 
 /// The state that a mailbox shares with the threads of the runtime.
 pub struct MailboxState {
-    /// The reading end, which becomes readable for the event loop. It is a socket, because every system
-    /// supports a pair of sockets in some form.
+    /// Readable for the event loop; a socket pair, which every system supports in some form.
     woken: Stream,
     waker: Stream,
     ready: Mutex<PendingTokens>,
@@ -43,7 +41,7 @@ impl MailboxState {
     }
 }
 
-/// A token, with the mailbox that it is posted to.
+/// A token with its mailbox.
 #[derive(Clone)]
 pub struct WakeToken {
     mailbox: Arc<MailboxState>,
@@ -51,7 +49,7 @@ pub struct WakeToken {
 }
 
 impl WakeToken {
-    /// Posts the token, which wakes the event loop.
+    /// Wakes the event loop with this token.
     pub fn post(&self) {
         self.mailbox.post(self.number);
     }
@@ -63,7 +61,7 @@ impl Wake for WakeToken {
     }
 }
 
-/// The mailbox of one event loop: the tokens of operations that are done.
+/// The tokens of completed work, for one event loop.
 #[pyclass(frozen)]
 pub struct Mailbox {
     shared: ForkGuarded<Arc<MailboxState>>,
@@ -80,19 +78,19 @@ impl Mailbox {
         Ok(Mailbox { shared: ForkGuarded::new(shared) })
     }
 
-    /// Returns the descriptor that becomes readable when tokens arrive.
+    /// Returns the descriptor, which is readable while there are tokens.
     fn fileno(&self, py: Python<'_>) -> PyResult<Socket> {
         Ok(number(&self.shared.get(py)?.woken))
     }
 
-    /// `true` in a forked child of the process that created the mailbox. The descriptor and its registrations
-    /// belong to the parent.
+    /// `true` if this process inherited the mailbox by a fork: its descriptor and registrations belong to the
+    /// parent.
     #[getter]
     fn inherited(&self) -> bool {
         self.shared.is_inherited()
     }
 
-    /// Removes and returns all tokens.
+    /// Takes all tokens.
     fn drain(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
         let shared = self.shared.get(py)?;
         let mut ready = shared.ready();
@@ -109,7 +107,7 @@ impl Mailbox {
     }
 }
 
-/// Creates the token `number`, if there is a mailbox.
+/// Creates the token with that number, if there is a mailbox.
 pub fn token(
     py: Python<'_>,
     mailbox: Option<&Py<Mailbox>>,

@@ -31,7 +31,7 @@ impl Member {
         &self.name
     }
 
-    /// Checks the raw JSON of this member at any depth.
+    /// Checks the raw JSON of this member, with all its parts.
     pub fn check(&self, py: Python<'_>, raw: Option<&str>, at: &Path<'_>) -> PyResult<()> {
         let at = at.member(&self.name);
         match raw {

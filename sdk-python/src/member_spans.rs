@@ -1,22 +1,22 @@
-//! The positions of the members of an object in its text.
+//! The places of the members of an object in its text.
 
 use std::sync::Arc;
 
 use agentese::scan::{self, Outline};
 
-/// The maximum number of members whose positions are stored without an allocation, in a text below 64 KiB.
+/// The number of members that need no memory of their own, for a text below 64 KiB.
 const FEW: usize = 6;
 
 /// Offsets into the text: the start and the end of the name, then of the value.
 type Span<N> = [N; 4];
 
-/// The positions of all members of an object.
+/// The places of all members of an object.
 pub enum MemberSpans {
-    /// The positions of a few members in a short text.
+    /// A few, in a short text.
     Few(u8, [Span<u16>; FEW]),
-    /// The positions of any number of members.
+    /// Any number.
     Many(Box<[Span<u32>]>),
-    /// The positions in an event. The thread that read the event has found them.
+    /// The places of an event, found by the thread that read it.
     Outlined(Arc<Outline>),
 }
 
@@ -48,7 +48,7 @@ impl MemberSpans {
         Ok(if count <= room { MemberSpans::Few(count as u8, few) } else { MemberSpans::Many(many.into()) })
     }
 
-    /// Returns the raw JSON of a member of the text. Of members with the same name, the last one applies.
+    /// Returns the raw JSON of a member of that text; of two with the same name, the last one.
     #[inline]
     pub fn find<'a>(&self, text: &'a str, name: &str) -> Option<&'a str> {
         fn search<'a, N: Copy + Into<u32>>(places: &[Span<N>], text: &'a str, name: &str) -> Option<&'a str> {
@@ -63,7 +63,7 @@ impl MemberSpans {
             MemberSpans::Outlined(outline) => search(outline.members(), text, name),
         }
     }
-    /// Returns the positions of the members of `part`, an object within the text, if they are known.
+    /// Returns the places in a part of that text that is an object, if they are known.
     pub fn inner(&self, text: &str, part: &str) -> Option<Self> {
         let MemberSpans::Outlined(outline) = self else { return None };
         let start = (part.as_ptr() as usize - text.as_ptr() as usize) as u32;

@@ -11,8 +11,7 @@ use crate::interpreter_exit;
 /// The interval between checks for signals during a wait.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// A waker for threads. It counts its notifications, so that no thread misses one between its check and its
-/// wait.
+/// A waker for threads. It counts its notifications, so that each one reaches every thread.
 #[derive(Default)]
 pub struct Notifier {
     count: Mutex<u64>,
@@ -30,19 +29,19 @@ impl Notifier {
         self.count.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes all waiting threads. A thread that waits later with an earlier count does not block either.
+    /// Wakes all waiting threads, and threads that wait later with an earlier count.
     pub fn notify(&self) {
         *self.lock() += 1;
         self.condition.notify_all();
     }
 
-    /// Returns the number of notifications. A thread must read it before it checks its condition.
+    /// Returns the number of notifications. A thread reads it before it checks its condition.
     pub fn count(&self) -> u64 {
         *self.lock()
     }
 
-    /// Waits until the number of notifications exceeds `seen_count`. Returns `false` if the deadline passes
-    /// first. Fails with the exception of a signal handler.
+    /// Waits until the number of notifications exceeds `seen_count`, at most until `deadline`. Returns `true` if it
+    /// does. Fails with the exception of a signal handler.
     pub fn wait(&self, py: Python<'_>, seen_count: u64, deadline: Option<Instant>) -> PyResult<bool> {
         loop {
             let is_notified = py.detach(|| {

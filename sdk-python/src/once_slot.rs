@@ -1,5 +1,5 @@
-//! A cell for a value that is set once. It is smaller and faster than `OnceLock`, because threads never wait
-//! for the value.
+//! A cell for a value that is set once: smaller and faster than `OnceLock`, because no thread blocks until it
+//! is set.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -9,7 +9,7 @@ const EMPTY: u8 = 0;
 const WRITING: u8 = 1;
 const SET: u8 = 2;
 
-/// A cell for a value. Only the first call of `set` has an effect.
+/// A value that is set once, by the first caller.
 pub struct OnceSlot<T> {
     state: AtomicU8,
     value: UnsafeCell<MaybeUninit<T>>,
@@ -50,7 +50,7 @@ impl<T> OnceSlot<T> {
         }
     }
 
-    /// Returns the value. If it is not set, first sets it.
+    /// Returns the value, after setting it unless it is set already.
     #[inline]
     pub fn get_or_set(&self, value: T) -> &T {
         self.set(value);

@@ -1,4 +1,4 @@
-//! Operations of the runtime, such as calls, and their outcomes.
+//! Work of the runtime, and its outcome.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use crate::mailbox::WakeToken;
 use crate::notifier::{Notifier, deadline};
 use crate::{errors, runtime};
 
-/// The outcome of a successful operation.
+/// The outcome of work.
 pub enum Outcome {
     /// The data of a response, if there is any.
     Data(Option<FrameText>),
@@ -47,15 +47,15 @@ impl Drop for Task {
     }
 }
 
-/// A running operation of the runtime. Dropping the object cancels the operation.
+/// Work of the runtime. Dropping it cancels the work.
 #[pyclass(frozen)]
 pub struct Operation {
     task: ForkGuarded<Task>,
 }
 
 impl Operation {
-    /// Starts an operation. Runs the future up to its first wait, so commands are sent in the order of the
-    /// calls. Posts the token when the operation is done.
+    /// Starts the work. The steps before its first wait, such as sending a command, are done before this
+    /// function returns. So commands are sent in the order of their calls. The token is posted at the end.
     pub fn start(
         token: Option<WakeToken>,
         work: impl Future<Output = Result<Outcome, Error>> + Send + 'static,
@@ -82,7 +82,7 @@ impl Operation {
 
 #[pymethods]
 impl Operation {
-    /// Blocks until the operation is done, at most `seconds`. Returns `false` if the time has passed first.
+    /// Blocks until the work is done, at most `seconds`. Returns `true` if it is done.
     #[pyo3(signature = (seconds=None))]
     fn wait(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<bool> {
         let cell = &self.task.get(py)?.cell;
@@ -98,8 +98,8 @@ impl Operation {
         }
     }
 
-    /// Takes the outcome: decoded data, `None` without data, or the termination. Fails with the error of a
-    /// failed operation, or if the outcome is not available.
+    /// Takes the outcome: the decoded data, `None` without data, or the end of the connection. Raises if the
+    /// work failed.
     #[pyo3(signature = (decoder=None))]
     fn take<'py>(
         &self,
@@ -118,13 +118,13 @@ impl Operation {
         }
     }
 
-    /// `true` if the operation is done.
+    /// `true` if the work is done.
     #[getter]
     fn done(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.task.get(py)?.cell.outcome().is_some())
     }
 
-    /// Cancels the operation.
+    /// Cancels the work.
     fn cancel(&self, py: Python<'_>) -> PyResult<()> {
         self.task.get(py)?.abort.abort();
         Ok(())

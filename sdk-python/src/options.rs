@@ -18,7 +18,7 @@ use crate::frames::{FrameQueue, direction_name};
 /// The maximum number of stored diagnostics; the oldest are dropped.
 const MAX_DIAGNOSTICS: usize = 256;
 
-/// Irregular input that did not end the connection, newest last.
+/// Unusual input that did not stop the connection, the newest last.
 #[derive(Default)]
 pub struct Diagnostics(Mutex<VecDeque<(&'static str, String)>>);
 
@@ -29,15 +29,14 @@ impl Diagnostics {
     }
 }
 
-/// Observer of a connection. Stores diagnostics, and puts frames and diagnostics into the queue of an
-/// observer in Python.
+/// Stores diagnostics, and passes frames and diagnostics to their observers.
 pub struct ConnectionTap {
     pub diagnostics: Arc<Diagnostics>,
     pub frames: Option<Arc<FrameQueue>>,
     pub wants: ObserverFlags,
 }
 
-/// Flags for the kinds of input that observers in Python request.
+/// The observations that Python requests of a connection.
 #[derive(Clone, Copy, FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct ObserverFlags {
@@ -158,7 +157,7 @@ impl Program {
     }
 }
 
-/// The time limit of a call in Python: a number of seconds; `None` for no limit; `True` for the default.
+/// The time limit of a call: a number of seconds, `None` for no limit, `true` for the default.
 #[derive(FromPyObject)]
 pub enum CallTimeout {
     Default(#[expect(dead_code, reason = "only its type matters")] bool),
@@ -174,7 +173,7 @@ pub fn limit(wait: Option<CallTimeout>) -> PyResult<Limit> {
     })
 }
 
-/// Limits of a run in Python: number of turns, US dollars, seconds, number of equal calls.
+/// Limits of a run as Python gives them: turns, US dollars, seconds, equal calls.
 pub type RunLimitsTuple = (Option<u64>, Option<f64>, Option<f64>, Option<u64>);
 
 /// Limits of a run.

@@ -1,4 +1,4 @@
-//! The location of a value that does not fit its declaration, for errors.
+//! The location of a wrong value, for errors.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ enum PathSegment<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// Returns the location of a whole value. `what` is its name in errors.
+    /// Returns the location of a whole value.
     pub fn of(what: &'a str) -> Self {
         Path { parent: None, segment: PathSegment::Root(what) }
     }

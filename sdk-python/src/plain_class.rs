@@ -1,6 +1,6 @@
-//! Record classes in the form of a `class` statement, but without the cycle collector. Their instances take
-//! less memory, and are created and freed faster. They cannot be part of a cycle, because an instance refers
-//! to no Python object except a nested record.
+//! Classes of records in the form of a `class` statement, but without the cycle collector. Their instances
+//! take less memory and are created and freed faster. An instance cannot be part of a cycle, because its only
+//! Python object is a record that is a part of it.
 
 use std::ffi::CString;
 use std::ptr::null_mut;
@@ -17,8 +17,8 @@ use crate::record_class::record_offset;
 /// The offset of the record in instances of these classes, in bytes.
 static RECORD_OFFSET: AtomicUsize = AtomicUsize::new(0);
 
-/// Creates a subclass of `Record`. Can be used as the metaclass of a `class` statement. If a member needs the
-/// class during its creation (`__set_name__`, `super()`), creates an ordinary class.
+/// Creates a class, as the metaclass of a `class` statement with the only base `Record`. If a member needs
+/// the class during its creation (`__set_name__`, `super()`), creates an ordinary class.
 #[pyfunction]
 pub fn plain_class<'py>(
     name: &str,
@@ -62,7 +62,7 @@ pub fn plain_class<'py>(
     Ok(class)
 }
 
-/// Returns `true` if a member needs the class object while the class is created.
+/// Returns `true` if a member needs the class during the creation of the class.
 fn needs_class(members: &Bound<'_, PyDict>) -> PyResult<bool> {
     if members.contains(intern!(members.py(), "__classcell__"))? {
         return Ok(true);
@@ -75,7 +75,7 @@ fn needs_class(members: &Bound<'_, PyDict>) -> PyResult<bool> {
     Ok(false)
 }
 
-/// Traverses instances of a user's subclass, which the cycle collector tracks.
+/// Serves instances of a user's subclass, which the collector tracks.
 #[allow(unsafe_code)]
 unsafe extern "C" fn traverse(
     object: *mut ffi::PyObject,

@@ -1,4 +1,4 @@
-//! Dialogs for a handler in Python, and its answers.
+//! Dialogs on their way to a Python handler, and their answers on the way back.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use crate::mailbox::WakeToken;
 use crate::notifier::{Notifier, deadline};
 use crate::record::Record;
 
-/// A question that Python has not received yet.
+/// A question before its delivery to Python.
 pub struct QueuedQuestion {
     method: String,
     params: FrameText,
@@ -29,22 +29,21 @@ pub struct QueuedQuestion {
     withdrawal: Arc<Withdrawal>,
 }
 
-/// A flag of a question: withdrawn by the agent, or by the end of the connection.
+/// The state of a question: withdrawn by the agent or by the end of the connection.
 #[derive(Default)]
 struct Withdrawal {
     withdrawn: AtomicBool,
     notifier: Notifier,
 }
 
-/// A guard that the connection holds while it waits for the answer. If it is dropped earlier, the question is
-/// marked as withdrawn.
+/// Held by the connection while it waits for the answer. Dropping it earlier marks the question as withdrawn.
 struct WithdrawalGuard {
     questions: Arc<QuestionQueue>,
     withdrawal: Option<Arc<Withdrawal>>,
 }
 
 impl WithdrawalGuard {
-    /// Drops the guard without a withdrawal, because the wait for the answer is over.
+    /// Ends the wait without a withdrawal, because the answer has arrived or will not arrive.
     fn disarm(mut self) {
         self.withdrawal = None;
     }
@@ -67,13 +66,13 @@ struct State {
 }
 
 impl State {
-    /// Removes withdrawn questions. Notices stay, because they are never withdrawn.
+    /// Removes withdrawn questions. Notices have no answer, so they stay.
     fn forget_withdrawn(&mut self) {
         self.queued.retain(|asked| asked.notice || !asked.withdrawal.withdrawn.load(Ordering::Acquire));
     }
 }
 
-/// The questions that Python has not received yet.
+/// The questions before their delivery.
 pub struct QuestionQueue {
     state: Mutex<State>,
     notifier: Notifier,
@@ -81,7 +80,7 @@ pub struct QuestionQueue {
 }
 
 impl QuestionQueue {
-    /// Creates an empty queue. Posts the token when questions arrive, and at the end.
+    /// Creates an empty queue. The token is posted after the arrival of questions, and at the end.
     pub fn new(token: Option<WakeToken>) -> Arc<Self> {
         Arc::new(QuestionQueue { state: Mutex::default(), notifier: Notifier::default(), token })
     }
@@ -121,7 +120,7 @@ impl QuestionQueue {
         }
     }
 
-    /// Removes and returns the queued questions.
+    /// Takes the waiting questions.
     pub fn take(&self) -> Vec<Question> {
         let mut state = self.state();
         state.forget_withdrawn();
@@ -129,7 +128,7 @@ impl QuestionQueue {
     }
 }
 
-/// The dialog handler of the connection core. Passes dialogs to the queue for Python.
+/// The handler that the connection core calls.
 pub struct DialogForwarder {
     pub spec: &'static Spec,
     pub questions: Arc<QuestionQueue>,
@@ -159,7 +158,7 @@ impl Dialogs for DialogForwarder {
     }
 }
 
-/// The answer of a handler, or the reason of its failure. With `None`, the declared policy answers.
+/// The answer of a handler, or its failure; `None` leaves the question to the declared policy.
 type Answer = Result<Option<AnswerMembers>, String>;
 
 struct OpenQuestion {
@@ -169,7 +168,7 @@ struct OpenQuestion {
     withdrawal: Arc<Withdrawal>,
 }
 
-/// A question or notice of the agent. If it is dropped without an answer, the declared policy answers.
+/// A question or notice of the agent. Dropping it without an answer leaves it to the declared policy.
 #[pyclass(frozen)]
 pub struct Question {
     open: ForkGuarded<OpenQuestion>,
@@ -191,7 +190,7 @@ impl Question {
 
 #[pymethods]
 impl Question {
-    /// The wire name of the dialog.
+    /// The method on the wire.
     #[getter]
     fn method<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         Ok(PyString::new(py, &self.open.get(py)?.method))
@@ -202,7 +201,7 @@ impl Question {
         Record::make(class, self.open.get(class.py())?.params.clone())
     }
 
-    /// Waits up to `timeout` seconds for a withdrawal. Returns `true` if the agent has withdrawn the
+    /// Waits at most that many seconds for a withdrawal. Returns `true` if the agent has withdrawn the
     /// question, or the connection has ended.
     #[pyo3(signature = (timeout=0.0))]
     fn withdrawn(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
@@ -219,8 +218,8 @@ impl Question {
         }
     }
 
-    /// Answers the question with the members of a JSON object. With `None`, the declared policy answers. Only
-    /// the first answer is sent.
+    /// Answers with the members of a JSON object; `None` leaves the question to the declared policy. Only the
+    /// first answer applies.
     #[pyo3(signature = (members=None))]
     fn answer(&self, py: Python<'_>, members: Option<&str>) -> PyResult<()> {
         let open = self.open.get(py)?;
@@ -233,7 +232,7 @@ impl Question {
         Ok(())
     }
 
-    /// Reports that the handler failed. The declared policy then answers.
+    /// Reports a failure of the handler; the declared policy answers.
     fn fail(&self, py: Python<'_>, reason: String) -> PyResult<()> {
         let answer = self.open.get(py)?.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(answer) = answer {

@@ -11,8 +11,8 @@ use crate::member_spans::MemberSpans;
 use crate::once_slot::OnceSlot;
 
 thread_local! {
-    /// The class that [`Record::make`] is calling, and the text for its instance. The call has no arguments,
-    /// so `__new__` of that class takes the text from here.
+    /// The text of the record that is being created, and its class. The class is called without arguments,
+    /// and only the `__new__` of this class takes the text from here.
     static NEXT: RefCell<Option<(usize, FrameText)>> = const { RefCell::new(None) };
 }
 
@@ -21,8 +21,8 @@ thread_local! {
 pub struct Record {
     text: FrameText,
     places: OnceSlot<MemberSpans>,
-    /// The first member with a record as its value that was read: the address of its descriptor, and the
-    /// value. The descriptor lives as long as the class.
+    /// The first read member that is a record itself: the address of its descriptor, which lives as long as
+    /// the class, and its value.
     part: OnceSlot<(usize, Py<PyAny>)>,
 }
 
@@ -42,8 +42,7 @@ impl Record {
         made
     }
 
-    /// Takes the text for an instance of the class. Returns `None` if [`Record::make`] did not call the
-    /// class.
+    /// Takes the text for the instance that a call of the class creates, if [`Record::make`] called it.
     pub fn take_next(class: &Bound<'_, PyType>) -> Option<FrameText> {
         let next = NEXT.with_borrow_mut(|next| next.take_if(|(of, _)| *of == class.as_ptr() as usize));
         next.map(|(_, text)| text)
@@ -54,8 +53,8 @@ impl Record {
         &self.text
     }
 
-    /// Returns the stored value of the member with this descriptor, if `cache_part` stored it. `descriptor`
-    /// is an address.
+    /// Returns the value of a member that is a record, if it was read before. `descriptor` is the address of
+    /// the member.
     #[inline]
     pub fn part<'py>(&self, py: Python<'py>, descriptor: usize) -> Option<Bound<'py, PyAny>> {
         let (known, value) = self.part.get()?;
@@ -74,7 +73,7 @@ impl Record {
         Some(self.part.take()?.1)
     }
 
-    /// Returns the positions of the members. Fails if the text is not an object.
+    /// Returns the places of the members. Fails if the text is no object.
     pub fn spans(&self, py: Python<'_>) -> PyResult<&MemberSpans> {
         if let Some(places) = self.places.get() {
             return Ok(places);
@@ -84,13 +83,13 @@ impl Record {
         Ok(self.places.get_or_set(places))
     }
 
-    /// Returns the positions of the members of an object within this one, if they are known.
+    /// Returns the places of the members of an object within this one, if they are known.
     #[inline]
     pub fn spans_in(&self, part: &str) -> Option<MemberSpans> {
         self.places.get()?.inner(self.text.as_str(), part)
     }
 
-    /// Returns the raw JSON of a member. Of members with the same name, the last one applies.
+    /// Returns the raw JSON of a member; of two with the same name, the last one.
     #[inline]
     pub fn member(&self, py: Python<'_>, name: &str) -> PyResult<Option<&str>> {
         Ok(self.spans(py)?.find(self.text.as_str(), name))

@@ -1,5 +1,4 @@
-//! Creation of records of generated classes without a call of the class: memory for the object is filled
-//! directly.
+//! Creation of records of generated classes: an object and its content, without a call.
 
 use agentese::framing::FrameText;
 use pyo3::exceptions::PyMemoryError;
@@ -11,10 +10,10 @@ use crate::member_spans::MemberSpans;
 use crate::once_slot::OnceSlot;
 use crate::record::Record;
 
-/// A generated class, and the memory layout of its instances.
+/// A generated class, and the method to create its instances.
 pub struct RecordClass {
     class: Py<PyType>,
-    /// `None` if instances must be created by a call of the class.
+    /// `None` for classes whose instances are created by a call.
     layout: Option<InstanceLayout>,
 }
 
@@ -27,8 +26,7 @@ struct InstanceLayout {
     is_collected: bool,
 }
 
-/// Returns the offset of the record in an instance, in bytes. Returns `None` if instances contain anything
-/// else.
+/// Returns the offset of the record in an instance, in bytes. Returns `None` if instances have other content.
 pub fn record_offset(class: &Bound<'_, PyType>) -> PyResult<Option<usize>> {
     // The layout is taken from an instance that was created by a call.
     let made = Record::make(class, FrameText::default())?;
@@ -65,7 +63,7 @@ impl RecordClass {
         self.class.bind(py)
     }
 
-    /// Creates an instance from its text. `places` are the positions of its members, if known.
+    /// Creates an instance from its text; its members may have been looked up.
     #[inline]
     pub fn make<'py>(
         &self,

@@ -12,7 +12,7 @@ use crate::path::Path;
 use crate::record::Record;
 use crate::{check, errors, json};
 
-/// Calls a function of the Python package and returns its result.
+/// Returns the result of a function of the package.
 fn helper<'py>(
     py: Python<'py>,
     module: &str,
@@ -38,7 +38,7 @@ impl Record {
         Ok(Record::new(FrameText::from(text), OnceSlot::new()))
     }
 
-    /// Creates a record from its JSON text. Checks only that it is a well-formed object.
+    /// Reads an object from its JSON text. Checks only its structure.
     #[classmethod]
     fn from_json<'py>(class: &Bound<'py, PyType>, text: &str) -> PyResult<Bound<'py, PyAny>> {
         let made = Record::make(class, FrameText::from(text))?;
@@ -46,8 +46,7 @@ impl Record {
         Ok(made)
     }
 
-    /// Creates a record from its JSON text and checks it at any depth. Fails with an `EncodeError` on a
-    /// mismatch.
+    /// Reads an object from its JSON text and checks all its parts. Fails with `EncodeError`.
     #[classmethod]
     fn _checked<'py>(class: &Bound<'py, PyType>, text: &str) -> PyResult<Bound<'py, PyAny>> {
         if class.hasattr("_constants")? {
@@ -96,8 +95,8 @@ impl Record {
         Err(PyAttributeError::new_err(format!("`{name}` cannot be deleted: records do not change")))
     }
 
-    /// Compares the classes and the JSON values of two records. White space and the order of members do not
-    /// matter.
+    /// Records are equal if their classes and their JSON values are equal, independent of spaces and the
+    /// order of members.
     fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Ok(other) = other.cast::<Record>() else { return Ok(false) };
         if !slf.get_type().is(other.get_type()) {

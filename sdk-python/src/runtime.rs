@@ -1,5 +1,5 @@
-//! The only runtime of this process. After a fork, the child gets its own; at the end of the interpreter, all
-//! agents are ended.
+//! The only runtime of this process, and the effects of a fork and of the interpreter's end on it and its
+//! agents.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,15 +12,15 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::generation::generation;
 
-/// A runtime and the process that owns it. It is never freed, because a forked child cannot drop an inherited
-/// runtime, whose threads it lacks.
+/// A runtime and its process. Never freed: a forked child cannot even drop an inherited one, because it lacks
+/// its threads.
 struct ProcessRuntime {
     generation: u32,
     runtime: Runtime,
     clients: Mutex<Vec<TrackedClient>>,
 }
 
-/// A client, and the process group of its agent, which can outlive the client.
+/// A client, and the processes that may outlive it.
 struct TrackedClient {
     client: WeakClient,
     group: Option<ProcessGroup>,
@@ -64,7 +64,7 @@ pub fn handle() -> &'static Handle {
     process_runtime().runtime.handle()
 }
 
-/// Remembers a client until its agent has exited. At the end of the interpreter, remembered agents are ended.
+/// Stores a client until its agent has exited, so that the end of the interpreter can end the agent.
 pub fn track(client: &Client) {
     let mut clients = process_runtime().clients.lock().unwrap_or_else(PoisonError::into_inner);
     clients.retain(|known| match &known.group {
@@ -74,8 +74,8 @@ pub fn track(client: &Client) {
     clients.push(TrackedClient { client: client.downgrade(), group: client.process_group() });
 }
 
-/// Ends all agents and waits for them. Agents that still run after `seconds` are killed. Called at the end of
-/// the interpreter.
+/// Ends all agents and waits for them, at most `seconds`; kills the remaining ones. Called at the end of the
+/// interpreter.
 #[pyfunction]
 pub fn shut_down(py: Python<'_>, seconds: f64) {
     let current = CURRENT.load(Ordering::Acquire);

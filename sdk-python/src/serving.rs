@@ -1,8 +1,8 @@
-//! The serving side of Python agents. It passes commands to a Python handler, and the handler's responses,
-//! events and questions to the client.
+//! The serving side: commands on their way to a Python handler; answers, events and questions on their way
+//! back.
 //!
-//! The Rust core does framing, correlation, scheduling and validation. Parameters reach Python only if they
-//! fit their declaration. Responses and events are sent only if they fit theirs.
+//! The Rust core does framing, correlation, scheduling and validation. Parameters reach Python only if
+//! they fit their declaration, and answers and events leave only if they fit theirs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -100,7 +100,7 @@ struct State {
     stopping: bool,
 }
 
-/// The commands that Python has not received yet.
+/// The commands before their delivery to Python.
 struct CommandQueue {
     state: Mutex<State>,
     token: WakeToken,
@@ -154,7 +154,7 @@ async fn serve_one<D: Dialect>(transport: Transport, queue: Arc<CommandQueue>) {
     serve::serve_with::<D, PythonDispatch>(transport, Arc::new(PythonDispatch(queue)), options, |_| {}).await;
 }
 
-/// A server for one client.
+/// A served client.
 #[pyclass(frozen)]
 pub struct Server {
     queue: ForkGuarded<Arc<CommandQueue>>,
@@ -162,8 +162,8 @@ pub struct Server {
 
 #[pymethods]
 impl Server {
-    /// Serves this process's stdin and stdout, or a connected Unix socket. The token `calls` is posted when
-    /// commands arrive, the token `ended` when the client has disconnected.
+    /// Serves this process's stdin and stdout, or a connected Unix socket. `calls` is posted when there are
+    /// calls, `ended` after the client has disconnected.
     #[staticmethod]
     #[pyo3(signature = (dialect, mailbox, calls, ended, socket=None))]
     fn start(
@@ -197,8 +197,7 @@ impl Server {
         Ok((Server { queue: ForkGuarded::new(queue) }, Operation::start(Some(ended), work)))
     }
 
-    /// Removes and returns the commands that have arrived. The flag is `true` if the handlers must stop their
-    /// work.
+    /// Takes the waiting commands. The flag is `true` if running work should be stopped.
     fn calls(&self, py: Python<'_>) -> PyResult<(Vec<ServerCall>, bool)> {
         let mut state = self.queue.get(py)?.state();
         Ok((std::mem::take(&mut state.calls), state.stopping))
@@ -244,14 +243,13 @@ impl ServerCall {
         Record::make(class, self.open.get(class.py())?.params.clone())
     }
 
-    /// Sends the response before the handler has ended. Fails with an `EncodeError` if the data does not fit
-    /// its declaration.
+    /// Responds now, before the handler has ended. Raises if the data does not fit.
     #[pyo3(signature = (data=None))]
     fn answer(&self, py: Python<'_>, data: Option<&str>) -> PyResult<()> {
         self.open.get(py)?.call.answer(data).map_err(|reason| encode_error(py, &reason))
     }
 
-    /// Ends the command after its handler has returned `data`.
+    /// Ends the call after its handler has ended.
     #[pyo3(signature = (data=None))]
     fn finish(&self, py: Python<'_>, data: Option<String>) -> PyResult<()> {
         self.open.get(py)?.settle(Ok(data));
@@ -268,8 +266,7 @@ impl ServerCall {
         Ok(())
     }
 
-    /// Sends an event. The operation ends when the output has room for more. Fails with an `EncodeError` if
-    /// the event does not fit its declaration.
+    /// Sends an event; done when there is room for more. Raises if the event does not fit.
     fn emit(
         &self,
         py: Python<'_>,
@@ -286,7 +283,7 @@ impl ServerCall {
         Ok(Operation::start(Some(token), work))
     }
 
-    /// Sends a question or a notice. The outcome of the operation is the members of the answer.
+    /// Asks a question, or sends a notice; done with the members of the answer.
     #[pyo3(signature = (method, params, timeout, mailbox, token))]
     fn ask(
         &self,

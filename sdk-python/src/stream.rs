@@ -1,4 +1,4 @@
-//! Streams of events for Python, in batches of instances of generated classes.
+//! Events on their way to Python: in batches, as instances of their generated classes.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -20,21 +20,20 @@ use crate::member_spans::MemberSpans;
 use crate::notifier::{Notifier, deadline};
 use crate::record_class::RecordClass;
 
-/// The maximum number of events and of bytes in a batch. The event that reaches a limit is the last one of
-/// its batch.
+/// The maximum number of events and bytes of a batch, which ends with the event that reaches one of them.
 const MAX_EVENTS: usize = 1024;
 const MAX_BYTES: usize = 1 << 20;
 
-/// The result of a run: cause of the end, last event, `true` if the end is confirmed, `true` if aborted,
-/// failure.
+/// The cause of a run's end and its last event; a flag that no work follows for certain; a flag for an abort;
+/// the failure.
 type RunCompletion<'py> = (&'static str, Option<Bound<'py, PyAny>>, bool, bool, Option<Py<PyAny>>);
 
-/// The classes of the declared events, and one class for undeclared events.
+/// The class of each event, and the class of all others.
 #[pyclass(frozen)]
 pub struct EventTable {
     classes: HashMap<String, RecordClass>,
     unknown: RecordClass,
-    /// The classes in the order of the dialect's event table, so that they are found by index.
+    /// The classes in the order of the dialect's rows, for lookups without name comparisons.
     rows: OnceLock<Rows>,
 }
 
@@ -54,8 +53,7 @@ impl EventTable {
         Ok(EventTable { classes, unknown: RecordClass::new(unknown)?, rows: OnceLock::new() })
     }
 
-    /// Decodes the event in a line of an agent. The line may lack the envelope of the dialect. Fails with a
-    /// `DecodeError` if the line is not an event.
+    /// Decodes the event in a line of an agent, with or without the envelope of its dialect.
     fn decode<'py>(&self, py: Python<'py>, dialect: &str, line: &str) -> PyResult<Bound<'py, PyAny>> {
         let (spec, _) = agentese::dynamic::client(dialect).map_err(|error| errors::from_core(py, &error))?;
         // For an event with a key, only its type is read, as in clients.
@@ -77,7 +75,7 @@ impl EventTable {
 }
 
 impl EventTable {
-    /// Prepares the lookup by index for a dialect.
+    /// Stores the rows of its dialect.
     pub fn prepare(&self, py: Python<'_>, spec: &'static Spec) {
         self.rows.get_or_init(|| {
             let class = |event: &EventSpec| Some(self.classes.get(event.name)?.clone_ref(py));
@@ -94,7 +92,7 @@ impl EventTable {
 }
 
 impl Rows {
-    /// Returns the class of an event by its index in the dialect's table.
+    /// Returns the class of a row, by its index in the table.
     #[inline]
     fn class(&self, event: &'static EventSpec) -> Option<&RecordClass> {
         self.classes.get(self.spec.event_index(event)?)?.as_ref()
@@ -114,7 +112,7 @@ struct StreamState {
 }
 
 impl StreamState {
-    /// Locks the state. While it is locked, no Python code may run and no object may be created.
+    /// Locks the state. No Python code may run and no object may be created during the lock.
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -126,7 +124,7 @@ impl StreamState {
     }
 }
 
-/// The events of one run or of a connection.
+/// Events from their queue.
 #[pyclass(frozen)]
 pub struct Stream {
     shared: ForkGuarded<StreamState>,
@@ -134,8 +132,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Creates a stream. With a token, arriving events are reported to an event loop; without one, to blocked
-    /// threads.
+    /// Creates a stream of the events of one run, or of all. With a token it serves an event loop, else a
+    /// thread.
     pub fn new(stream: EventStream, table: Py<EventTable>, token: Option<WakeToken>) -> Self {
         let notifier = Arc::<Notifier>::default();
         let waker = match token {
@@ -146,7 +144,7 @@ impl Stream {
         Stream { shared: ForkGuarded::new(StreamState { inner: Mutex::new(inner), notifier, waker }), table }
     }
 
-    /// Fails with the error of a failed stream at its end. Only the first call fails.
+    /// Raises the failure of the stream at its end, once.
     fn end(&self, py: Python<'_>, shared: &StreamState) -> PyResult<()> {
         let error = {
             let mut inner = shared.inner();
@@ -156,14 +154,14 @@ impl Stream {
         error.map_or(Ok(()), |error| Err(errors::from_core(py, &error)))
     }
 
-    /// Returns the next event that `fill` has found, if any.
+    /// Returns the next found event, if there is one.
     #[inline]
     pub fn next_ready<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let event = self.shared.get(py)?.inner().ready.pop_front();
         event.map(|event| self.table.get().make(py, event)).transpose()
     }
 
-    /// Returns `true` if `fill` has found events that were not taken yet.
+    /// Returns `true` if some found events are left.
     #[inline]
     pub fn has_ready(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(!self.shared.get(py)?.inner().ready.is_empty())
@@ -181,8 +179,7 @@ impl Stream {
         slf
     }
 
-    /// Blocks until an event arrives, and returns it. Fails once with the error of a failed stream. Ends the
-    /// iteration at the end.
+    /// Returns the next event, blocking. Raises a failure once at the end, and then stops.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         if let Some(event) = self.next_ready(py)? {
             return Ok(Some(event));
@@ -204,9 +201,9 @@ impl Stream {
         }
     }
 
-    /// Looks for events without waiting. Returns `true` if events are available, and `false` at the end.
-    /// Fails once with the error of a failed stream. Returns `None` if no event has arrived yet; the token is
-    /// posted at the next arrival.
+    /// Looks for events without waiting, unless some are found already. Returns `true` if there are some. At
+    /// the end, raises a failure once and then returns `false`. Returns `None` if no event has arrived yet; the
+    /// token is posted at the next arrival.
     pub fn fill(&self, py: Python<'_>) -> PyResult<Option<bool>> {
         let shared = self.shared.get(py)?;
         let mut inner = shared.inner();
@@ -223,7 +220,7 @@ impl Stream {
         }
     }
 
-    /// Removes and returns the events that `fill` has found, at most `most`.
+    /// Takes the events found by `fill`, at most that many.
     #[pyo3(signature = (most=None))]
     fn take<'py>(&self, py: Python<'py>, most: Option<usize>) -> PyResult<Bound<'py, PyList>> {
         let shared = self.shared.get(py)?;
@@ -245,8 +242,8 @@ impl Stream {
         PyList::new(py, made?)
     }
 
-    /// Blocks until events arrive, and returns them. Returns an empty list at the end, and `None` if no event
-    /// arrives within `seconds`. Fails once with the error of a failed stream.
+    /// Returns the next events, blocking until there is one. At the end, raises a failure once and then
+    /// returns an empty list. Returns `None` if no event has arrived after `seconds`.
     #[pyo3(signature = (seconds=None))]
     fn batch<'py>(&self, py: Python<'py>, seconds: Option<f64>) -> PyResult<Option<Bound<'py, PyList>>> {
         let notifier = &self.shared.get(py)?.notifier;
@@ -267,8 +264,8 @@ impl Stream {
         }
     }
 
-    /// Drops the events that have arrived. Returns `true` if the stream has ended. Otherwise the token is
-    /// posted when further events arrive.
+    /// Drops the found events. Returns `true` if the end is reached; otherwise the token is posted when there
+    /// are more events to drop.
     fn skip(&self, py: Python<'_>) -> PyResult<bool> {
         let shared = self.shared.get(py)?;
         loop {
@@ -282,7 +279,7 @@ impl Stream {
         }
     }
 
-    /// Drops events until the stream has ended. Returns `true` then, and `false` if `seconds` pass first.
+    /// Drops events until the end, blocking at most `seconds`. Returns `true` if the end is reached.
     #[pyo3(signature = (seconds=None))]
     fn wait_end(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<bool> {
         let deadline: Option<Instant> = deadline(seconds);
@@ -298,7 +295,8 @@ impl Stream {
         }
     }
 
-    /// Returns the result of the run; `None` before its end. Fails if the run did not end by itself.
+    /// Returns the cause of the run's end and its last event; a flag that no work follows for certain; a flag
+    /// for an abort; the failure. Raises if the run did not end by itself. Returns `None` before the end.
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<RunCompletion<'py>>> {
         let shared = self.shared.get(py)?;
         let ended = shared.inner().stream.ended().map(|ended| ended.cloned().map_err(Error::clone));

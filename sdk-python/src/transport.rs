@@ -1,4 +1,4 @@
-//! Sockets: transports over sockets from Python, and pairs of connected sockets.
+//! Sockets: sockets from Python as transports, and pairs of connected ones.
 
 #[cfg(unix)]
 pub use unix::{Socket, Stream, number, pair, socket};
@@ -81,8 +81,8 @@ mod windows {
         Ok(Transport::from_io(reader, writer))
     }
 
-    /// Returns two connected sockets. Windows has no socket pairs, so the two connect over the loopback
-    /// interface. A connection from another program is rejected.
+    /// Returns two connected sockets. Windows has no socket pairs, so they connect over the loopback device;
+    /// a connection from another program is rejected.
     pub fn pair() -> io::Result<(Stream, Stream)> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let ours = Stream::connect(listener.local_addr()?)?;

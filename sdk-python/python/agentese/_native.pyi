@@ -36,11 +36,11 @@ class AsyncBatch:
     def __aiter__(self) -> Self: ...
     def __anext__(self) -> Awaitable[Any]: ...
     def _read(self, stream: Stream) -> None:
-        """Sets the stream from which the events are taken."""
+        """Sets the stream of the events."""
 
 @disjoint_base
 class Record:
-    """Immutable JSON object. A member is decoded when it is accessed."""
+    """Immutable JSON object with members that are decoded at access."""
 
     def __new__(cls, **members: Any) -> Self:
         """Creates a record from its members, by keyword."""
@@ -71,7 +71,7 @@ class Record:
 
 @final
 class Member:
-    """Descriptor for a member of a record. The member is decoded when it is accessed."""
+    """Member of a record that is decoded at access."""
 
     def __new__(
         cls, name: str, kind: str, doc: str = "", required: bool = True, nullable: bool = False
@@ -81,7 +81,7 @@ class Member:
         """Wire name."""
     @property
     def required(self) -> bool:
-        """`True` if the declaration requires the member."""
+        """`True` if the member is always present."""
     @property
     def nullable(self) -> bool:
         """`True` if the member may be null."""
@@ -90,45 +90,43 @@ class Member:
 
 @final
 class Decoder:
-    """Decoder for values of one declared kind."""
+    """Decoder for values of one kind."""
 
     def __new__(cls, kind: str, nullable: bool = False) -> Self: ...
     def decode(self, text: str) -> Any:
         """Returns the value of a JSON text."""
     def check(self, text: str, what: str) -> None:
-        """Validates an outgoing JSON text completely. Raises `EncodeError`, whose message starts with `what`,
-        if the text does not fit."""
+        """Validates an outgoing JSON text completely; `what` is the prefix of the error."""
 
 @final
 class EventTable:
-    """Classes of the declared events, and one class for undeclared events."""
+    """Classes of the declared events, and the class of all other events."""
 
     def __new__(cls, classes: dict[str, type[Record]], unknown: type[Record]) -> Self: ...
     def decode(self, dialect: str, line: str) -> Any:
-        """Returns the event in a line of an agent. The line may lack the envelope of the dialect. Raises
-        `DecodeError` if the line is not an event."""
+        """Returns the event in a line of an agent, with or without the envelope of its dialect."""
 
 @final
 class Mailbox:
-    """Mailbox of one event loop. The native core posts the token of each completed operation to it."""
+    """Tickets of completed operations, for one event loop."""
 
     def __new__(cls) -> Self: ...
     def fileno(self) -> int:
-        """Returns the descriptor that becomes readable when tokens arrive."""
+        """Returns the descriptor that is readable while tokens are available."""
     @property
     def inherited(self) -> bool:
-        """`True` in a forked child of the process that created the mailbox."""
+        """`True` if this process inherited the mailbox by a fork."""
     def drain(self) -> list[int]:
         """Removes and returns all tokens."""
 
 @final
 class Operation:
-    """Running operation of the native core, such as a call. Dropping the object cancels the operation."""
+    """Operation of the runtime in progress. Dropping the object cancels it."""
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Blocks until the operation is done, at most `seconds`. Returns `False` if the time has passed first."""
+        """Blocks until the operation is done, at most `seconds`. Returns `False` after the time limit."""
     def take(self, decoder: Decoder | None = None) -> Any:
-        """Returns the result of the operation, once. Raises the error of a failed operation."""
+        """Returns the result of the operation. Raises its error."""
     @property
     def done(self) -> bool:
         """`True` if the operation is done."""
@@ -137,26 +135,25 @@ class Operation:
 
 @final
 class Stream:
-    """Events of one run or of a connection."""
+    """Events of a queue."""
 
     def __iter__(self) -> Iterator[Any]: ...
     def __next__(self) -> Any: ...
     def fill(self) -> bool | None:
-        """Looks for events without waiting. Returns `True` if events are available, `None` if none has arrived
-        yet, and `False` at the end of the stream. A failed stream first raises its error, once."""
+        """Looks for events. Returns `True` if events are available, `False` at the end, and `None` if no event
+        has arrived. Raises the error of the stream once."""
     def take(self, most: int | None = None) -> list[Any]:
-        """Removes and returns the events that `fill` has found; with `most`, at most that number."""
+        """Removes and returns the events that `fill` found, at most `most` of them."""
     def batch(self, seconds: float | None = None) -> list[Any] | None:
-        """Blocks until events arrive, and returns them. Returns an empty list at the end of the stream, and
-        `None` if no event arrives within `seconds`."""
+        """Returns the next events, blocking: an empty list at the end, and `None` after `seconds` without an
+        event."""
     def skip(self) -> bool:
-        """Drops the events that have arrived. Returns `True` if the stream has ended."""
+        """Drops the available events. Returns `True` at the end."""
     def wait_end(self, seconds: float | None = None) -> bool:
-        """Drops events until the stream has ended. Returns `True` then, and `False` if `seconds` pass first."""
+        """Drops events until the end. Returns `True` at the end."""
     def outcome(self) -> tuple[Any, Any, bool, bool, Any] | None:
-        """Returns the result of a run as a tuple: cause of the end, last event, `True` if the end is confirmed,
-        `True` if aborted, failure. Returns `None` before the end. Raises the error of a run that did not end
-        by itself."""
+        """Returns cause of the end, last event, confirmation, abort and failure of a run; `None` before the
+        end. Raises the error of the run."""
 
 @final
 class Question:
@@ -168,13 +165,12 @@ class Question:
     def record(self, class_: type[Record], /) -> Any:
         """Returns the parameters as an instance of the class."""
     def withdrawn(self, timeout: float | None = 0.0) -> bool:
-        """Waits up to `timeout` seconds for a withdrawal. Returns `True` if the agent has withdrawn the
-        question, or the connection has ended."""
+        """Returns `True` if the agent has withdrawn the question or the connection has ended. Waits up to
+        `timeout` seconds for that."""
     def answer(self, members: str | None = None) -> None:
-        """Answers the question with the members of a JSON object. With `None`, the declared policy answers.
-        Only the first answer is sent."""
+        """Answers with the members of a JSON object; `None` applies the declared policy."""
     def fail(self, reason: str) -> None:
-        """Reports that the handler failed. The declared policy then answers."""
+        """Reports the failure of the handler and applies the declared policy."""
 
 @final
 class Connection:
@@ -212,14 +208,13 @@ class Connection:
         dialogs: int | None = None,
         watched: int | None = None,
     ) -> Connection:
-        """Connects to an agent through an `AgentTransport`, which can be used only once."""
+        """Connects to an agent that was opened before."""
     @property
     def inherited(self) -> bool:
-        """`True` in a forked child of the process that created the connection. The child cannot use the
-        connection."""
+        """`True` if this process inherited the connection by a fork, and cannot use it."""
     @property
     def dialect(self) -> str:
-        """Dialect of the client, as `NAME@REVISION`."""
+        """`NAME@REVISION`."""
     @property
     def process_id(self) -> int | None:
         """Id of the agent's process, if this process started it."""
@@ -228,16 +223,16 @@ class Connection:
         """Revision of the agent as `NAME@REVISION`, if known."""
     @property
     def dropped_events(self) -> int:
-        """Number of events that were dropped because no subscriber existed."""
+        """Number of events dropped for lack of a subscriber."""
     @property
     def termination(self) -> Any:
-        """Termination of the connection; `None` while the connection is open."""
+        """Termination of the connection, if it has ended."""
     def diagnostics(self) -> list[tuple[str, str]]:
-        """Returns the latest irregularities, each as its kind and a text."""
+        """Returns the latest irregularities as kinds and texts."""
     def call(
         self, command: str, members: str, timeout: float | bool | None = None, token: int | None = None
     ) -> Operation:
-        """Sends a command. `members` is the JSON object of its parameters."""
+        """Sends a command with its members as JSON."""
     def start(
         self,
         command: str,
@@ -247,8 +242,7 @@ class Connection:
         answer_token: int | None = None,
         limits: tuple[int | None, float | None, float | None, int | None] | None = None,
     ) -> tuple[Stream, Operation]:
-        """Sends a command that starts a run. Returns the stream of its events, and the operation that ends with
-        the response.
+        """Sends a command that starts a run. Returns the events of the run and the response that accepts it.
         """
     def events(self, token: int | None = None) -> Stream:
         """Subscribes to all events from now on."""
@@ -257,31 +251,29 @@ class Connection:
     def close(self, token: int | None = None) -> Operation:
         """Shuts the agent down and returns the termination."""
     def terminated(self, token: int | None = None) -> Operation:
-        """Returns an operation that ends with the connection; its result is the termination."""
+        """Waits for the termination of the connection."""
     def next_question(self) -> Question | None:
-        """Blocks until the agent asks a question, and returns it. Returns `None` when the connection has ended."""
+        """Returns the next question, blocking; `None` at the end."""
     def next_frames(self) -> list[tuple[Any, str]] | None:
-        """Blocks until frames of either direction arrive, and returns them. Returns `None` when the connection
-        has ended."""
+        """Returns the next frames of both directions, blocking; `None` at the end."""
     def frames(self) -> list[tuple[Any, str]]:
-        """Removes and returns the stored frames of both directions, with keys redacted."""
+        """Returns the available frames of both directions."""
     def wait_watched(self) -> bool:
-        """Blocks until `watched` has frames. Returns `False` if the connection has ended, or stores no such
-        frames.
+        """Waits until `watched` has frames, blocking. Returns `False` at the end, and if frames are not stored.
         """
     def watched(self) -> list[tuple[Any, str]]:
-        """Removes and returns the stored frames of both directions, complete and without redaction."""
+        """Returns the available complete frames without redaction."""
     def stop_frames(self) -> None:
         """Stops storing frames."""
     @property
     def dropped_frames(self) -> int:
-        """Number of frames that were dropped because the observer was too slow."""
+        """Number of dropped frames."""
     def questions(self) -> list[Question]:
-        """Removes and returns the open questions that have arrived."""
+        """Returns the available questions."""
 
 @final
 class AgentTransport:
-    """Agent that no client uses yet. Dropping the object ends the agent."""
+    """Agent without a client. Dropping the object ends the agent."""
 
     @staticmethod
     def spawn(
@@ -292,8 +284,7 @@ class AgentTransport:
     def connect(socket: int, mailbox: Mailbox | None = None, frames: int | None = None) -> AgentTransport:
         """Uses a connected Unix socket."""
     def detect(self, within: float, token: int | None = None) -> Operation:
-        """Detects the dialect of the agent within `within` seconds. The result of the operation is the
-        dialect's name."""
+        """Detects the dialect of the agent. The result is its name."""
 
 @final
 class Framer:
@@ -301,8 +292,7 @@ class Framer:
 
     def __new__(cls, *, max_line: int = ..., keep_bom: bool = False) -> Self: ...
     def push(self, chunk: bytes) -> list[tuple[str | None, tuple[str, int, int] | None]]:
-        """Consumes the next bytes of the stream. Returns each line that they complete: its text, or the error
-        of a line that could not be read."""
+        """Consumes the next bytes and returns the lines that end in them."""
     def finish(self) -> list[tuple[str | None, tuple[str, int, int] | None]]:
         """Returns the last line, if the stream ended inside a line."""
 
@@ -316,8 +306,7 @@ class Server:
     ) -> tuple[Server, Operation]:
         """Serves stdin and stdout of this process, or a connected Unix socket."""
     def calls(self) -> tuple[list[ServerCall], bool]:
-        """Removes and returns the commands that have arrived. The flag is `True` if the handlers must stop
-        their work."""
+        """Returns the available commands, and `True` if running work must stop."""
 
 @final
 class ServerCall:
@@ -329,37 +318,34 @@ class ServerCall:
     def params(self, class_: type[Record], /) -> Any:
         """Returns the parameters as an instance of the class."""
     def answer(self, data: str | None = None) -> None:
-        """Sends the response now; the handler can continue its work. Raises `EncodeError` if the data does not
-        fit its declaration."""
+        """Sends the response before the handler is done. Raises an error if the data does not fit its
+        declaration."""
     def finish(self, data: str | None = None) -> None:
-        """Ends the command after its handler has returned. Sends the response, unless it was already sent."""
+        """Ends the command when its handler is done."""
     def reject(self, message: str, code: int | None = None, data: str | None = None) -> None:
         """Rejects the command."""
     def emit(self, body: str, mailbox: Mailbox, token: int) -> Operation:
-        """Sends an event. The operation ends when the output has room for more. Raises `EncodeError` if the
-        event does not fit its declaration."""
+        """Sends an event; done when there is room for more. Raises an error if the event does not fit its
+        declaration."""
     def ask(self, method: str, params: str, timeout: float | None, mailbox: Mailbox, token: int) -> Operation:
-        """Sends a question or a notice. The result of the operation is the members of the answer."""
+        """Sends a question or a notice; done with the members of the answer."""
 
 def commands(dialect: str) -> list[str]:
-    """Returns the wire names of the commands of a dialect, given as `NAME` or `NAME@REVISION`. Without a
-    revision, the commands of all revisions are returned."""
+    """Returns the wire names of the commands of a dialect, `NAME` or `NAME@REVISION`. Without a revision,
+    returns those of all revisions."""
 
 def facts(dialect: str) -> tuple[bool, tuple[str, str] | None, str | None]:
-    """Returns three facts about a dialect. First, `True` if its framing is JSON-RPC. Second, the barrier
-    command, with the member of its response that is `True` during a run. Third, the `type` of frames that
-    answer dialogs."""
+    """Returns facts about a dialect: `True` for JSON-RPC; the barrier command, with the member of its
+    response that is `True` during a run; the `type` of answers to dialogs."""
 
 def shut_down(seconds: float) -> None:
-    """Ends all agents and waits for them. Agents that still run after `seconds` are killed."""
+    """Ends all agents and waits for them, at most `seconds`."""
 
 def hold_threads() -> None:
-    """Stops the other threads in native code, so that the interpreter can shut down. Each thread waits there
-    for at most a second."""
+    """Lets other threads stay in native code during the shutdown of the interpreter, for a second at most."""
 
 def forked() -> None:
     """Marks this process as a forked child."""
 
 def plain_class(name: str, bases: tuple[type, ...], members: dict[str, Any]) -> Any:
-    """Creates a subclass of `Record`. Can be used as the metaclass of a `class` statement with the single base
-    `Record`."""
+    """Creates a class like the metaclass of a `class` statement with the single base `Record`."""

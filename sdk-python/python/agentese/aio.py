@@ -26,7 +26,8 @@ D = TypeVar("D")
 
 
 class AsyncEvents(AsyncBatch, Generic[E]):
-    """Asynchronous iterator over events. If a loop ends early, the next loop gets the remaining events."""
+    """Events as an asynchronous iterator. A loop that ends early leaves the remaining events to the next
+    loop."""
 
     __slots__ = ("_reactor", "_stream", "_token")
 
@@ -51,8 +52,8 @@ class AsyncEvents(AsyncBatch, Generic[E]):
         raise StopAsyncIteration
 
     async def _more(self) -> bool:
-        """Waits until the stream has events, without taking them. Returns `False` at the end. Raises the error
-        of the stream once."""
+        """Waits for events, which the caller then takes from the stream. Returns `False` at the end. Raises the
+        error of the stream once."""
         while (found := self._stream.fill()) is None:
             await self._reactor.wait(self._token)
         if found:
@@ -61,7 +62,7 @@ class AsyncEvents(AsyncBatch, Generic[E]):
         return found
 
     async def batches(self) -> AsyncIterator[list[E]]:
-        """Yields the events in lists as they arrive, for programs that process many events at once."""
+        """Returns the events in lists as they arrive, for programs that process many at once."""
         while (batch := self._stream.take()) or await self._more():
             if batch:
                 yield batch
@@ -72,12 +73,12 @@ class AsyncEvents(AsyncBatch, Generic[E]):
 
 
 class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
-    """Run of a prompt. Iterate over its events with `async for`.
+    """Run of a prompt: iterate over its events with `async for`.
 
-    The client sends the prompt when it creates the run. `await` the run to wait until the agent has accepted
-    the prompt. A rejection is raised by this `await`, or at the end of the events. The run ends when the
-    agent is done, including retries, automatic compactions and reminders. Dropping the run only
-    unsubscribes; the agent continues to work. Use `abort` to stop it.
+    The client sends the prompt when it creates the run. `await` the run to wait until the agent has accepted the
+    prompt; a rejection is raised there, or at the end of the events. The run ends when the agent is done, including
+    retries, automatic compactions and reminders. Dropping the run only unsubscribes: the agent continues to work
+    (use `abort` to stop it).
     """
 
     __slots__ = ("_accepted", "_answer", "_answer_token", "answer", "client", "command", "session")
@@ -87,7 +88,7 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
     command: str
     """Wire name of the command that started the run."""
     session: str
-    """Id of the run's session, in dialects with several sessions per connection; otherwise empty."""
+    """Session of the run, in dialects with several; otherwise empty."""
     answer: JsonValue
     """Data of the response that accepted the run, if any; set after `await`."""
     _text: ClassVar[TextTable]
@@ -101,7 +102,7 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         stream: tuple[Stream, int],
         answer: tuple[Operation, int],
     ) -> None:
-        """Not for direct use: call a method of the client that starts a run, such as `prompt`."""
+        """Use a method of the client that starts a run, such as `prompt`."""
         super().__init__(reactor, *stream)
         self.client = client
         self.command = command
@@ -127,18 +128,17 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         return self._accept().__await__()
 
     async def pieces(self) -> AsyncIterator[str]:
-        """Yields the agent's text in the pieces in which it arrives. Other events are skipped."""
+        """Returns the pieces of the agent's text as they arrive; other events are skipped."""
         async for event in self:
             for piece in self._text.pieces(event):
                 yield piece
 
     async def text(self, *, timeout: float | None = None) -> str:
-        """Reads the run to its end and returns the text of its last message. The text is empty if the message
-        has none. Events that were read before are not part of the text.
+        """Reads the run to its end and returns the text of its last message, empty if it has no text.
+        Events that were read before are not part of the text.
 
-        Raises the error of the run, or `TimedOutError` if the run is not over after `timeout` seconds.
-        Raises `UsageError` if an earlier call, for example of `result`, has already read or dropped all
-        events.
+        Raises the error of the run, or `TimedOutError` if the run is not over after `timeout` seconds. Raises
+        `UsageError` if all events were read or dropped before, as by `result`.
         """
         text = LastText(self._text)
 
@@ -151,22 +151,21 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         return complete(text, self._stream)
 
     async def result(self, *, timeout: float | None = None) -> RunResult[E]:
-        """Waits for the end of the run and drops its unread events.
+        """Waits for the end of the run; unread events are dropped.
 
-        Raises `RunFailedError` if the model request failed after all retries of the agent. Also raises the
-        errors of `wait`.
+        Raises `RunFailedError` if the model request failed after all retries of the agent. Other errors
+        are those of `wait`.
         """
         return succeeded(await self.wait(timeout=timeout))
 
     async def wait(self, *, timeout: float | None = None) -> RunResult[E]:
-        """Waits for the end of the run like `result`. A failed run raises no error: its result has a `failure`.
+        """Waits for the end of the run like `result`, but returns a failed run as a result.
 
-        If the agent acknowledges an abort and starts no new work, the run ends within ten seconds, plus the
-        time for one query of the agent's state.
+        After an acknowledged abort without new work, the run ends within ten seconds plus the time of a query
+        of the agent's state.
 
-        Raises `RefusedError` if the agent rejected the prompt, possibly after first accepting it. Raises
-        `TerminatedError` if the connection ended before the run. Raises `TimedOutError` if the run is not
-        over after `timeout` seconds.
+        Raises `RefusedError` if the agent rejected the prompt after all, and `TerminatedError` if the
+        connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
         """
         if not await self._reactor.backend.within(timeout, self._end()):
             raise run_timeout(self.command, timeout)
@@ -180,8 +179,7 @@ class AsyncClientBase(Generic[E, D]):
     """Client of an agent, for one event loop of asyncio or trio. Any number of its tasks may use it
     concurrently.
 
-    Use it in an `async with` statement, or await `close`. If a task is cancelled, only its call is
-    cancelled.
+    Use it in an `async with` statement, or await `close`. Cancelling a task only cancels its call.
     """
 
     __slots__ = ("__weakref__", "_closed", "_connection", "_questions", "_reactor", "_spawned", "_tap")
@@ -195,7 +193,7 @@ class AsyncClientBase(Generic[E, D]):
     _run: ClassVar[type[AsyncRunBase[Any, Any]]]
 
     def __init__(self, connection: Connection, reactor: Reactor) -> None:
-        """Not for direct use: call `spawn` or `connect`."""
+        """Use `spawn` or `connect`."""
         self._connection = connection
         self._reactor = reactor
         self._closed = False
@@ -231,8 +229,7 @@ class AsyncClientBase(Generic[E, D]):
         watched: int,
         given: Any,
     ) -> Self:
-        """Connects to an agent through an opened transport. Complete, unredacted frames are stored for the
-        client of any dialect."""
+        """Connects to an agent that was opened before, and stores its whole frames."""
         token = None if dialogs is None else reactor.token()
         named = options.dialect(cls.dialect, given if revision is None else {**given, "revision": revision})
         made_with = options.connection(given, tap)
@@ -273,7 +270,8 @@ class AsyncClientBase(Generic[E, D]):
         return cls._make(Connection.connect, socket.fileno(), dialogs, given)
 
     def respawn(self) -> Self:
-        """Starts the program of this client again and returns a new client for it. This client stays as it is."""
+        """Starts the program of this client again and returns a new client for it; this client is unchanged.
+        """
         if self._spawned is None:
             raise UsageError("this client was not started from a program")
         command, dialogs, given = self._spawned
@@ -291,24 +289,24 @@ class AsyncClientBase(Generic[E, D]):
 
     @property
     def revision(self) -> str | None:
-        """Revision that the agent speaks, such as `pi@1.5`: the one in the options, or the one that the agent's
-        frames show. It is `None` while the revision is unknown, and in dialects with a single revision."""
+        """Revision that the agent speaks, such as `pi@1.5`: the one in the options, or the one that the
+        agent's frames show. It is `None` until then, and if the dialect has a single revision."""
         return self._connection.revision
 
     @property
     def dropped_events(self) -> int:
-        """Number of events that were dropped because no subscriber existed."""
+        """Number of events dropped for lack of a subscriber."""
         return self._connection.dropped_events
 
     @property
     def dropped_frames(self) -> int:
-        """Number of frames and lines of stderr that `on_frame` and `on_stderr` did not receive, because they
-        were too slow."""
+        """Number of frames and lines of stderr that `on_frame` and `on_stderr` missed, because they were too
+        slow."""
         return self._connection.dropped_frames
 
     def diagnostics(self) -> list[tuple[str, str]]:
-        """Returns the latest 256 irregularities of the input, oldest first, each as its kind and a text. None
-        of them ended the connection."""
+        """Returns unexpected input that did not end the connection, as kinds and texts: the latest 256,
+        oldest first."""
         return self._connection.diagnostics()
 
     def events(self) -> AsyncEvents[E]:
@@ -319,8 +317,8 @@ class AsyncClientBase(Generic[E, D]):
     async def request(
         self, command: str, members: Mapping[str, JsonValue] | None = None, *, timeout: Timeout = DEFAULT
     ) -> JsonValue:
-        """Sends any command, declared or not. Returns the data of its response, `None` if there is none.
-        `members` are the parameters; they are not validated."""
+        """Sends any command, declared or not, and returns the data of its response, `None` without data.
+        `members` are not validated."""
         token = self._reactor.token()
         call = self._connection.call(command, encode_members(members or {}), limit(timeout), token)
         data: JsonValue = await self._wait(call, token, ANY)

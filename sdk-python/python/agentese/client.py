@@ -21,7 +21,7 @@ E = TypeVar("E")
 D = TypeVar("D")
 
 LAST_FRAMES = 1.0
-"""Time that `close` waits until `on_frame` has received the last frames, in seconds."""
+"""Time limit of `close` for the delivery of the last frames to `on_frame`, in seconds."""
 
 
 class SyncClient(Generic[E, D]):
@@ -41,7 +41,7 @@ class SyncClient(Generic[E, D]):
     _run: ClassVar[type[SyncRun[Any, Any]]]
 
     def __init__(self, connection: Connection, dialogs: D | None, tap: Tap) -> None:
-        """Not for direct use: call `spawn` or `connect`."""
+        """Use `spawn` or `connect`."""
         self._connection = connection
         self._closed = False
         self._spawned: tuple[Any, ...] | None = None
@@ -97,8 +97,7 @@ class SyncClient(Generic[E, D]):
     def _from_transport(
         cls, transport: AgentTransport, revision: str | None, dialogs: Any, tap: Tap, given: options.ClientOptions
     ) -> Self:
-        """Connects to an agent through an opened transport. Complete, unredacted frames are stored for the
-        client of any dialect."""
+        """Connects to an agent that was opened before, and stores its whole frames."""
         named = options.dialect(cls.dialect, given if revision is None else {**given, "revision": revision})
         made_with = options.connection(given, tap)
         wanted = None if dialogs is None else 0
@@ -106,7 +105,8 @@ class SyncClient(Generic[E, D]):
         return cls(connection, dialogs, tap)
 
     def respawn(self) -> Self:
-        """Starts the program of this client again and returns a new client for it. This client stays as it is."""
+        """Starts the program of this client again and returns a new client for it; this client is unchanged.
+        """
         if self._spawned is None:
             raise UsageError("this client was not started from a program")
         command, dialogs, given = self._spawned
@@ -124,24 +124,24 @@ class SyncClient(Generic[E, D]):
 
     @property
     def revision(self) -> str | None:
-        """Revision that the agent speaks, such as `pi@1.5`: the one in the options, or the one that the agent's
-        frames show. It is `None` while the revision is unknown, and in dialects with a single revision."""
+        """Revision that the agent speaks, such as `pi@1.5`: the one in the options, or the one that the
+        agent's frames show. It is `None` until then, and if the dialect has a single revision."""
         return self._connection.revision
 
     @property
     def dropped_events(self) -> int:
-        """Number of events that were dropped because no subscriber existed."""
+        """Number of events dropped for lack of a subscriber."""
         return self._connection.dropped_events
 
     @property
     def dropped_frames(self) -> int:
-        """Number of frames and lines of stderr that `on_frame` and `on_stderr` did not receive, because they
-        were too slow."""
+        """Number of frames and lines of stderr that `on_frame` and `on_stderr` missed, because they were too
+        slow."""
         return self._connection.dropped_frames
 
     def diagnostics(self) -> list[tuple[str, str]]:
-        """Returns the latest 256 irregularities of the input, oldest first, each as its kind and a text. None
-        of them ended the connection."""
+        """Returns unexpected input that did not end the connection, as kinds and texts: the latest 256,
+        oldest first."""
         return self._connection.diagnostics()
 
     def events(self) -> Iterator[E]:
@@ -151,8 +151,8 @@ class SyncClient(Generic[E, D]):
     def request(
         self, command: str, members: Mapping[str, JsonValue] | None = None, *, timeout: Timeout = DEFAULT
     ) -> JsonValue:
-        """Sends any command, declared or not. Returns the data of its response, `None` if there is none.
-        `members` are the parameters; they are not validated."""
+        """Sends any command, declared or not, and returns the data of its response, `None` without data.
+        `members` are not validated."""
         data: JsonValue = self._wait(self._connection.call(command, encode_members(members or {}), limit(timeout)), ANY)
         return data
 

@@ -20,8 +20,8 @@ class RunLimits:
     max_time: float | None = None
     """Maximum duration in seconds, from the prompt on."""
     max_equal_calls: int | None = None
-    """Maximum number of times that the same call fails: the same tool with the same arguments (the
-    error. All counts restart at zero when a call succeeds with a new result."""
+    """Maximum number of times that the same call fails: the same tool with the same arguments. The
+    errors may differ. All counts restart at zero when a call succeeds with a new result."""
 
 
 def to_native(limits: RunLimits | None) -> tuple[int | None, float | None, float | None, int | None] | None:

@@ -21,27 +21,25 @@ class RunResult(Generic[E]):
     """Result of a run."""
 
     ended_by: Literal["event", "answer", "handled", "stopped", "idle"]
-    """Cause of the end. `event`: the last event of the run. `answer`: the response to the command. `handled`:
-    the agent accepted the prompt but started no run. `stopped`: the agent acknowledged an abort, and no
-    other end followed. `idle`: the agent is idle, and its last event was possibly in an unreadable line."""
+    """Cause of the end. `event`: the last event. `answer`: the response to the command. `handled`: a prompt
+    without a run. `stopped`: an acknowledged abort without another end. `idle`: the agent is idle, and an
+    unreadable line may have held the last event."""
     last: E | None
-    """Last received event that can end a run, for example `agent_end` in the pi family."""
+    """Last event that may end the run, for example `agent_end` in the pi family."""
     confirmed: bool = True
-    """`True` if the client knows for certain that no further event of the run follows. In the pi family, the
-    client queries the state of the agent for this. The value is `False` if the agent rejects the query, or
-    does not respond within 5 seconds."""
+    """`True` if it is certain that no further event follows. In the pi family the client queries the state. If
+    the agent rejects the query or does not respond within 5 seconds, this is false."""
     aborted: bool = False
-    """`True` if this client or another one aborted the run. An abort is not a failure."""
+    """`True` if the run was aborted, by any client. An abort is not a failure."""
     failure: RunFailedError | None = None
-    """Reason of a failed run. Only `wait` returns such results; `result` raises the failure."""
+    """Reason of a failed run; only results of `wait` can have one."""
 
 
 class SyncRun(Generic[E, C]):
     """Run of a prompt: an iterator over its events.
 
-    The iterator ends when the run is over, including retries, automatic compactions and reminders. It raises
-    a failure of the run once. Dropping the run only unsubscribes; the agent continues to work. Use `abort`
-    to stop it.
+    It ends when the run is over, including retries, automatic compactions and reminders. A failure of the run
+    is raised once. Dropping the run only unsubscribes: the agent continues to work (use `abort` to stop it).
     """
 
     __slots__ = ("_stream", "answer", "client", "command", "session")
@@ -51,13 +49,13 @@ class SyncRun(Generic[E, C]):
     command: str
     """Wire name of the command that started the run."""
     session: str
-    """Id of the run's session, in dialects with several sessions per connection; otherwise empty."""
+    """Session of the run, in dialects with several; otherwise empty."""
     answer: JsonValue
     """Data of the response that accepted the run, if any."""
     _text: ClassVar[TextTable]
 
     def __init__(self, client: C, command: str, session: str, stream: Stream, answer: JsonValue = None) -> None:
-        """Not for direct use: call a method of the client that starts a run, such as `prompt`."""
+        """Use a method of the client that starts a run, such as `prompt`."""
         self.client = client
         self.command = command
         self.session = session
@@ -72,42 +70,40 @@ class SyncRun(Generic[E, C]):
         return event
 
     def batches(self) -> Iterator[list[E]]:
-        """Yields the events in lists as they arrive, for programs that process many events at once."""
+        """Returns the events in lists as they arrive, for programs that process many at once."""
         while batch := self._stream.batch():
             yield batch
 
     def pieces(self) -> Iterator[str]:
-        """Yields the agent's text in the pieces in which it arrives. Other events are skipped."""
+        """Returns the pieces of the agent's text as they arrive; other events are skipped."""
         for event in self:
             yield from self._text.pieces(event)
 
     def text(self, *, timeout: float | None = None) -> str:
-        """Reads the run to its end and returns the text of its last message. The text is empty if the message
-        has none. Events that were read before are not part of the text.
+        """Reads the run to its end and returns the text of its last message, empty if it has no text.
+        Events that were read before are not part of the text.
 
-        Raises the error of the run, or `TimedOutError` if the run is not over after `timeout` seconds.
-        Raises `UsageError` if an earlier call, for example of `result`, has already read or dropped all
-        events.
+        Raises the error of the run, or `TimedOutError` if the run is not over after `timeout` seconds. Raises
+        `UsageError` if all events were read or dropped before, as by `result`.
         """
         return _text(self._stream, self._text, self.command, timeout)
 
     def result(self, *, timeout: float | None = None) -> RunResult[E]:
-        """Waits for the end of the run and drops its unread events.
+        """Waits for the end of the run; unread events are dropped.
 
-        Raises `RunFailedError` if the model request failed after all retries of the agent. Also raises the
-        errors of `wait`.
+        Raises `RunFailedError` if the model request failed after all retries of the agent. Other errors
+        are those of `wait`.
         """
         return succeeded(self.wait(timeout=timeout))
 
     def wait(self, *, timeout: float | None = None) -> RunResult[E]:
-        """Waits for the end of the run like `result`. A failed run raises no error: its result has a `failure`.
+        """Waits for the end of the run like `result`, but returns a failed run as a result.
 
-        If the agent acknowledges an abort and starts no new work, the run ends within ten seconds, plus the
-        time for a query of its state.
+        After an acknowledged abort without new work, the run ends within ten seconds plus the time of a query
+        of the agent's state.
 
-        Raises `RefusedError` if the agent rejected the prompt after first accepting it. Raises
-        `TerminatedError` if the connection ended before the run. Raises `TimedOutError` if the run is not
-        over after `timeout` seconds.
+        Raises `RefusedError` if the agent rejected the prompt after all, and `TerminatedError` if the
+        connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
         """
         if not self._stream.wait_end(timeout):
             raise run_timeout(self.command, timeout)
@@ -131,14 +127,14 @@ def _text(stream: Stream, table: TextTable, command: str, timeout: float | None)
 
 
 def complete(text: LastText, stream: Stream) -> str:
-    """Returns the text of a completed run. Raises `UsageError` if its events were already read or dropped."""
+    """Returns the text of a completed run. Raises `UsageError` if its events were already consumed."""
     if not text.has_events and outcome(stream).last is not None:
         raise UsageError("the events of this run have been read or dropped already: call text() before result()")
     return str(text)
 
 
 class _Deadline:
-    """Point in time at which a time limit ends."""
+    """Remainder of a time limit."""
 
     __slots__ = ("_end",)
 
@@ -151,7 +147,7 @@ class _Deadline:
 
 
 def run_timeout(command: str, timeout: float | None) -> TimedOutError:
-    """Returns the error for a run that is not over within the time limit."""
+    """Returns the error of a wait that exceeded its time limit."""
     text = f"the run of `{command}` is not over after {timeout} s"
     return TimedOutError(text, command=command, after=timeout or 0.0)
 
@@ -164,15 +160,15 @@ def outcome(stream: Stream) -> RunResult[Any]:
 
 
 def succeeded(result: RunResult[E]) -> RunResult[E]:
-    """Returns the result. Raises the failure of a failed run."""
+    """Returns the result of a successful run. Raises the failure of a failed one."""
     if result.failure is not None:
         raise result.failure
     return result
 
 
 def accepted(pending: Operation) -> JsonValue:
-    """Waits until the agent has accepted the run, and returns the data of the response. Raises the error of a
-    rejection."""
+    """Waits for the acceptance of a run and returns the data of the response. Raises the error of a rejected
+    run."""
     pending.wait()
     data: JsonValue = pending.take(ANY)
     return data

@@ -1,4 +1,4 @@
-//! Answers to the agent's dialogs. A handler gives them, or the declared policy if there is no handler.
+//! Answers to the agent's dialogs: by handlers, or by the declared policy without a handler.
 
 use std::sync::Arc;
 
@@ -26,14 +26,13 @@ pub fn members(answer: &impl serde::Serialize) -> AnswerMembers {
 
 /// Handler for the dialogs of one dialect. Every implementation of the dialect's `Dialogs` implements this trait.
 pub trait DialogHandler<D: Dialect>: Send + Sync + 'static {
-    /// Returns the answer to a question; `None` dismisses the question. A notice has no answer: the result must
-    /// be `None`.
+    /// Returns the answer to a question; `None` dismisses it. For a notice returns `None`, and nothing is sent.
     ///
     /// The future is dropped if the agent withdraws its question or the connection ends.
     fn answer(self: Arc<Self>, dialog: D::Dialog) -> BoxFuture<'static, Option<AnswerMembers>>;
 }
 
-/// A handler whose type does not depend on the dialect, for the connection.
+/// A handler without its dialect's type, for the connection.
 pub(crate) trait RawDialogHandler: Send + Sync {
     /// Decodes a dialog and requests its answer from the handler.
     ///
@@ -46,7 +45,7 @@ pub(crate) trait RawDialogHandler: Send + Sync {
     ) -> Result<BoxFuture<'static, Option<AnswerMembers>>, DialogError>;
 }
 
-/// Reason why a handler gave no valid answer to a dialog.
+/// Reason why a dialog has no answer of a handler.
 pub(crate) enum DialogError {
     /// The dialog is not declared.
     Unknown,
@@ -73,7 +72,7 @@ impl<D: Dialect> RawDialogHandler for TypedDialogHandler<D> {
     }
 }
 
-/// Returns the envelope of a dialog: members of its frame that are not parameters.
+/// Returns the members around the parameters of a dialog.
 pub(crate) fn envelope(spec: &Spec) -> Envelope {
     match spec.framing {
         Framing::JsonRpc { .. } => Envelope::NONE,
@@ -129,9 +128,8 @@ pub(crate) fn answer_frame(spec: &Spec, id: &str, method: &str, members: &Answer
     }
 }
 
-/// Returns the answer by the declared policy. For a declared dialog, this is its fallback. For an undeclared
-/// one, it is the fallback of other dialogs, or an error if they have none. `id` is raw JSON. Returns `None`
-/// for a notice, which has no answer.
+/// Returns the answer by the declared policy: the fallback of the dialog, for an undeclared dialog the fallback of any
+/// other dialog, otherwise an error. `id` is raw JSON. Returns `None` for a notice, which has no answer.
 pub fn policy_frame(spec: &Spec, id: &str, method: &str) -> Option<String> {
     let declared = spec.dialog(method);
     if declared.is_some_and(|dialog| !dialog.answered) {

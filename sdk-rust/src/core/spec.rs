@@ -19,23 +19,23 @@ pub enum Framing {
     },
 }
 
-/// Time at which the agent answers a command.
+/// Moment at which a command is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerTiming {
     /// Once, after the work.
     Done,
-    /// Once, as soon as the work can start.
+    /// Once, when the work can start.
     Accepted,
-    /// Once, immediately. A failure with the same id may follow.
+    /// Once, without a wait; a failure with the same id may follow.
     Acknowledged,
-    /// Never. In JSON-RPC, such a command is a notification of the client.
+    /// Never: in JSON-RPC, a notification of the client.
     Never,
 }
 
-/// Effect of a command on runs.
+/// Relation of a command to runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunRole {
-    /// No effect.
+    /// No relation.
     None,
     /// Starts a run.
     Starts,
@@ -43,18 +43,18 @@ pub enum RunRole {
     Acts,
     /// Stops the current run.
     Stops,
-    /// Replaces the current run. That run is over when this command is answered.
+    /// Replaces the current run, which is over when this command is answered.
     Replaces,
 }
 
-/// Scheduling class of a command in a server.
+/// The lane of a server in which a command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
-    /// The command is executed at once and never waits for other commands.
+    /// The command runs at once, never behind other work.
     Immediate,
-    /// Commands of a session are executed one at a time.
+    /// One command at a time.
     Session,
-    /// Commands are executed side by side and never wait for another lane.
+    /// Concurrent commands, never behind another lane.
     Bash,
 }
 
@@ -63,16 +63,16 @@ pub enum Lane {
 pub enum Access {
     /// No change.
     Read,
-    /// A change of the agent: the model works, or the conversation or a setting changes.
+    /// A change of the agent: work of the model, or a change of the conversation or a setting.
     Act,
-    /// A shell command of the client is executed without a decision of the model.
+    /// Execution of a command line of the client, without a model in between.
     Execute,
 }
 
-/// Statement of an event about the current run.
+/// Report of an event about the current run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunEffect {
-    /// No statement.
+    /// No report.
     None,
     /// Work continues.
     Begins,
@@ -80,19 +80,19 @@ pub enum RunEffect {
     MayEnd,
     /// The run is not over.
     Holds,
-    /// If the named boolean member is true, the run is not over. Otherwise it may be over.
+    /// The run may be over, unless the named boolean member is true.
     MayEndUnless(&'static str),
-    /// If the named boolean member is false, the run is not over. Otherwise it may be over.
+    /// The run may be over, unless the named boolean member is false.
     MayEndIf(&'static str),
-    /// If the named boolean member is false, the run may be over. Otherwise it is not over.
+    /// The run is not over, unless the named boolean member is false.
     HoldsIf(&'static str),
     /// The run is over.
     Ends,
 }
 
 impl RunEffect {
-    /// Evaluates the named member in the event's object, `body`. Returns `None`, `Begins`, `MayEnd`, `Holds` or
-    /// `Ends`.
+    /// Returns the report of an event with that object, according to the named member. The result is `None`, `Begins`,
+    /// `MayEnd`, `Holds` or `Ends`.
     pub fn of(self, body: &str) -> RunEffect {
         let flag = |member| scan::flag(body, member);
         let holds = match self {
@@ -105,16 +105,16 @@ impl RunEffect {
     }
 }
 
-/// Form of the answer if the handler of a command fails.
+/// Form of the answer after a failure of a handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandlerFailure {
     /// A failure with the command's name and id.
     OwnCommandAndId,
-    /// A failure named `parse` without an id, except for some commands.
+    /// A `parse` failure without id, except for some commands.
     ParseWithoutId {
-        /// Commands whose failures have the command's name and id.
+        /// Commands whose failures keep their name and id.
         except: &'static [&'static str],
-        /// Subset of `except`: commands whose failures have name and id even if the parameters are unreadable.
+        /// Commands among these whose failures keep name and id even if their parameters are unreadable.
         invalid: &'static [&'static str],
     },
     /// A JSON-RPC error.
@@ -139,24 +139,24 @@ pub enum EndOfInput {
     Abort,
 }
 
-/// Rules for input that is not a valid command, for the form of answers, and for the end of input.
+/// Rules for input that is no valid command, for the form of answers and for the end of input.
 #[derive(Debug, Clone, Copy)]
 pub struct Edges {
-    /// `true` if the answer to an unknown command contains the command's id.
+    /// `true` if the answer to an unknown command carries the id.
     pub unknown_command_echoes_id: bool,
-    /// Text of the answer to an unknown command. `{command}` is replaced by the command's name.
+    /// Text of that answer, with `{command}` in place of the name.
     pub unknown_command_text: &'static str,
-    /// Form of the answer to a command that fails for any other reason.
+    /// Form of the answers to other failures.
     pub handler_failure: HandlerFailure,
-    /// Prefix of the text of a failure for an unreadable line.
+    /// Prefix of failures for unreadable lines.
     pub parse_prefix: &'static str,
-    /// Value of the member `command` in the answer to an unreadable line.
+    /// The `command` of the answer to an unreadable line.
     pub parse_command: &'static str,
     /// `true` if a blank line or a byte order mark is answered as a failure.
     pub blank_line_is_error: bool,
-    /// `true` if the last line is processed even without LF.
+    /// `true` if a last line without LF is processed.
     pub unfinished_line_counts: bool,
-    /// `true` if a successful answer without data contains the data `{}`.
+    /// `true` if a success without data carries `{}`.
     pub empty_data: bool,
     /// Order of a response's members.
     pub response_order: ResponseOrder,
@@ -166,19 +166,19 @@ pub struct Edges {
     pub longest_command: Option<u64>,
 }
 
-/// Behavior of agents that frames do not show, and that differs between revisions.
+/// Behavior of agents that differs between revisions with the same frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Behavior {
-    /// Applies to a request for the model's last text. If `true`, the request skips every answer that has no
-    /// text and did not end normally. If `false`, it skips only aborted answers without content.
+    /// `true` if a request for the model's last text skips each answer without text that did not end normally. `false`
+    /// if it skips only an aborted answer without content.
     pub skips_textless_answers: bool,
-    /// Applies to a tool that reads an image for a model that does not accept images. Names the member of the
-    /// result's details that contains the model's name; `None` if there is no such member.
+    /// Member of a result's details with the name of the model, if a tool reads an image and the model accepts no
+    /// images; `None` if there is no such member.
     pub blind_model_detail: Option<&'static str>,
-    /// Texts in lower case. If a provider's rejection contains one of them, the agent retries the request.
+    /// Texts in a provider's rejection after which the request is retried, in lower case.
     pub retried_words: &'static [&'static str],
-    /// Applies to failures of listeners on the event bus of extensions. If `true`, the client receives an
-    /// event; if `false`, the failure is only logged.
+    /// `true` if the client receives an event after a failure of a listener of the extensions' event bus. `false` if
+    /// the failure is logged.
     pub reports_listener_failures: bool,
 }
 
@@ -192,29 +192,27 @@ impl Behavior {
     };
 }
 
-/// A command whose answer shows whether a run is over.
+/// A command whose answer proves that a run is over.
 #[derive(Debug, Clone, Copy)]
 pub struct Barrier {
     /// The command's wire name.
     pub command: &'static str,
-    /// Member of the answer's data that shows activity. It is either a boolean, which is true while work
-    /// continues, or a text.
+    /// Member of its data that shows activity: a boolean, true while work continues, or a text.
     pub busy: &'static str,
-    /// If the member is a text, its value while the agent is idle.
+    /// Value of this member while the agent is idle, if it is a text.
     pub idle: Option<&'static str>,
-    /// Time limit for the answer. Without an answer in time, the run ends anyway, but its result is not
-    /// confirmed.
+    /// Time limit for its answer. A run without this answer ends anyway, and its result is not confirmed.
     pub limit: Duration,
 }
 
 /// Rules by which a client detects the end of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct RunEnd {
-    /// The command that is sent after a possible end, because its answer proves that no event follows.
+    /// The command whose answer proves that no event follows.
     pub barrier: Option<Barrier>,
-    /// The command that reports the agent's activity. It is sent after an unreadable line during a run.
+    /// The command that reports activity, sent after an unreadable line during a run.
     pub state: Option<Barrier>,
-    /// Time in which work may still follow after the agent reported itself idle.
+    /// Time after an idle answer in which further work may follow.
     pub gap: Duration,
     /// `true` if the answer to the command that started the run ends the run.
     pub answer_ends: bool,
@@ -223,37 +221,36 @@ pub struct RunEnd {
 /// Row of a command.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandSpec {
-    /// Name of the command's method in clients.
+    /// Name of the command's helper.
     pub name: &'static str,
     /// The name on the wire.
     pub wire: &'static str,
-    /// Time of its answer.
+    /// Moment of its answer.
     pub answer: AnswerTiming,
-    /// Effect on runs.
+    /// Relation to runs.
     pub run: RunRole,
     /// Lane of the command.
     pub lane: Lane,
     /// Default time limit of a client; `None` for no limit.
     pub timeout: Option<Duration>,
-    /// `true` if the command changes nothing. A call that timed out may then be repeated.
+    /// `true` if the command changes nothing: a call that timed out may be repeated.
     pub reads: bool,
-    /// Parameters that must be present.
+    /// Required parameters.
     pub required: &'static [&'static str],
-    /// Parameters that are treated as absent if their value has the wrong type.
+    /// Parameters that are treated as absent if their value has another type.
     pub tolerates: &'static [&'static str],
-    /// Kind of failure for each parameter whose value has the wrong type. A name that ends with a dot stands
-    /// for the values inside that parameter.
+    /// Kinds of failure for parameters of another type. A parameter name with a dot at its end stands for the values
+    /// within it.
     pub wrong: &'static [(&'static str, &'static str)],
-    /// Parameters that have another name in some revisions, with both names. The tables of one revision list
-    /// only the parameters whose names differ from those in the oldest revision.
+    /// Parameters with another name in some revisions, with both names. The tables of one revision list the parameters
+    /// whose name differs from the oldest revision.
     pub renamed: &'static [(&'static str, &'static str)],
-    /// `true` if the command has parameters. If it has none, JSON-RPC servers ignore all received parameters.
+    /// `true` if it has parameters. In JSON-RPC the parameters of a command without any are ignored.
     pub has_params: bool,
 }
 
 impl CommandSpec {
-    /// Returns the effects that the command may have. They follow from `reads` and from the lane of shell
-    /// commands.
+    /// Returns the effects that the command may have, according to `reads` and the lane of shell commands.
     pub const fn access(&self) -> Access {
         match (self.reads, self.lane) {
             (true, _) => Access::Read,
@@ -268,9 +265,9 @@ impl CommandSpec {
 pub struct EventSpec {
     /// The event's `type`.
     pub name: &'static str,
-    /// Statement about the run.
+    /// Report about the run.
     pub run: RunEffect,
-    /// `true` if each event of this type contains all information of the earlier ones.
+    /// `true` if a newer event contains all information of an older one.
     pub snapshot: bool,
     /// Rules for the outcome of the run.
     pub outcome: &'static [OutcomeRule],
@@ -288,14 +285,14 @@ pub struct DialogSpec {
     /// The members of the answer: name, JSON type (`any` if several are possible), and `true` if the member is
     /// required.
     pub answer: &'static [(&'static str, &'static str, bool)],
-    /// The answer that dismisses the question, as JSON members; `None` if the dismissal is an error.
+    /// The answer that means "no answer", as JSON members; `None` if the answer is an error.
     pub fallback: Option<&'static str>,
-    /// Member with a time in milliseconds. After this time the agent continues without an answer, and the
-    /// question is withdrawn.
+    /// Member with the time in milliseconds after which the agent answers the question itself: the question is then
+    /// withdrawn.
     pub expires: Option<&'static str>,
-    /// If this dialog withdraws an open question, the member with that question's id.
+    /// Member with the id of an open question that this dialog withdraws.
     pub withdraws: Option<&'static str>,
-    /// Frame types of this dialog, if they differ from those of other dialogs.
+    /// Types of its frames, if they differ from those of other dialogs.
     pub frames: Option<OwnFrames>,
 }
 
@@ -310,33 +307,33 @@ pub struct OwnFrames {
     pub progress: Option<&'static str>,
 }
 
-/// Events that carry the pieces of a frame that is too long for one line.
+/// Events for the pieces of frames that are too long for one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunks {
     /// The event that carries a piece.
     pub event: &'static str,
-    /// The member with the id of the frame, which is equal in all of its pieces.
+    /// The member that is equal in all pieces of a frame.
     pub id: &'static str,
     /// The member with the index of the piece, from 0.
     pub index: &'static str,
-    /// The member with the total number of pieces.
+    /// The member with the number of pieces.
     pub count: &'static str,
     /// The member with the length of the whole frame, in bytes.
     pub length: &'static str,
-    /// The member with the bytes of the piece, in base64.
+    /// The member with the bytes, in base64.
     pub data: &'static str,
     /// Maximum length of a whole frame, in bytes.
     pub most: u64,
 }
 
-/// A failure that the document of the dialect lists.
+/// A failure in the document of the dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailureSpec {
     /// Kind of the failure, as in `no_api_key`.
     pub kind: &'static str,
     /// The JSON-RPC code, in dialects that have codes.
     pub code: Option<i64>,
-    /// The text. Each `{…}` in it stands for any text.
+    /// The text; `{…}` stands for any text, of any length.
     pub text: &'static str,
 }
 
@@ -349,17 +346,16 @@ pub struct DialogFrames {
     pub answer: &'static str,
 }
 
-/// Location of the model's text in events.
+/// Paths of the model's text in events.
 #[derive(Debug, Clone, Copy)]
 pub struct TextPieces {
     /// The event that starts a message.
     pub begins: &'static str,
     /// The event with pieces of text.
     pub event: &'static str,
-    /// Path to the part of the event that contains a piece of text, or to a list of such parts.
+    /// Path of the part with a piece, or of a list of parts.
     pub path: &'static [&'static str],
-    /// Member with the kind of a part, and the value of this member in text parts; `None` if every part is
-    /// text.
+    /// Member with the kind of the part, and the kind of text parts; `None` if every part is text.
     pub kind: Option<(&'static str, &'static str)>,
     /// Member of the part that contains the piece.
     pub piece: &'static str,
@@ -394,9 +390,9 @@ pub enum Fingerprint {
     EventWithout(&'static str, &'static str),
     /// A successful answer to that command with that member in its data.
     AnswerMember(&'static str, &'static str),
-    /// A successful answer to that command, with data that lacks that member or without data.
+    /// A successful answer to that command without that member in its data, or without data.
     AnswerWithout(&'static str, &'static str),
-    /// A successful answer to that command without data.
+    /// A successful answer to that command without the member for data.
     AnswerBare(&'static str),
     /// Any event without an envelope.
     BareEvent,
@@ -404,7 +400,7 @@ pub enum Fingerprint {
     WrappedEvent,
 }
 
-/// The tables of one revision of a dialect, or the tables of a client, which cover all revisions.
+/// The tables of one revision of a dialect, or of its clients, which support all revisions.
 #[derive(Debug)]
 pub struct Spec {
     /// Name of the dialect.
@@ -415,16 +411,16 @@ pub struct Spec {
     pub agent: &'static str,
     /// Framing of the dialect.
     pub framing: Framing,
-    /// `true` if events of undeclared types are passed to subscribers.
+    /// `true` if events with undeclared types are delivered.
     pub events_open: bool,
     /// Types of dialog frames, in flat dialects.
     pub dialog_frames: Option<DialogFrames>,
     /// Events for frames in pieces, if the dialect has them.
     pub chunks: Option<Chunks>,
-    /// Member of an event that names its session, for dialects with several sessions per connection.
+    /// Member of an event with its session, for dialects with several sessions per connection.
     pub session_member: Option<&'static str>,
-    /// Command that opens a session without parameters, for dialects with several sessions per connection. The
-    /// data of its answer name the session in `session_member`.
+    /// Command that opens a session without parameters, for dialects with several sessions per connection. The data of
+    /// its answer contain the member for the session.
     pub opens_session: Option<&'static str>,
     /// Paths of the model's text in events.
     pub text: TextPieces,
@@ -434,8 +430,7 @@ pub struct Spec {
     pub run_end: RunEnd,
     /// Behavior of the revision's agent that is not visible in frames.
     pub behavior: Behavior,
-    /// In the tables of a client, the tables of each revision, oldest first. Empty in the tables of one
-    /// revision.
+    /// Tables of each revision, oldest first, in the tables of a client; empty in the tables of one revision.
     pub revisions: &'static [&'static Spec],
     /// Frames that only this revision and younger revisions send.
     pub shows: &'static [Fingerprint],
@@ -462,8 +457,7 @@ impl Spec {
         self.events.iter().find(|event| event.name == name)
     }
 
-    /// Returns the index of an event's row in [`events`](Self::events). Returns `None` if the row belongs to
-    /// other tables.
+    /// Returns the index of an event's row in [`events`](Self::events); `None` for a row of other tables.
     #[inline]
     pub fn event_index(&self, event: &'static EventSpec) -> Option<usize> {
         let from_start = (std::ptr::from_ref(event) as usize).checked_sub(self.events.as_ptr() as usize)?;
@@ -475,7 +469,7 @@ impl Spec {
         self.dialogs.iter().find(|dialog| dialog.wire == wire)
     }
 
-    /// Returns the dialog that has its own frame types, by the type of its question.
+    /// Returns the dialog with frames of its own, by the type of its question.
     pub fn dialog_by_request(&self, kind: &str) -> Option<&'static DialogSpec> {
         self.dialogs.iter().find(|dialog| dialog.frames.is_some_and(|frames| frames.request == kind))
     }
@@ -486,14 +480,14 @@ impl Spec {
             || self.dialog_by_request(kind).is_some()
     }
 
-    /// Returns `true` if frames of that type are answers to dialogs, or progress of a dialog.
+    /// Returns `true` if frames of that type are answers to dialogs, or their progress.
     pub fn is_answer(&self, kind: &str) -> bool {
         let own = |frames: OwnFrames| frames.answer == Some(kind) || frames.progress == Some(kind);
         self.dialog_frames.is_some_and(|frames| frames.answer == kind)
             || self.dialogs.iter().any(|dialog| dialog.frames.is_some_and(own))
     }
 
-    /// Returns `true` if frames of that type report progress of a dialog, which stays open.
+    /// Returns `true` if frames of that type are progress of a dialog, which stays open.
     pub fn is_progress(&self, kind: &str) -> bool {
         let own = |frames: OwnFrames| frames.progress == Some(kind);
         self.dialogs.iter().any(|dialog| dialog.frames.is_some_and(own))
@@ -508,8 +502,7 @@ impl Spec {
 /// Alias of the newest revision.
 pub const LATEST: &str = "latest";
 
-/// Returns the revision that `asked` names: `REVISION`, `NAME@REVISION` or `latest`. Returns `None` if it does
-/// not exist.
+/// Returns the revision of a dialect for `REVISION`, `NAME@REVISION` or `latest`.
 pub fn revision_of(revisions: &[&'static Spec], asked: &str) -> Option<&'static Spec> {
     let name = revisions.first()?.name;
     let asked = asked.strip_prefix(name).and_then(|rest| rest.strip_prefix('@')).unwrap_or(asked);

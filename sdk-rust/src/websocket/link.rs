@@ -1,5 +1,4 @@
-//! A connection that survives the loss of its sockets. A task sends the client's lines to the current socket
-//! and receives messages from it.
+//! A connection beyond the life of its sockets: one task transfers lines to the socket and messages from it.
 
 use std::collections::VecDeque;
 use std::io;
@@ -30,8 +29,7 @@ type Socket = WebSocketStream<Stream>;
 const BUFFER_SIZE: usize = 64 * 1024;
 /// The pauses between attempts to resume a connection, in milliseconds.
 const RECONNECT_DELAYS: [u64; 5] = [200, 500, 1000, 2000, 4000];
-/// Longest wait after the client has closed its side. In this time its last lines are sent, and the server
-/// closes the connection.
+/// The time limit for the last lines of a client that has closed its side, and for the close of the server.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Connects, and starts the task.
@@ -55,9 +53,9 @@ pub(super) async fn start(address: Address, options: Options) -> Result<Transpor
     Ok(Transport::from_io(reader, ours))
 }
 
-/// The reader of the client. If the connection has failed, it ends with an error.
+/// The reader of the client. It fails at its end if the connection has failed.
 struct FrameStream {
-    /// Guard that notifies the task when the client drops the reader, before the stream breaks.
+    /// Notifies the task that the client has stopped reading, before the stream breaks.
     _gone: DropGuard,
     stream: DuplexStream,
     failed: Arc<OnceLock<&'static str>>,
@@ -83,7 +81,7 @@ impl AsyncRead for FrameStream {
 /// The lines of the client.
 struct OutgoingLines {
     reader: FrameReader<DuplexStream>,
-    /// Lines that were read from the client and not yet sent.
+    /// Lines that were read but not sent.
     read: VecDeque<Incoming>,
 }
 
@@ -114,7 +112,7 @@ struct Link {
     state: Mutex<ResumeState>,
     lines: OutgoingLines,
     frames: DuplexStream,
-    /// Token that is cancelled when the client stops reading.
+    /// Cancelled when the client stops reading.
     client_closed: CancellationToken,
 }
 
@@ -125,7 +123,7 @@ enum SocketEnd {
     Lost,
     /// The client has closed its side, or the agent has ended.
     Closed,
-    /// The server no longer has messages that this client missed.
+    /// The server no longer has the missed messages.
     Reload,
 }
 
@@ -154,7 +152,7 @@ impl Link {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Transfers lines and messages until the connection ends. Returns the reason if it failed.
+    /// Transfers lines and messages until the end of the connection. Returns the reason of a failure.
     async fn run(&mut self, mut socket: Socket) -> Option<&'static str> {
         let mut is_resumed = false;
         loop {
@@ -175,7 +173,7 @@ impl Link {
         }
     }
 
-    /// Opens a new socket, in several attempts. Returns `None` if none succeeds in time.
+    /// Reconnects. Returns `None` if that does not succeed in time.
     async fn reconnect(&self) -> Option<Socket> {
         let until = Instant::now() + self.options.reconnect_timeout;
         let mut pauses = RECONNECT_DELAYS
@@ -190,8 +188,8 @@ impl Link {
         None
     }
 
-    /// Uses a socket until it is lost or the connection ends. `is_resumed` is `false` for the first socket
-    /// only.
+    /// Uses a socket until it is lost or the connection ends. `is_resumed` is true for every socket except the
+    /// first.
     async fn run_socket(&mut self, socket: Socket, is_resumed: bool) -> SocketEnd {
         let (mut sink, mut stream) = socket.split();
         let Self { state: resume_state, lines, frames, client_closed: gone, .. } = self;
@@ -242,8 +240,8 @@ impl Link {
     }
 }
 
-/// Forwards messages to the client until the socket is lost or the connection ends. If `over` stops the
-/// function, no part of a message is lost.
+/// Forwards messages to the client until the socket is lost or the connection ends. A stop through `over`
+/// loses no part of a message.
 async fn receive<'a>(
     stream: &mut SplitStream<Socket>,
     frames: &mut DuplexStream,

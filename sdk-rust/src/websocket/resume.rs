@@ -1,4 +1,4 @@
-//! The messages of a connection that were received, and the lines that may be lost. Without I/O.
+//! The received and possibly lost messages of a connection, without I/O.
 
 use std::collections::VecDeque;
 
@@ -9,8 +9,8 @@ use crate::scan::{self, MemberSet, member};
 /// The prefix of control messages of an `agentese web` server, which are not frames of the agent.
 const SERVER_MESSAGE_PREFIX: &str = "{\"agentese\":";
 
-/// Maximum number of stored question ids, and of stored answers. A line with a stored question id is treated as
-/// an answer.
+/// The maximum number of stored questions. A line with the id of one of them is an answer. At most that many
+/// answers are stored.
 const MAX_QUESTIONS: usize = 1024;
 
 /// The first message of an `agentese web` server.
@@ -23,7 +23,7 @@ struct Hello {
     back: bool,
     /// `true` if the server cannot resume the connection.
     lost: bool,
-    /// The earlier events of the current run, as JSON text.
+    /// The events of the current run.
     begun: Vec<String>,
     /// The questions without an answer.
     questions: Vec<UnansweredQuestion>,
@@ -39,34 +39,34 @@ struct UnansweredQuestion {
 pub(super) enum MessageEffect {
     /// Frames for the client.
     Frames(Vec<String>),
-    /// The connection is resumed. The client must send the lines of [`ResumeState::unsettled`] again.
+    /// The connection is resumed; the client repeats [`ResumeState::unsettled`].
     Resumed,
-    /// The connection has ended, because the server no longer has messages that the client missed.
+    /// The connection has ended: the server no longer has the missed messages.
     Reload,
-    /// The connection has ended, because the agent has ended.
+    /// The connection has ended: the agent has ended.
     Ended,
 }
 
-/// A line that was sent, and that may not have reached the agent.
+/// A line that may be lost.
 #[derive(Debug)]
 struct UnsettledLine {
     /// The raw id.
     id: String,
-    /// `true` for an answer to a question, `false` for a command.
+    /// `true` for an answer to a question, false for a command.
     is_answer: bool,
     text: String,
 }
 
-/// The state of a connection that survives the loss of its sockets.
+/// The state of a connection beyond the life of its sockets.
 #[derive(Debug, Default)]
 pub(super) struct ResumeState {
-    /// The number of received messages; `None` if the server does not support resumption.
+    /// The number of received messages, if the server supports resumption.
     pub received: Option<u64>,
-    /// Lines that may not have reached the agent, in the order of sending. A command is stored until its
-    /// response arrives. An answer is stored until the response to a later command arrives. For each question,
-    /// only the newest line is stored, because it replaces earlier progress.
+    /// The possibly lost lines, in the order of their sending: commands until their response, and answers
+    /// until the response to a later command. Of each question, only the newest line is stored, because it
+    /// supersedes earlier progress.
     unsettled: Vec<UnsettledLine>,
-    /// The raw ids of the questions that the agent sent, newest last.
+    /// The raw ids of the agent's own questions, the newest last.
     questions: VecDeque<String>,
 }
 
@@ -86,8 +86,8 @@ impl ResumeState {
         self.unsettled.push(UnsettledLine { id: id.to_owned(), is_answer, text: line.to_owned() });
     }
 
-    /// Removes the earlier answer to the same question before a new one is stored. If there is none and too
-    /// many answers are stored, removes the oldest.
+    /// Makes room for an answer: removes the previous answer to the same question, or the oldest answer if
+    /// there are too many.
     fn drop_answer_for(&mut self, id: &str) {
         let same = self.unsettled.iter().position(|line| line.is_answer && line.id == id);
         let gone = same.or_else(|| {
@@ -100,12 +100,12 @@ impl ResumeState {
         }
     }
 
-    /// Returns the lines that may not have reached the agent, in order.
+    /// Returns the lines that may be lost, in order.
     pub fn unsettled(&self) -> Vec<String> {
         self.unsettled.iter().map(|line| line.text.clone()).collect()
     }
 
-    /// Processes a message. `first` is `true` for the first message on a socket.
+    /// Reads a message. `first` is true for the first message of a socket.
     pub fn receive(&mut self, message: &str, first: bool) -> MessageEffect {
         let is_word = message.starts_with(SERVER_MESSAGE_PREFIX);
         if first {
@@ -149,8 +149,7 @@ impl ResumeState {
         MessageEffect::Frames(frames)
     }
 
-    /// Processes a frame of the agent. A response settles its command. The id of any other frame is stored,
-    /// because it may be a question.
+    /// Reads a frame of the agent: the response to a command, or possibly a question.
     fn frame(&mut self, line: &str) {
         const WANTED: MemberSet<2> = MemberSet::new([member("id"), member("method")]);
         let Ok(found) = scan::scan(line, &WANTED) else { return };
@@ -164,8 +163,8 @@ impl ResumeState {
         self.questions.push_back(id.to_owned());
     }
 
-    /// Settles the command with that id, and the answers that were sent before it. Returns `false` if no
-    /// command has the id.
+    /// Returns `true` if a frame with that id responds to a command. The answers sent before that command have
+    /// then arrived, too.
     fn settle_command(&mut self, id: &str) -> bool {
         let Some(at) = self.unsettled.iter().position(|line| !line.is_answer && line.id == id) else {
             return false;
@@ -268,7 +267,7 @@ mod tests {
         assert!(state.unsettled().is_empty());
     }
 
-    /// Client and agent each number their ids from one, so equal ids occur.
+    /// Both sides count their ids from one.
     #[test]
     fn a_question_of_json_rpc_settles_no_command_with_the_same_id() {
         let mut state = ResumeState::default();

@@ -1,4 +1,4 @@
-//! The tool with which a subagent submits its result.
+//! Submission of a subagent's result.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,17 +12,17 @@ use crate::tools::{Tool, ToolContext, ToolOutput};
 /// Name of the tool.
 pub const NAME: &str = "submit_result";
 
-/// Result that a subagent submits.
+/// A submitted result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Submission {
-    /// The data that results from the work.
+    /// The result of the work.
     Data(Value),
-    /// The reason why there is no data.
+    /// The reason for a missing result.
     Error(String),
 }
 
 impl Submission {
-    /// Returns the submission as clients receive it.
+    /// Returns the form reported to clients.
     pub fn to_json(&self) -> Value {
         match self {
             Self::Data(data) => json!({"data": data, "status": "success"}),
@@ -31,7 +31,7 @@ impl Submission {
     }
 }
 
-/// The tool that accepts the result of one subagent and then ends its run.
+/// The tool that receives the result of one subagent and ends its run.
 #[derive(Debug, Clone, Default)]
 pub struct SubmitTool {
     schema: Option<Value>,
@@ -39,12 +39,12 @@ pub struct SubmitTool {
 }
 
 impl SubmitTool {
-    /// Creates a tool that accepts data which fits `schema`. Without a schema it accepts any data.
+    /// Creates a tool that accepts data of that schema; any data if there is no schema.
     pub fn with_schema(schema: Option<Value>) -> Self {
         Self { schema, ..Self::default() }
     }
 
-    /// Returns the submitted result. Returns `None` if there is none yet.
+    /// Returns the result submitted so far.
     pub fn submission(&self) -> Option<Submission> {
         self.submission.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,4 +1,4 @@
-//! A scripted model server on loopback, clocks that a test controls, and sample requests.
+//! A scripted model server on loopback, controllable clocks, and a question.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -47,7 +47,7 @@ impl Reply {
         Self { bytes, ending: Ending::Close }
     }
 
-    /// Returns a reply whose body is not text.
+    /// Returns a reply with a body of bytes.
     pub fn packed(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Self {
         let mut bytes = head(status, headers);
         bytes.extend(format!("content-length: {}\r\n\r\n", body.len()).bytes());
@@ -62,22 +62,21 @@ impl Reply {
         Self::new(status, &headers, &body.to_string())
     }
 
-    /// Returns a reply with a complete stream of events.
+    /// Returns a complete stream of events.
     pub fn events(body: &str) -> Self {
         let mut bytes = head(200, &[("content-type", "text/event-stream"), ("transfer-encoding", "chunked")]);
         bytes.extend(format!("\r\n{:x}\r\n{body}\r\n0\r\n\r\n", body.len()).bytes());
         Self { bytes, ending: Ending::Close }
     }
 
-    /// Returns a reply with the start of a stream whose announced length is greater.
+    /// Returns the start of a stream that announces more.
     pub fn beginning(body: &str) -> Self {
         let mut bytes = head(200, &[("content-type", "text/event-stream"), ("transfer-encoding", "chunked")]);
         bytes.extend(format!("\r\n{:x}\r\n{body}\r\n", body.len()).bytes());
         Self { bytes, ending: Ending::Close }
     }
 
-    /// Returns a reply with the start of a stream that has no announced length, so that the stream ends with the
-    /// connection.
+    /// Returns the start of a stream that ends with the connection.
     pub fn unframed(body: &str) -> Self {
         let mut bytes = head(200, &[("content-type", "text/event-stream"), ("connection", "close")]);
         bytes.extend(format!("\r\n{body}").bytes());
@@ -89,7 +88,7 @@ impl Reply {
         &self.bytes
     }
 
-    /// Returns a reply without any bytes.
+    /// Returns an empty reply.
     pub fn silence() -> Self {
         Self { bytes: Vec::new(), ending: Ending::Hang }
     }
@@ -192,7 +191,7 @@ impl Server {
         self.received.lock().unwrap().clone()
     }
 
-    /// Waits until the client closes a connection that the server keeps open.
+    /// Waits until the client disconnects from a connection that hangs.
     pub async fn client_disconnected(&self) {
         soon(self.disconnected.notified()).await;
     }
@@ -221,15 +220,14 @@ async fn read(stream: &mut TcpStream) -> Option<ReceivedRequest> {
     Some(ReceivedRequest { body, text, ..received })
 }
 
-/// A clock whose time is fixed. Short waits end at once and are recorded; each long wait ends when the test calls
-/// [`Self::advance`].
+/// A stopped clock: short waits end at once and are recorded, long ones end when the test turns the clock.
 #[derive(Default)]
 pub struct ManualClock {
     waits: Mutex<Vec<Duration>>,
     advanced: Arc<Notify>,
 }
 
-/// The longest wait that ends at once: the longest pause between two attempts.
+/// The limit of the waits that end at once: the pause between two attempts.
 const SHORT: Duration = Duration::from_secs(8);
 
 impl ManualClock {
@@ -238,7 +236,7 @@ impl ManualClock {
         self.waits.lock().unwrap().iter().map(Duration::as_millis).collect()
     }
 
-    /// Ends the current long wait. If there is none, the next long wait ends at once.
+    /// Ends the current long wait, or the next one.
     pub fn advance(&self) {
         self.advanced.notify_one();
     }
@@ -259,7 +257,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// Files and environment variables of a user.
+/// Files and variables of the user.
 pub struct TestHome {
     pub directory: tempfile::TempDir,
     pub variables: Vec<(String, String)>,
@@ -273,7 +271,7 @@ impl Default for TestHome {
 }
 
 impl TestHome {
-    /// Returns a home whose `models.json` contains these providers.
+    /// Returns a home with those providers in `models.json`.
     pub fn with_models(providers: Value) -> Self {
         let home = Self::default();
         home.write("models.json", &json!({"providers": providers}).to_string());
@@ -293,7 +291,7 @@ impl TestHome {
         self.load_with(|_| {})
     }
 
-    /// Loads the catalogue as `load` does. `change` modifies its sources before.
+    /// Loads the catalogue like `load`, with changed sources.
     pub fn load_with(&self, change: impl FnOnce(&mut Sources)) -> (Catalog, Vec<ConfigWarning>) {
         let variables = self.variables.clone();
         let environment = move |name: &str| {
@@ -306,7 +304,7 @@ impl TestHome {
     }
 }
 
-/// Returns the definition of a provider with one model at this address.
+/// Returns a provider with that API, that address and one model.
 pub fn definition(api: &str, url: &str) -> Value {
     json!({"fake": {"baseUrl": url, "api": api, "apiKey": "fake-key", "models": [
         {"id": "fake-model", "reasoning": true, "input": ["text", "image"]}]}})
@@ -316,7 +314,7 @@ pub fn model(catalog: &Catalog) -> Model {
     catalog.get("fake", "fake-model").expect("the provider is there").clone()
 }
 
-/// Returns a request with a short question.
+/// Returns a short question to a model.
 pub fn question(model: Model, text: &str) -> Request {
     let message: AgentMessage = UserMessage::new(vec![TextContent::new(text).into()], 1).into();
     Request {
@@ -341,7 +339,7 @@ pub async fn answer_events(catalog: &Catalog, request: Request) -> Vec<StreamEve
     soon(provider.stream(request).collect()).await
 }
 
-/// Returns the failure that ends an answer.
+/// Returns the failure at the end of an answer.
 #[track_caller]
 pub fn failure(events: &[StreamEvent]) -> ProviderError {
     match events.last() {
@@ -359,7 +357,7 @@ pub fn text(events: &[StreamEvent]) -> String {
     pieces.collect()
 }
 
-/// Returns the body of an answer `hello` in the format of an API.
+/// Returns an answer `hello` in the form of each API.
 pub fn hello(api: &str) -> String {
     let events = match api {
         "anthropic-messages" => vec![

@@ -63,7 +63,7 @@ class Stats(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClearedQueue(ViewRecord):
-    """Content that the queues had before they were cleared."""
+    """Former content of the queues."""
 
     steering: tuple[str, ...] = ()
     follow_up: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class StoredSession(ViewRecord):
     """Stored session."""
 
     session: str
-    """Path or id of the session, for `open_session`."""
+    """Path or id for `open_session`."""
     name: str | None = None
     modified: str | None = None
 
@@ -86,7 +86,7 @@ class ForkResult(ViewRecord):
     cancelled: bool = False
     """`True` if an extension of the agent prevented the fork."""
     text: str | None = None
-    """Text of the user message at which the session was forked. The fork ends before that message."""
+    """Text of the user message before which the session was forked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ class ShellResult(ViewRecord):
 
     output: str = ""
     exit_code: int | None = None
-    """Exit code; `None` if the command was stopped."""
+    """Missing if the command was stopped."""
     cancelled: bool = False
     truncated: bool = False
 
@@ -105,24 +105,24 @@ class RunResult:
     """Result of a run."""
 
     ended_by: Literal["event", "answer", "handled", "stopped", "idle"]
-    """Cause of the end. `event`: the last event of the run. `answer`: the response to the command. `handled`:
-    the agent accepted the prompt but started no run. `stopped`: the agent acknowledged an abort, and no
-    other end followed. `idle`: the agent is idle, and its last event was possibly in an unreadable line."""
+    """Cause of the end. `event`: the last event. `answer`: the response to the command. `handled`: a prompt
+    without a run. `stopped`: an acknowledged abort without another end. `idle`: the agent is idle, and an
+    unreadable line may have held the last event."""
     confirmed: bool
-    """`True` if the client knows for certain that no further event of the run follows."""
+    """`True` if it is certain that no further event follows."""
     message: Message | None
     """Last message of the model, with usage, stop reason and error if present."""
     aborted: bool = False
-    """`True` if this client or another one aborted the run. An abort is not a failure."""
+    """`True` if the run was aborted, by any client. An abort is not a failure."""
     failure: RunFailedError | None = None
-    """Reason of a failed run. Only `wait` returns such results; `result` raises the failure."""
+    """Reason of a failed run; only results of `wait` can have one."""
 
     @classmethod
     def of(cls, ended: Ended[Any], message: Message | None) -> Self:
-        """Creates the result from the result of the typed client's run, and the last message of the model."""
+        """Returns the result for a run of the typed client, with the last message of the model."""
         return cls(ended.ended_by, ended.confirmed, message, ended.aborted, ended.failure)
 
     @property
     def text(self) -> str:
-        """Text of `message`; empty if there is none."""
+        """Text of that message."""
         return "" if self.message is None else self.message.text

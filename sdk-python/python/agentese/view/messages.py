@@ -1,4 +1,4 @@
-"""Reducers for messages and their blocks."""
+"""Acts on messages and their blocks."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +10,7 @@ from agentese.view.reducer_context import ReducerContext, id_text
 Slots = dict[str, Json]
 
 GROWING = ("text", "argumentsText")
-"""Members to which a new piece is appended, instead of replacing the value."""
+"""Slots whose pieces are appended."""
 
 
 def add(conversation: Conversation, message: Message) -> Conversation:
@@ -22,7 +22,7 @@ def add(conversation: Conversation, message: Message) -> Conversation:
 
 
 def _remove_pending(conversation: Conversation, text: str) -> Conversation:
-    """Removes user input from the waiting list, because it has entered the conversation."""
+    """Removes user input from the waiting list after it entered the conversation."""
     waiting = conversation.waiting
     same = [place for place, item in enumerate(waiting) if item.text == text]
     # The agent expands a template or a skill, so its text differs from the prompt.
@@ -33,8 +33,7 @@ def _remove_pending(conversation: Conversation, text: str) -> Conversation:
 
 
 def arrive(conversation: Conversation, _slots: Slots, context: ReducerContext) -> Conversation:
-    """Adds waiting prompts to the conversation as messages: the prompt of the answered command, or all prompts
-    if the frame has no id."""
+    """Moves the input of the answered command, or of all prompts, into the conversation."""
     for item in conversation.waiting:
         if item.mode == "prompt" and (context.id is None or id_text(item.id) == id_text(context.id)):
             blocks = (Block(type="text", text=item.text),) if item.text else ()
@@ -43,7 +42,7 @@ def arrive(conversation: Conversation, _slots: Slots, context: ReducerContext) -
 
 
 def replace_message(conversation: Conversation, place: int, message: Message) -> Conversation:
-    """Replaces a message. Returns the same conversation if both messages are equal."""
+    """Replaces a message; returns the same conversation if the messages are equal."""
     messages = conversation.messages
     if messages[place] is message or messages[place] == message:
         return conversation
@@ -61,15 +60,14 @@ def _growing(conversation: Conversation, role: str) -> int | None:
 
 
 def with_tool_state(updated: Block, known: Block) -> Block:
-    """Returns the updated block of a tool call. Members that it lacks are taken from the known block."""
+    """Returns an updated call with the state of its tool."""
     names = ("output", "result", "details", "duration_ms", "label", "child")
     done = {name: getattr(known, name) for name in names if getattr(updated, name) is None}
     return replace(updated, **done, state=updated.state if known.state == "coming" else known.state)
 
 
 def _carry_tool_state(old: tuple[Block, ...], blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Returns the updated blocks, with the known state of their tool calls. Equal blocks remain the same
-    objects."""
+    """Returns updated blocks with the state of their tools. Equal blocks remain the same objects."""
     updated: list[Block] = []
     for place, block in enumerate(blocks):
         near = old[place : place + 1]
@@ -111,10 +109,10 @@ def snapshot(conversation: Conversation, slots: Slots, _context: ReducerContext)
 
 
 def _change_block(conversation: Conversation, slots: Slots, change: Callable[[Block], Block]) -> Conversation:
-    """Changes a block of the growing message. Without an index, changes the last block, or adds one if the last
-    block has another type.
+    """Changes a block of the growing message. Without an index, the last block changes, or a new block is
+    added.
 
-    With an index beyond the end, adds a block.
+    An index beyond the end denotes a new block.
     """
     place = _growing(conversation, "assistant")
     if place is None:
@@ -137,7 +135,7 @@ def _change_block(conversation: Conversation, slots: Slots, change: Callable[[Bl
 
 
 def _merged(block: Block, members: Slots) -> Block:
-    """Returns the block with the given members, which have their JSON names."""
+    """Returns a block with JSON members set."""
     given = Block.of({"type": block.type, **members})
     names = {"callId": "call_id", "argumentsText": "arguments_text", "durationMs": "duration_ms"}
     changed = {names.get(name, name): getattr(given, names.get(name, name)) for name in members if name in _BLOCK}
@@ -197,7 +195,7 @@ def end(conversation: Conversation, slots: Slots, _context: ReducerContext) -> C
 
 
 def _mark_result_gone(conversation: Conversation, place: int) -> Conversation:
-    """Marks a tool's result as outside of the model's context, if its call is outside."""
+    """Marks the result of a call that is outside of the context."""
     result = conversation.messages[place]
     call = _last(conversation, lambda message: _call(message, result.call_id) is not None)
     if call is None or not conversation.messages[call].gone:
@@ -219,7 +217,7 @@ def copy_result(conversation: Conversation, message: Message) -> Conversation:
 
 
 def total(one: Usage, other: Usage) -> Usage:
-    """Returns the sum of two usages."""
+    """Adds the usage of two messages."""
 
     def added(name: str) -> Any:
         numbers = [number for number in (getattr(one, name), getattr(other, name)) if number is not None]
@@ -242,7 +240,7 @@ def tool(conversation: Conversation, slots: Slots, _context: ReducerContext) -> 
 
 
 def _call(message: Message, call: str | None) -> int | None:
-    """Returns the index of the block with that call id."""
+    """Returns the index of a call's block."""
     places = (at for at, block in enumerate(message.blocks) if block.type == "tool" and block.call_id == call)
     return next(places, None)
 
@@ -250,8 +248,7 @@ def _call(message: Message, call: str | None) -> int | None:
 def change_tool(
     conversation: Conversation, call: str, change: Callable[[Block], Block], *, create_missing: bool
 ) -> Conversation:
-    """Changes the block of a tool call. If there is none, adds it with `create_missing`; otherwise changes
-    nothing."""
+    """Changes the block of a call. If there is no such block, creates one with `create_missing`."""
     place = _last(conversation, lambda message: _call(message, call) is not None)
     if place is not None:
         message = conversation.messages[place]

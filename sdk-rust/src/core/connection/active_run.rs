@@ -1,4 +1,4 @@
-//! The state of a run that has not ended, as the connection stores it.
+//! A run among the tables of its connection: its queue, and its state until the end.
 
 use super::event_queue::{EventSender, RunEnded};
 use crate::error::Error;
@@ -15,7 +15,7 @@ pub(super) struct ActiveRun {
     pub tracker: RunTracker,
     pub sender: EventSender,
     pub wake: u64,
-    /// Number of unanswered requests for the agent's state.
+    /// Number of unanswered queries of the state.
     pub pending_queries: u8,
     /// `true` if the caller has the handle of the run, which it needs to read events.
     pub has_handle: bool,
@@ -23,7 +23,7 @@ pub(super) struct ActiveRun {
     pub outcome: OutcomeTracker,
     /// Usage of the run, if it has limits.
     pub meter: Option<RunMeter>,
-    /// Failure of the run after it reached a limit; the client then requests its stop.
+    /// Failure of the limit for which the client stopped the run.
     pub limit: Option<RunFailure>,
 }
 
@@ -36,13 +36,12 @@ impl ActiveRun {
         &self.sender
     }
 
-    /// Returns `true` if the caller has the handle with which it reads the events.
+    /// Returns `true` if the caller can read the events of the run.
     pub fn has_handle(&self) -> bool {
         self.has_handle
     }
 
-    /// Returns `true` if events of that session belong to the run. An event or a run without a session matches
-    /// any.
+    /// Returns `true` if events of that session belong to the run.
     pub fn matches_session(&self, session: Option<&str>) -> bool {
         match (&self.session, session) {
             (Some(own), Some(other)) => own == other,
@@ -55,13 +54,12 @@ impl ActiveRun {
         let _ = self.tracker.feed(TrackerInput::OtherEvent);
     }
 
-    /// Returns `true` if the run has limits and has reached none of them.
+    /// Returns `true` if the run has limits.
     pub fn is_metered(&self) -> bool {
         self.meter.is_some() && self.limit.is_none()
     }
 
-    /// Updates the outcome and the usage of the run from an event. Returns `true` if the event makes the run
-    /// reach a limit.
+    /// Updates the outcome and the usage by an event of the session. Returns `true` if the run has reached a limit.
     pub fn apply_event(&mut self, spec: &'static EventSpec, body: &str) -> bool {
         let meter = self.meter.as_mut().filter(|_| self.limit.is_none());
         let reached = meter.and_then(|meter| meter.record_event(spec.name, body));
@@ -75,8 +73,8 @@ impl ActiveRun {
         is_reached
     }
 
-    /// Ends the run. If the agent rejects the prompt after its work started, the run has failed. A rejection
-    /// with a documented reason remains an error of the prompt.
+    /// Ends the run. A rejection after the start of its work is a failure of the run, unless the document lists that
+    /// reason.
     pub fn finish(mut self, result: Result<RunCompletion, Error>) {
         let ended = |outcome, verdict| Ok(RunEnded { completion: outcome, run_outcome: verdict });
         if let Some(failure) = self.limit.take() {
@@ -101,7 +99,7 @@ impl ActiveRun {
         });
     }
 
-    /// Ends the run at the end of the connection. If the run was not over, it ends with that error.
+    /// Ends the run after the end of the connection; with that error if the run was not over.
     pub fn close(mut self, error: Error) {
         let result = match self.tracker.feed(TrackerInput::Closed) {
             TrackerAction::End(outcome) => Ok(outcome),

@@ -1,5 +1,4 @@
-//! Dialogs of the agent. The connection passes them to the handler, sends the answers, and withdraws questions
-//! at the agent's request.
+//! Dialogs of the agent: passed to the handler, answered on the same connection, and withdrawn by the agent.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,20 +39,20 @@ impl Drop for OpenDialog {
     }
 }
 
-/// Returns the reason for the failure of a handler, from the message of its panic.
+/// Returns the failure of a handler, with the message of its panic.
 fn failure(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     format!("the handler failed: {}", text.unwrap_or("it panicked"))
 }
 
-/// Decodes an id to text, so that ids with different escapes compare equal.
+/// Decodes an id into text, independent of the escapes in its JSON form.
 fn decode_id(raw: &str) -> String {
     scan::string(raw).map_or_else(|| raw.to_owned(), |text| text.into_owned())
 }
 
 impl Shared {
-    /// Passes a dialog to its handler. Without a handler, answers it by the declared policy. Never waits.
+    /// Passes a dialog to its handler, or answers it by the declared policy. Never waits.
     pub(super) fn dialog(self: &Arc<Self>, id: FrameText, method: String, params: FrameText) {
         if let Some(member) = self.spec.dialog(&method).and_then(|dialog| dialog.withdraws) {
             return self.withdraw_dialog(method, member, &params);
@@ -123,8 +122,8 @@ impl Shared {
         });
     }
 
-    /// Returns the time after which the agent continues without an answer, or `None` if the agent waits
-    /// indefinitely.
+    /// Returns the time after which the agent answers a question itself; `None` if the agent waits for this
+    /// client.
     fn expires(&self, method: &str, params: &FrameText) -> Option<Duration> {
         let member = self.spec.dialog(method)?.expires?;
         let mut limit = None;
@@ -136,7 +135,7 @@ impl Shared {
         scanned.ok().and(limit).filter(|limit| *limit > 0).map(Duration::from_millis)
     }
 
-    /// Reports that the handler of a notice failed. No answer is sent, because notices have none.
+    /// Reports the failed handler of a notice. Notices have no answer.
     fn report_handler(&self, method: String, panic: &(dyn Any + Send)) {
         self.diagnose(Diagnostic::DialogByPolicy { method, reason: Some(failure(panic)) });
     }

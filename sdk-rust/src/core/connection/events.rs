@@ -17,19 +17,19 @@ use crate::run_tracker::TrackerInput;
 use crate::spec::{EventSpec, RunEffect};
 use crate::tap::Diagnostic;
 
-/// Number and bytes of queued events above which the reader waits for a receiver. Reading further ahead gains
-/// nothing: the events leave the processor's caches before they are processed.
+/// Number and bytes of queued events above which the reader waits for a receiver. Events read further ahead only leave
+/// the processor's caches before they are processed.
 const READ_AHEAD_LIMIT: (usize, usize) = (2048, 4 << 20);
-/// Limit of the queued events of a run whose handle the caller does not have yet, in bytes. If four times the
-/// queue's capacity is greater, that limit applies.
+/// Minimum limit for the events of a run without a handle, in bytes. Four times the capacity of the queue applies if it
+/// is greater.
 const UNCLAIMED_LIMIT: usize = 16 << 20;
-/// Longest wait of the reader for a receiver that reads nothing during the wait.
+/// Maximum waiting time of the reader for a receiver that reads nothing meanwhile.
 const WAIT_STEP: Duration = Duration::from_millis(2);
-/// Longest total wait of the reader for a receiver that does read, until all receivers have caught up. It is
-/// short because an answer or a question may follow the events.
+/// Maximum waiting time for a receiver that reads, until all receivers have caught up: an answer or a question may
+/// follow the delayed events.
 const WAIT_BUDGET: Duration = Duration::from_millis(10);
 
-/// The time that the reader may still wait for receivers that are behind.
+/// The remaining waiting time of the reader for receivers that have not caught up.
 pub(super) struct Backpressure {
     remaining: Duration,
 }
@@ -40,10 +40,10 @@ impl Default for Backpressure {
     }
 }
 
-/// Result of an attempt to queue an event for all receivers.
+/// Result of offering an event to all receivers.
 struct OfferResult {
     delivered: bool,
-    /// The receivers whose queues are full, each with the event.
+    /// The receivers without room for the event.
     full: Vec<(EventSender, EventFrame)>,
 }
 
@@ -59,8 +59,8 @@ impl Shared {
         Ok(receiver)
     }
 
-    /// Queues an event for all receivers. `recent` is `true` if the event may be among the last frames of the
-    /// connection, which are recorded. The caller must wake waiting receivers with [`Shared::wake_listeners`].
+    /// Queues an event for all receivers. `recent` is `true` if it may be one of the last before an end. The caller
+    /// must wake waiting receivers with [`Shared::wake_listeners`].
     pub(super) async fn event(self: &Arc<Self>, event: EventFrame, session: Option<&str>, recent: bool) {
         self.inspect_event(&event);
         let spec = self.own_row(&event);
@@ -92,7 +92,7 @@ impl Shared {
         }
     }
 
-    /// Updates the outcome and the usage of a session's runs from an event.
+    /// Updates the runs of a session with the outcome and usage in an event.
     fn update_runs(
         self: &Arc<Self>,
         spec: Option<&'static EventSpec>,
@@ -110,17 +110,16 @@ impl Shared {
         limited.into_iter().for_each(|token| self.stop_limited(token));
     }
 
-    /// Returns `true` if an event without a session may be queued together with others by
-    /// [`Shared::queue_plain_events`]. Such an event is declared, gives no evidence for a revision, and
-    /// replaces no other event.
+    /// Returns `true` if an event without a session may be queued with others by [`Shared::queue_plain_events`]: it is
+    /// declared, is no evidence for a revision and replaces no other event.
     pub(super) fn is_plain(&self, event: &EventFrame) -> bool {
         let takes_places = self.settings.overflow == Overflow::Coalesce;
         self.own_row(event).is_some_and(|spec| !(spec.snapshot && takes_places))
             && self.lacks_revision_evidence(event)
     }
 
-    /// Queues plain events if there is exactly one receiver. Stops at the first event without room in the
-    /// queue, or with an effect on a run. The caller must pass that event to [`Shared::event`], and must wake
+    /// Queues plain events for the only receiver, while there is room and no run must process them; queues no event if
+    /// there are several receivers. The first event left in `events` requires [`Shared::event`]. The caller must wake
     /// waiting receivers.
     pub(super) fn queue_plain_events(&self, events: &mut VecDeque<EventFrame>) {
         let mut state = self.state();
@@ -197,9 +196,9 @@ impl Shared {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Waits for a slow receiver as long as it reads. After a pause in its reading, waits again only when it
-    /// has caught up. Does not wait if calls are pending, questions are open, or the agent has exited. Waits
-    /// only with the policy [`Overflow::Block`].
+    /// Waits for a slow receiver while it keeps reading; after a pause in its reading, waits again only when it has
+    /// caught up. Does not wait during pending calls, open questions or after the exit of the agent, nor with a policy
+    /// other than [`Overflow::Block`].
     pub(super) async fn apply_backpressure(&self, backpressure: &mut Backpressure) {
         let behind = {
             let state = self.state();
@@ -233,8 +232,8 @@ impl Shared {
         }
     }
 
-    /// Queues an event as soon as there is room. After the end of the agent's process, queues it without room.
-    /// The rest of its output is small, and must be read before the end is reported.
+    /// Queues an event as soon as there is room, or at once after the end of the agent's process: the rest in its pipe
+    /// is small, and must be read before the end is reported.
     async fn wait_for_room(&self, sender: EventSender, event: EventFrame, key: Option<CoalesceKey>) -> bool {
         let size = event.size();
         let mut event = event;
@@ -252,8 +251,7 @@ impl Shared {
         matches!(pushed, PushResult::Queued | PushResult::Coalesced)
     }
 
-    /// Returns the key with which an event replaces older ones, or `None` for an event that replaces none. The
-    /// key is a hash of the type and the session.
+    /// Returns the key of an event that replaces older ones: a hash of its type and its session.
     fn key_of(&self, spec: &'static EventSpec, session: Option<&str>) -> Option<CoalesceKey> {
         use std::hash::BuildHasher as _;
         spec.snapshot

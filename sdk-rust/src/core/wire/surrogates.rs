@@ -1,8 +1,8 @@
-//! Lone surrogates: escapes such as `\ud800` without the other half of the pair. JavaScript writes such
-//! escapes, and JSON parsers of other languages reject them. This module replaces them with U+FFFD on input.
-//! The library never writes them.
+//! Lone surrogates: `\ud800` without its other half. JavaScript writes such escapes, and JSON parsers of
+//! other languages reject them. This module replaces them with U+FFFD on input, and the library never writes
+//! them.
 
-/// Replaces lone surrogates in a text. Returns `None` if the text contains none.
+/// Returns the text with lone surrogates replaced; `None` without lone surrogates.
 pub fn replace_lone_surrogates(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out = String::new();
@@ -34,7 +34,7 @@ pub fn replace_lone_surrogates(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Returns the UTF-16 code unit of an escape `\uXXXX` at a position.
+/// Returns the code unit of a `\uXXXX` at a position.
 fn unit(bytes: &[u8], at: usize) -> Option<u16> {
     let escape = bytes.get(at..at + 6)?;
     let hex = escape.strip_prefix(b"\\u")?;

@@ -9,7 +9,7 @@ use super::super::message::{MessageState, Role, ToolState, Usage};
 use super::super::panel::Delivery;
 use super::slots::{ReducerContext, Slots, id_text, message, record};
 
-/// Appends a message and returns its index.
+/// Appends a message.
 pub(super) fn add(conversation: &mut Conversation, mut message: Message) -> usize {
     message.key = conversation.next_key();
     if message.role == Role::User {
@@ -19,7 +19,7 @@ pub(super) fn add(conversation: &mut Conversation, mut message: Message) -> usiz
     conversation.messages.len() - 1
 }
 
-/// Removes the user's input from the waiting list when its message is added to the conversation.
+/// Removes the user's input from the waiting list after it entered the conversation.
 fn remove_pending(conversation: &mut Conversation, text: &str) {
     let waiting = &mut conversation.waiting;
     let same = waiting.iter().position(|item| item.text == text);
@@ -30,8 +30,7 @@ fn remove_pending(conversation: &mut Conversation, text: &str) {
     }
 }
 
-/// Adds the input of a prompt to the conversation as a message. Without an id, adds the input of all waiting
-/// prompts.
+/// Moves the input of the answered command into the conversation; without an id, the input of all prompts.
 pub(in super::super) fn arrive(conversation: &mut Conversation, about: &ReducerContext<'_>) {
     let meant = conversation.waiting.iter().filter(|item| {
         item.mode == Delivery::Prompt
@@ -44,17 +43,17 @@ pub(in super::super) fn arrive(conversation: &mut Conversation, about: &ReducerC
     }
 }
 
-/// Returns the index of the last incomplete message of that role.
+/// Returns the index of the last growing message of that role.
 fn growing(conversation: &Conversation, role: Role) -> Option<usize> {
     conversation.messages.iter().rposition(|message| message.is_growing() && message.role == role)
 }
 
-/// Returns a message for modification. If the message is shared, replaces it by a copy first.
+/// Returns a message for modification: a copy if it is shared.
 fn changed(conversation: &mut Conversation, place: usize) -> &mut Message {
     Arc::make_mut(&mut conversation.messages[place])
 }
 
-/// Returns the blocks that the agent sent again, with the known state of their tools.
+/// Merges repeated blocks with the known state of their tools.
 fn carry_tool_state(old: &[Block], blocks: Vec<Block>) -> Vec<Block> {
     let known = |place: usize, call: &str| {
         let is_call = |block: &&Block| matches!(block, Block::Tool(tool) if tool.call_id == call);
@@ -70,7 +69,7 @@ fn carry_tool_state(old: &[Block], blocks: Vec<Block>) -> Vec<Block> {
     blocks.into_iter().enumerate().map(with_state).collect()
 }
 
-/// Returns a call that the agent sent again, with the known state of its tool.
+/// Merges a repeated call with the known state of its tool.
 pub(super) fn with_tool_state(reported: ToolBlock, known: &ToolBlock) -> ToolBlock {
     let state = if known.state == ToolState::Coming { reported.state } else { known.state };
     ToolBlock {
@@ -112,7 +111,7 @@ pub(in super::super) fn snapshot(conversation: &mut Conversation, mut slots: Slo
     }
 }
 
-/// Returns the model's incomplete message. Adds one if there is none.
+/// Returns the growing message of the model, or adds one.
 fn growing_message(conversation: &mut Conversation) -> &mut Message {
     let place = growing(conversation, Role::Assistant).unwrap_or_else(|| {
         let state = MessageState::Growing;
@@ -121,8 +120,8 @@ fn growing_message(conversation: &mut Conversation) -> &mut Message {
     changed(conversation, place)
 }
 
-/// Returns the block that the slots select by index and type. Without an index, this is the last block, or a
-/// new one if the last block has another type. If the index is too large, it is a new block at the end.
+/// Returns the block at the index in the slots, with the type in the slots. Without an index, returns the
+/// last block, or a new block if the last has another type. An index beyond the blocks means the next block.
 fn block_at<'m>(message: &'m mut Message, slots: &Slots) -> &'m mut Block {
     let kind = slots.get("type").and_then(Value::as_str).unwrap_or("text");
     let last = message.blocks.len().checked_sub(1);
@@ -195,7 +194,7 @@ pub(in super::super) fn block(conversation: &mut Conversation, mut slots: Slots)
     }
 }
 
-/// Sets the members of a tool call that the slots contain.
+/// Sets the members of a call from the slots.
 fn merge_tool(tool: &mut ToolBlock, mut slots: Slots) {
     if let Some(Value::String(id)) = slots.remove("callId") {
         tool.call_id = id;
@@ -251,7 +250,7 @@ pub(in super::super) fn end(conversation: &mut Conversation, mut slots: Slots) {
     }
 }
 
-/// Marks the message with a call's result as no longer in the context, if the message with the call is.
+/// Removes the result of a call that is no longer in the context.
 fn mark_result_gone(conversation: &mut Conversation, place: usize) {
     let call = conversation.messages[place].call_id.clone();
     let is_call = |block: &Block| matches!(block, Block::Tool(tool) if Some(&tool.call_id) == call.as_ref());
@@ -261,7 +260,7 @@ fn mark_result_gone(conversation: &mut Conversation, place: usize) {
     }
 }
 
-/// Copies a result from its message to the block of the call.
+/// Updates the block of a call from the message with its result.
 pub(super) fn copy_result(conversation: &mut Conversation, message: &Message) {
     let Some(call) = &message.call_id else { return };
     let failed = message.state == MessageState::Failed;
@@ -275,7 +274,7 @@ pub(super) fn copy_result(conversation: &mut Conversation, message: &Message) {
     });
 }
 
-/// Adds the usage of a message to the total.
+/// Adds the usage of a message to a sum.
 pub(super) fn sum(all: &mut Usage, more: &Usage) {
     let add = |all: &mut Option<u64>, more: Option<u64>| {
         if let Some(more) = more {
@@ -297,8 +296,7 @@ pub(in super::super) fn tool(conversation: &mut Conversation, slots: Slots) {
     change_tool(conversation, &call, true, |tool| merge_tool(tool, slots));
 }
 
-/// Modifies the block of a call. If the block does not exist, creates it if `is_made` is `true`, and does
-/// nothing otherwise.
+/// Modifies the block of a call. If there is no such block, creates one if `is_made` is true.
 pub(in super::super) fn change_tool(
     conversation: &mut Conversation,
     call: &str,

@@ -6,27 +6,26 @@ use serde_json::{Map, Value};
 
 use crate::config::Environment;
 
-/// The settings `extensionHost.*`. Times in the settings are in milliseconds.
+/// The settings `extensionHost.*`; their times are in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExtensionLimits {
-    /// Time limit for the answer to an event (`hookTimeoutMs`). The time during which dialogs are open does not count.
+    /// Time limit for the answer to an event (`hookTimeoutMs`), without the time of open dialogs.
     pub hook: Duration,
     /// Time limit from the start of a process to the report of its contents (`startTimeoutMs`).
     pub start: Duration,
-    /// Time limit for a dialog that sets none (`dialogTimeoutMs`). `None` for no limit.
+    /// Time limit for a dialog without a limit of its own (`dialogTimeoutMs`); `None` for no limit.
     pub dialog: Option<Duration>,
     /// Maximum number of restarts of processes that ended by themselves (`restarts`).
     pub restarts: u32,
-    /// True if tools may run while a guard does not (`unguarded`).
+    /// True if tools run while a guard is missing (`unguarded`).
     pub unguarded: bool,
-    /// Number of agents above this one in the chain: each was started by an extension of the agent above it.
+    /// Number of agents above this agent, each started by an extension of the previous one.
     pub depth: u32,
-    /// Depth from which on an agent starts no extensions (`maxDepth`). It bounds chains of agents that extensions
-    /// start.
+    /// The depth from which on an agent starts no extensions (`maxDepth`), to end chains of agents.
     pub max_depth: u32,
 }
 
-/// The environment variable that contains the depth. Extensions pass it on to the agents that they start.
+/// The environment variable with the depth, for extensions and for agents started by them.
 pub const DEPTH: &str = "AGENTESE_DEPTH";
 
 impl Default for ExtensionLimits {
@@ -44,7 +43,8 @@ impl Default for ExtensionLimits {
 }
 
 impl ExtensionLimits {
-    /// Reads the settings and, from the environment, the depth. A missing or malformed member has its default.
+    /// Reads the settings; missing or malformed members have their defaults. The depth comes from the
+    /// environment.
     pub fn from_settings(settings: &Map<String, Value>, environment: &dyn Environment) -> Self {
         let host = settings.get("extensionHost");
         let number = |name: &str| host.and_then(|host| host.get(name)).and_then(Value::as_u64);
@@ -64,7 +64,7 @@ impl ExtensionLimits {
         }
     }
 
-    /// Returns true if the depth of this agent is so large that it must not start extensions.
+    /// Returns true if an agent at this depth must not start extensions.
     pub fn are_too_deep(&self) -> bool {
         self.depth >= self.max_depth
     }

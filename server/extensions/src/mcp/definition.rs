@@ -15,23 +15,23 @@ use crate::config::{expand_home, resolve};
 pub struct ServerDefinition {
     /// Name of the server, unique among the servers in use.
     pub name: String,
-    /// The file that contains the definition. Empty if a client sent the definition.
+    /// The file with the definition; an empty path for a definition from a client.
     pub file: PathBuf,
-    /// Method to connect to the server.
+    /// Connection to the server.
     pub transport: TransportConfig,
-    /// Values of the environment variables that the definition refers to.
+    /// Values of environment variables in the definition.
     pub variable_values: VariableValues,
     /// True if the file disables the server.
     pub disabled: bool,
-    /// Names of the enabled tools. `None` if all are enabled.
+    /// The enabled tools; `None` for all tools.
     pub enabled_tools: Option<Vec<String>>,
-    /// Names of the disabled tools.
+    /// The disabled tools.
     pub disabled_tools: Vec<String>,
-    /// Time limit of a call that receives neither an answer nor progress. `None` if the file sets none.
+    /// Time limit of a call without an answer or progress, if the file has one.
     pub call_timeout: Option<Duration>,
 }
 
-/// Values of environment variables. They are never displayed, because they may be keys.
+/// Values of variables, which may be keys and are therefore not displayed.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct VariableValues(pub(super) Vec<String>);
 
@@ -41,12 +41,12 @@ impl fmt::Debug for VariableValues {
     }
 }
 
-/// Method to connect to a server.
+/// Connection to a server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum TransportConfig {
     /// A program that communicates over its standard input and output.
     Program {
-        /// A path, or a name that is searched for in `PATH`.
+        /// A path, or a name to look for in `PATH`.
         program: OsString,
         /// Its arguments, without a shell.
         arguments: Vec<OsString>,
@@ -66,7 +66,7 @@ pub enum TransportConfig {
     Invalid(String),
 }
 
-/// Debug output omits values, because they may be keys.
+/// Omits values, because they may be keys.
 impl fmt::Debug for TransportConfig {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -80,8 +80,7 @@ impl fmt::Debug for TransportConfig {
 }
 
 impl ServerDefinition {
-    /// Reads the definition of a server from its value in a file. If the value is not valid, the server is
-    /// [`TransportConfig::Invalid`] with the reason.
+    /// Reads the server of that name from its value in a file.
     pub(super) fn read(name: &str, value: &Value, file: &Path, variables: &Variables<'_>) -> Self {
         let empty = Map::new();
         let members = value.as_object().unwrap_or(&empty);
@@ -182,8 +181,7 @@ impl DefinitionParser<'_> {
         }
     }
 
-    /// Returns the members of an object as strings. Numbers and booleans are converted to text. Fails for any other
-    /// value.
+    /// Returns an object of strings; numbers and booleans are converted to text.
     fn pairs(&self, key: &str) -> Result<Vec<(String, String)>, String> {
         let members = match self.members.get(key) {
             None | Some(Value::Null) => return Ok(Vec::new()),

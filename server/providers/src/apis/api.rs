@@ -13,15 +13,15 @@ use crate::levels::Efforts;
 use crate::tool_schema::ToolRules;
 use crate::{ProviderError, Request, Settings, default_max_tokens};
 
-/// The data from which a request is written.
+/// The input from which a request is written.
 pub(crate) struct RequestContext<'a> {
     pub request: &'a Request,
     pub settings: &'a Settings,
-    /// Differences of the host from its API, from the member `compat` in `models.json`.
+    /// Differences of this host, from `compat` in `models.json`.
     pub compat: &'a Map<String, Value>,
     /// The value sent for each thinking level, if `models.json` declares it.
     pub efforts: &'a Efforts,
-    /// Parts of the request that this host receives in their alternative form.
+    /// Parts that this host receives in their other form.
     pub fallbacks: &'a ActiveFallbacks,
     pub key: Option<&'a Key>,
     /// The current time in milliseconds since the epoch.
@@ -38,24 +38,23 @@ impl RequestContext<'_> {
         format!("{}{path}", self.model().base_url.trim_end_matches('/'))
     }
 
-    /// Returns `true` if the request goes to this host itself, and `false` for a host with a compatible API.
+    /// Returns whether the request goes to that host itself, not to one with a compatible API.
     pub(super) fn is_host(&self, host: &str) -> bool {
         host_of(&self.model().base_url).is_some_and(|found| found == host)
     }
 
-    /// Returns the thinking level. Returns `None` if thinking is off or the model cannot think.
+    /// Returns the thinking level, if the model can think.
     pub(super) fn thinking(&self) -> Option<ThinkingLevel> {
         let level = self.request.thinking;
         (self.model().reasoning && level != ThinkingLevel::Off).then_some(level)
     }
 
-    /// Returns the name of the thinking level for this model in `models.json`. Returns `None` if the file has none or
-    /// the model cannot think.
+    /// Returns the value that the provider receives for the level, if `models.json` declares it.
     pub(super) fn effort(&self) -> Option<&str> {
         self.efforts.of(self.request.thinking).filter(|_| self.model().reasoning)
     }
 
-    /// Returns the maximum length of the answer in tokens.
+    /// Returns the limit of the answer in tokens.
     pub(super) fn max_tokens(&self) -> u64 {
         let model = self.model();
         self.request
@@ -63,8 +62,8 @@ impl RequestContext<'_> {
             .map_or_else(|| default_max_tokens(model), |wanted| wanted.min(model.max_tokens))
     }
 
-    /// Returns the limit for APIs whose limit includes thinking, in tokens. If the request limits the answer, the
-    /// budget for thinking is added, up to the maximum of the model.
+    /// Returns the limit of the output in tokens, for APIs whose limit includes thinking. An answer with a limit of its
+    /// own keeps that limit beside the thinking, as far as the model allows.
     pub(super) fn max_output_tokens(&self) -> u64 {
         let thinking = self.thinking().and_then(|level| self.settings.budgets.of(level));
         match (self.request.max_tokens, thinking) {
@@ -83,62 +82,62 @@ pub(crate) fn host_of(address: &str) -> Option<String> {
 #[derive(Debug)]
 pub(crate) struct WireRequest {
     pub url: String,
-    /// Headers. Values that are secrets are marked as sensitive.
+    /// Headers; secret values are marked as sensitive.
     pub headers: HeaderMap,
     pub body: Body,
 }
 
 /// A wire format.
 pub(crate) trait Api: Send + Sync {
-    /// Returns the name of the format, as in the member `api` of a model.
+    /// Returns the name of the format, as in the `api` of models.
     fn name(&self) -> &'static str;
 
-    /// Returns `true` if the answer starts when the request is sent, and `false` if it starts when the provider
-    /// answers. Clients can observe the difference. pi's client libraries differ in this point too.
+    /// Returns whether an answer starts when the request is sent, not when the provider answers. The difference is
+    /// visible to clients; pi's own libraries differ in it.
     fn starts_when_sent(&self) -> bool {
         false
     }
 
-    /// Returns `true` if several blocks of an answer can grow at the same time.
+    /// Returns whether blocks of the format can grow side by side.
     fn interleaves(&self) -> bool {
         false
     }
 
-    /// Returns `true` if the open block of an answer is closed when the request is aborted. Clients can observe the
-    /// difference. pi's client libraries differ in this point too.
+    /// Returns whether the open block is closed when a request is aborted. The difference is visible to clients; pi's
+    /// own libraries differ in it.
     fn closes_when_aborted(&self) -> bool {
         false
     }
 
-    /// Returns the rules for names and schemas of tools. The tools of a request already conform to these rules.
+    /// Returns the rules for tools. The tools of a request conform to them.
     fn tool_rules(&self) -> &'static ToolRules;
 
     /// Writes a request. Fails if the conversation cannot be expressed in this format.
     fn request(&self, context: &RequestContext<'_>) -> Result<WireRequest, ProviderError>;
 
-    /// Returns the parts of a request that some servers reject.
+    /// Returns the parts of requests that some servers refuse.
     fn fallbacks(&self) -> &'static [Fallback] {
         &[]
     }
 
-    /// Creates the reader for the answer to a request.
+    /// Creates the reader of the answer to that request.
     fn reader(&self, context: &RequestContext<'_>) -> Box<dyn Reader>;
 
-    /// Converts an HTTP error response to the failure of an answer.
+    /// Converts an HTTP error to a failure.
     fn http_error(&self, status: u16, body: &str) -> ProviderError;
 }
 
-/// Reads an answer event by event. After the end of the answer it receives no further event.
+/// A reader of an answer, event by event. No event follows the end of the answer.
 pub(crate) trait Reader: Send + Sync {
     /// Reads the data of one event.
     fn event(&mut self, data: &str, builder: &mut StreamEventBuilder);
 
-    /// Handles the end of the body if the body was received completely.
+    /// Handles the orderly end of the body.
     fn end(&mut self, builder: &mut StreamEventBuilder);
 }
 
-/// Passes the data of an event named `error` to a reader. The answer fails even if the reader does not recognize the
-/// data as an error.
+/// Passes the data of an event named `error` to a reader. If the reader does not recognize it, the answer fails all the
+/// same.
 pub(crate) fn read_error_event(reader: &mut dyn Reader, data: &str, builder: &mut StreamEventBuilder) {
     if agentese::wire::decode::<Value>(data).is_ok_and(|value| value.is_object()) {
         reader.event(data, builder);

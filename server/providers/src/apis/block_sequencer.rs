@@ -1,5 +1,4 @@
-//! Order of the blocks of an answer. The host assigns each part to a block by a key, and the parts of several blocks
-//! may alternate.
+//! The blocks of an answer whose parts arrive by slot, in any order.
 
 use std::collections::VecDeque;
 
@@ -8,14 +7,14 @@ use serde::de::IgnoredAny;
 use super::stream_event_builder::StreamEventBuilder;
 use crate::{ProviderError, ProviderErrorKind};
 
-/// Maximum number of blocks that are open at the same time.
+/// Number of blocks that are open side by side at most.
 const MOST_OPEN: usize = 256;
 
-/// The start of a block, with its kind.
+/// The beginning of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BlockStart {
     Text,
-    /// Reasoning, with the signature known at its start.
+    /// Reasoning with its first mark.
     Thinking(Option<String>),
     Call {
         id: String,
@@ -34,13 +33,13 @@ pub(super) enum BlockPart {
     Redacted,
 }
 
-/// Assembles blocks from parts with keys. Stream events describe one block after the other, so only the oldest open
-/// block is passed on while it grows. The parts of newer blocks wait until it has ended.
+/// Assembles blocks by slot. Events of an answer describe one block after the other. So the oldest open block is passed
+/// on as it grows, and the parts of newer blocks wait until it has ended.
 #[derive(Debug)]
 pub(super) struct BlockSequencer<K> {
-    /// Blocks that were not passed on completely, beginning with the oldest.
+    /// Blocks that were not passed on completely, the oldest first.
     open: VecDeque<PendingBlock<K>>,
-    /// Tool calls that were passed on completely, for their arguments.
+    /// Calls that were passed on completely.
     closed: Vec<PendingBlock<K>>,
 }
 
@@ -51,7 +50,7 @@ struct PendingBlock<K> {
     waiting: Vec<BlockPart>,
     /// The JSON text of a call's arguments so far.
     arguments: String,
-    /// The length of the arguments when they were last found to be incomplete.
+    /// The length at which the arguments were found incomplete.
     incomplete_at: Option<usize>,
     ended: bool,
 }
@@ -63,7 +62,7 @@ impl<K> Default for BlockSequencer<K> {
 }
 
 impl<K: PartialEq> BlockSequencer<K> {
-    /// Opens a block behind all others.
+    /// Opens a block after all others.
     pub fn open(&mut self, key: K, start: BlockStart, builder: &mut StreamEventBuilder) {
         if self.open.len() >= MOST_OPEN {
             let text = format!("The answer has more than {MOST_OPEN} open blocks.");
@@ -85,7 +84,7 @@ impl<K: PartialEq> BlockSequencer<K> {
         });
     }
 
-    /// Adds a part to the open block with this key. Returns false if there is none.
+    /// Adds a part to the block of that slot. Returns false if no block of that slot is open.
     pub fn push(&mut self, key: &K, part: BlockPart, builder: &mut StreamEventBuilder) -> bool {
         let Some(index) = self.open.iter().rposition(|slot| slot.key == *key && !slot.ended) else {
             return false;
@@ -102,8 +101,8 @@ impl<K: PartialEq> BlockSequencer<K> {
         true
     }
 
-    /// Adds the rest of a call's arguments; `whole` contains all of them. Returns false if nothing is missing, or if
-    /// `whole` does not begin with the arguments so far.
+    /// Adds the missing rest of a call's arguments, given all of them. Returns false if nothing is missing, or if the
+    /// arguments so far differ.
     pub fn complete(&mut self, key: &K, whole: &str, builder: &mut StreamEventBuilder) -> bool {
         let before = self.arguments(key).unwrap_or_default();
         match whole.strip_prefix(before).filter(|rest| !rest.is_empty()) {
@@ -112,7 +111,7 @@ impl<K: PartialEq> BlockSequencer<K> {
         }
     }
 
-    /// Ends the block with this key.
+    /// Ends the block of that slot.
     pub fn end(&mut self, key: &K, builder: &mut StreamEventBuilder) {
         self.end_each(builder, |slot| slot.key == *key);
     }
@@ -122,13 +121,12 @@ impl<K: PartialEq> BlockSequencer<K> {
         self.end_each(builder, |_| true);
     }
 
-    /// Ends all texts, all reasoning, and each call with complete arguments. For formats that do not mark the ends of
-    /// blocks.
+    /// Ends text, reasoning, and each call whose arguments are complete, for formats that mark no ends.
     pub fn end_complete(&mut self, builder: &mut StreamEventBuilder) {
         self.end_each(builder, PendingBlock::is_complete);
     }
 
-    /// Ends the complete blocks before the block with this key, so that the block itself can be passed on earlier.
+    /// Ends complete blocks before the block of that slot, so that the block is passed on as soon as possible.
     pub fn end_complete_before(&mut self, key: &K, builder: &mut StreamEventBuilder) {
         if self.open.front().is_some_and(|front| front.key != *key) {
             let mut before = true;
@@ -139,18 +137,18 @@ impl<K: PartialEq> BlockSequencer<K> {
         }
     }
 
-    /// Returns the key and the start of the newest block. Returns `None` if that block has ended.
+    /// Returns the slot and the beginning of the newest block, if one is open.
     pub fn last(&self) -> Option<(&K, &BlockStart)> {
         self.open.back().filter(|slot| !slot.ended).map(|slot| (&slot.key, &slot.start))
     }
 
-    /// Returns true if the open block with this key has the same kind as a block with the start `start`.
+    /// Returns true if the open block of that slot is of the same kind as a block with that opening.
     pub fn is_same_kind(&self, key: &K, start: &BlockStart) -> bool {
         let slot = self.open.iter().rfind(|slot| slot.key == *key && !slot.ended);
         slot.is_some_and(|slot| std::mem::discriminant(&slot.start) == std::mem::discriminant(start))
     }
 
-    /// Returns the arguments of a call so far. They remain available after the call has ended.
+    /// Returns the arguments of a call so far, also after its end.
     pub fn arguments(&self, key: &K) -> Option<&str> {
         let mut calls = self.open.iter().chain(&self.closed);
         calls.find(|slot| slot.key == *key).map(|slot| slot.arguments.as_str())
@@ -230,7 +228,7 @@ impl BlockPart {
     }
 }
 
-/// Returns `true` if a JSON text is complete and cannot continue. A number at the end could continue.
+/// Returns whether a JSON text is complete and cannot continue; a number could continue.
 pub(super) fn is_complete_json(text: &str) -> bool {
     // Only a text with the end of a value is parsed, since a fragment seldom has it.
     text.trim_start().starts_with(['{', '[', '"', 'n'])

@@ -7,21 +7,21 @@ use serde_json::Value;
 use super::errors::{error_in, unwrap_single};
 use crate::{FinishReason, ProviderError, ProviderErrorKind, StreamEvent, TokenCounts, excerpt};
 
-/// Maximum length of one answer in bytes: text, reasoning, arguments and signatures. The longest answers of current
-/// models are under 1 MiB; the limit ends an endless stream.
+/// Number of bytes of text, reasoning, arguments and marks in one answer at most. The longest answers of current models
+/// are under 1 MiB; the limit ends an endless stream.
 const LONGEST_ANSWER: usize = 32 * 1024 * 1024;
-/// Maximum number of blocks in one answer, and of tool calls among them. Empty blocks count too, because each of them
-/// uses memory.
+/// Number of blocks in one answer at most, and of tool calls among them. Blocks may be empty, and each takes memory all
+/// the same.
 const MOST_BLOCKS: usize = 4096;
 const MOST_CALLS: usize = 1024;
 
-/// Maximum length of an id or a stop reason that is stored, in bytes.
+/// Length of the longest stored id or stop reason of a provider, in bytes.
 const MAX_NAME_LENGTH: usize = 256;
 
 const EMPTY: &str = "The provider's answer has no content.";
 const CUT_OFF: &str = "The stream ended before the answer was complete.";
 
-/// Stop reasons that report a failure of the model or its server. The request may then be repeated.
+/// Stop reasons after a failure of the model or its server, for which the request is repeated.
 const RETRYABLE_REASONS: &[&str] = &[
     // Google, and gateways in front of it.
     "malformed_function_call",
@@ -42,7 +42,7 @@ enum BlockKind {
     Call,
 }
 
-/// Builds a well-formed sequence of events from any data of a provider. At most one block is open, all blocks are
+/// Collects events into a well-formed sequence for any data of a provider. One block is open at a time, all blocks are
 /// closed before the end, and no event follows the end.
 #[derive(Debug, Default)]
 pub(crate) struct StreamEventBuilder {
@@ -50,32 +50,32 @@ pub(crate) struct StreamEventBuilder {
     open: Option<BlockKind>,
     ended: bool,
     length: usize,
-    /// `true` if the answer contains text or reasoning.
+    /// `true` if there is text or reasoning.
     has_content: bool,
     blocks: usize,
     calls: usize,
     counts: TokenCounts,
-    /// `true` after the id of the answer was emitted.
+    /// `true` if the id of the answer was emitted.
     has_id: bool,
 }
 
 impl StreamEventBuilder {
-    /// Removes and returns the next event.
+    /// Returns the next event that was not taken yet.
     pub fn take(&mut self) -> Option<StreamEvent> {
         self.events.pop_front()
     }
 
-    /// Returns `true` if the answer has ended, successfully or not.
+    /// Returns whether the answer has ended, with or without success.
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// Returns `true` if the answer contains a tool call.
+    /// Returns whether the answer calls a tool.
     pub fn has_call(&self) -> bool {
         self.calls > 0
     }
 
-    /// Returns `true` if the answer contains any text, reasoning or call.
+    /// Returns whether the answer has any text, reasoning or call.
     fn has_content(&self) -> bool {
         self.has_content || self.has_call()
     }
@@ -85,7 +85,7 @@ impl StreamEventBuilder {
         self.emit(StreamEvent::Start);
     }
 
-    /// Adds text. Opens a text block first if none is open.
+    /// Adds text; opens a block if no block of text is open.
     pub fn text(&mut self, delta: &str) {
         self.ensure_text();
         self.grow(delta, StreamEvent::TextDelta);
@@ -98,7 +98,7 @@ impl StreamEventBuilder {
         }
     }
 
-    /// Adds reasoning. If no block of reasoning is open, opens one with the signature `signature`.
+    /// Adds reasoning; opens a block with the mark `signature` if no block of reasoning is open.
     pub fn thinking(&mut self, delta: &str, signature: Option<&str>) {
         if self.open != Some(BlockKind::Thinking) {
             self.open_block(BlockKind::Thinking, StreamEvent::ThinkingStart);
@@ -144,22 +144,22 @@ impl StreamEventBuilder {
         }
     }
 
-    /// Sets the signature of the open block.
+    /// Sets the mark of the open block.
     pub fn signature(&mut self, signature: &str) {
         if self.open.is_some() && self.reserve(signature.len()) {
             self.emit(StreamEvent::Signature(signature.to_owned()));
         }
     }
 
-    /// Sets the signature of the first block of reasoning, even if that block has ended.
+    /// Sets the mark of the first block of reasoning, which may have ended.
     pub fn thinking_signature(&mut self, signature: &str) {
         if self.reserve(signature.len()) {
             self.emit(StreamEvent::ThinkingSignature(signature.to_owned()));
         }
     }
 
-    /// Counts bytes that a reader holds back towards the maximum length. Returns false if the answer exceeds that
-    /// length; it has then failed.
+    /// Reserves room for data that a reader holds back until a later event. Returns false if the answer became too long
+    /// and failed.
     pub fn reserve(&mut self, bytes: usize) -> bool {
         self.length = self.length.saturating_add(bytes);
         if self.length > LONGEST_ANSWER {
@@ -168,12 +168,12 @@ impl StreamEventBuilder {
         !self.ended
     }
 
-    /// Removes bytes from the count, because the reader now adds the data that it held back.
+    /// Releases the room of data that a reader held back and now adds.
     pub fn release(&mut self, bytes: usize) {
         self.length = self.length.saturating_sub(bytes);
     }
 
-    /// Returns a measure of the content so far. It increases only when content arrives.
+    /// Returns the amount of content so far; only content increases it.
     pub fn amount(&self) -> usize {
         self.length.saturating_add(self.blocks)
     }
@@ -193,7 +193,7 @@ impl StreamEventBuilder {
         }
     }
 
-    /// Sets the id of the answer from the provider. Later ids are ignored.
+    /// Sets the provider's id of the answer; later ids are ignored.
     pub fn id(&mut self, id: &Value) {
         if let Some(id) = short_name(id).filter(|_| !self.has_id) {
             self.has_id = true;
@@ -201,14 +201,14 @@ impl StreamEventBuilder {
         }
     }
 
-    /// Sets the stop reason in the words of the provider.
+    /// Sets the stop reason as the provider names it.
     pub fn raw_stop_reason(&mut self, reason: &Value) {
         if let Some(reason) = short_name(reason) {
             self.emit(StreamEvent::RawStopReason(reason));
         }
     }
 
-    /// Sets the token usage so far.
+    /// Sets the tokens so far.
     pub fn usage(&mut self, counts: TokenCounts) {
         if self.counts != counts {
             self.counts = counts;
@@ -216,7 +216,7 @@ impl StreamEventBuilder {
         }
     }
 
-    /// Ends the answer successfully. If it has no content, it fails instead.
+    /// Completes the answer. An answer without any content fails.
     pub fn done(&mut self, reason: FinishReason) {
         self.close();
         if reason != FinishReason::Length && !self.has_content() {
@@ -233,12 +233,12 @@ impl StreamEventBuilder {
         self.ended = true;
     }
 
-    /// Ends the answer with a failure, because its body is incomplete.
+    /// Ends the answer with the failure for an incomplete body.
     pub fn cut_off(&mut self) {
         self.fail(ProviderError::new(ProviderErrorKind::Network, CUT_OFF));
     }
 
-    /// Ends the answer with a failure, because its stop reason is not one of a complete answer.
+    /// Ends the answer with the failure for a stop reason that marks no answer.
     pub fn unhandled_stop(&mut self, reason: &str) {
         if is_retryable_reason(reason) {
             let text = format!("The model stopped without an answer (stop reason {reason}).");
@@ -249,8 +249,8 @@ impl StreamEventBuilder {
         self.fail(failure);
     }
 
-    /// Returns the data of an event as a JSON object. Returns `None`, and the answer fails, if the data is not an
-    /// object or reports an error.
+    /// Returns an event's data as a JSON object. If the data is no object, or reports an error, the answer fails and
+    /// `None` is returned.
     pub fn json(&mut self, data: &str) -> Option<Value> {
         match agentese::wire::decode::<Value>(data).map(unwrap_single) {
             Ok(value @ Value::Object(_)) => match error_in(&value).filter(|_| value["type"].is_null()) {
@@ -284,7 +284,7 @@ impl StreamEventBuilder {
         self.fail(ProviderError::new(ProviderErrorKind::Protocol, format!("The answer {what}.")));
     }
 
-    /// Emits a piece of a block, even if it is empty: it shows that the provider still works on the block.
+    /// Emits an empty piece, too: it shows that the provider continues the block.
     fn grow(&mut self, delta: &str, event: fn(String) -> StreamEvent) {
         if self.reserve(delta.len()) {
             self.has_content |= !delta.is_empty();
@@ -299,17 +299,17 @@ impl StreamEventBuilder {
     }
 }
 
-/// Returns `true` if a repeated request may succeed after this stop reason. The list applies to all APIs.
+/// Returns whether the same request may succeed after that stop reason, in any API.
 pub(super) fn is_retryable_reason(reason: &str) -> bool {
     RETRYABLE_REASONS.iter().any(|word| reason.eq_ignore_ascii_case(word))
 }
 
-/// Returns a name from the provider. Returns `None` if it is too long to store.
+/// Returns a name that the provider sent, if it is short enough to store.
 fn short_name(value: &Value) -> Option<String> {
     value.as_str().filter(|word| !word.is_empty() && word.len() <= MAX_NAME_LENGTH).map(str::to_owned)
 }
 
-/// Returns a number of tokens. Returns `None` if the value is negative or not a number.
+/// Returns a number of tokens. Returns `None` for a value that is negative or no number.
 pub(crate) fn token_count(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_f64().filter(|number| *number >= 0.0).map(|number| number as u64))
 }
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(taken, LONGEST_ANSWER / delta.len());
     }
 
-    /// Tests each part of an answer that a provider could extend without end. Each step extends it once.
+    /// Parts of an answer that a provider can extend without end, each by one step.
     #[test]
     fn fm_f69_repeated_parts_of_an_answer_come_to_an_end() {
         let mark = "x".repeat(1024 * 1024);

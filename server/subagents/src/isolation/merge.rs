@@ -1,5 +1,4 @@
-//! Transfer of subagents' changes to the user's files. Either all changes of a transfer take effect or none, and other
-//! files are not touched.
+//! Return of changes to the user's files: all of the changes or no change, and nothing else.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +7,10 @@ use super::cleanup::{Branch, reference};
 use super::git::{Git, Variables};
 use super::lease::WorktreeLease;
 
-/// A commit that is to be created from a patch.
+/// A commit to be created.
 #[derive(Debug, Clone)]
 pub struct Commit {
-    /// The name of the branch. The merge replaces it if the repository already has a branch of that name.
+    /// The name of its branch; after the merge a different name, if the repository already had that branch.
     pub branch: String,
     pub message: String,
     pub patch: PathBuf,
@@ -22,11 +21,11 @@ pub struct Commit {
 pub struct MergeResult {
     /// The merged branches.
     pub merged: Vec<String>,
-    /// The branches that were not merged, each with the reason.
+    /// The other branches, with the reason.
     pub unmerged: Vec<(String, String)>,
 }
 
-/// Maximum number of names that are tried for a branch.
+/// Maximum number of names tried for a branch.
 const MAX_BRANCH_NAMES: usize = 100;
 
 /// Identity for commits if the user has not configured one.
@@ -38,8 +37,9 @@ const FALLBACK_IDENTITY: [(&str, &str); 4] = [
 ];
 
 impl WorktreeLease {
-    /// Applies all patches to the user's files. Returns true if they contained changes. Fails without changing any file
-    /// if the patches conflict or the files have changed meanwhile.
+    /// Applies all patches to the user's files, or no patch. Returns true if there was anything to apply.
+    /// If the patches conflict, or the files have changed meanwhile, the call fails and the files stay
+    /// unchanged.
     pub async fn apply(&self, patches: &[PathBuf]) -> Result<bool, String> {
         let (base, root) = (self.base().await?, &self.repository.root);
         let directory = git_variables(self.folder(), root, &self.folder().join("merge.index"));
@@ -59,9 +59,10 @@ impl WorktreeLease {
         Ok(true)
     }
 
-    /// Creates a branch with one commit for each patch, and moves HEAD to the commits. A patch that does not apply is
-    /// left out. If files of the user are in the way, nothing is merged and nothing changes. Afterwards the new
-    /// branches are deleted in any case; existing branches are never changed.
+    /// Creates a commit of each patch, on a branch of its own, and moves HEAD to the
+    /// commits. A patch that does not apply is left out. If files of the user are in the way, nothing is
+    /// merged and everything stays unchanged. The new branches are deleted afterwards; existing branches are
+    /// never changed.
     pub async fn merge(&mut self, commits: &mut [Commit]) -> Result<MergeResult, String> {
         self.base().await?;
         let (root, none) = (self.repository.root.clone(), Variables::new());
@@ -94,18 +95,17 @@ impl WorktreeLease {
         moved.map(|()| merged)
     }
 
-    /// Returns the variables for the git directory of the call, with the repository's folder for new objects. The
-    /// Returns the variables for the git directory of the call, with the repository's folder for new objects. The
-    /// objects therefore remain after the call.
+    /// Returns the variables for the git directory of the call with the user's objects: new objects stay in
+    /// the repository.
     fn persistent_variables(&self, index: &Path) -> Variables {
         let mut directory = git_variables(self.folder(), &self.repository.root, index);
         directory.push(("GIT_OBJECT_DIRECTORY".into(), self.repository.objects().into()));
         directory
     }
 
-    /// Moves HEAD to a later commit and updates the user's files. Git uses the settings of the call, so that it runs no
-    /// Moves HEAD to a later commit and updates the user's files. Git uses the settings of the call, so that it runs no
-    /// program of the repository's configuration. Fails without changes if files of the user are in the way.
+    /// Moves HEAD to a descendant commit. Git uses the settings of the call, so that it
+    /// runs no program from the repository's configuration. If files of the user are in the way, everything
+    /// stays unchanged.
     async fn check_out(&self, commit: String, branches: &[String]) -> Result<(), String> {
         let before = self.repository.head.clone();
         if commit == before {
@@ -128,8 +128,7 @@ impl WorktreeLease {
         .await
     }
 
-    /// Runs `work`, which changes the user's files. Fails if the call was stopped before. A later stop does not
-    /// interrupt the change.
+    /// Changes the user's files, unless the call was stopped. A later stop does not interrupt the change.
     async fn change_files(
         &self,
         work: impl Future<Output = Result<(), String>> + Send + 'static,
@@ -140,9 +139,8 @@ impl WorktreeLease {
         self.run_uninterrupted(work).await
     }
 
-    /// Creates a branch at a commit, and adds it to `created`. Returns its name, which has a number at its end if the
-    /// Creates a branch at a commit, and adds it to `created`. Returns its name, which has a number at its end if the
-    /// wanted name was taken.
+    /// Creates a branch at a commit, records it in `created`, and returns its name. If a branch of that name
+    /// exists, the new name gets a number as its suffix.
     async fn branch(
         &mut self,
         created: &mut Vec<Branch>,
@@ -171,7 +169,7 @@ impl WorktreeLease {
         Err(format!("{MAX_BRANCH_NAMES} branches with the name {wanted} already exist"))
     }
 
-    /// Applies a patch to an index without changing files. An empty patch changes nothing.
+    /// Applies a patch to an index only. An empty patch changes nothing.
     async fn stage(&self, variables: &Variables, patch: &Path) -> Result<(), String> {
         let size =
             tokio::fs::metadata(patch).await.map_err(|error| format!("{}: {error}", patch.display()))?;

@@ -1,4 +1,4 @@
-//! The user's repository, and git directories of the agent that share only its objects.
+//! The repository of the user, and git directories that share only its objects.
 
 use std::ffi::OsStr;
 use std::io;
@@ -13,17 +13,17 @@ use super::settings::{Settings, untrusted_error};
 pub(super) struct Repository {
     /// Top of its work tree.
     pub root: PathBuf,
-    /// Working directory of the agent, relative to the top of the work tree.
+    /// Working directory of the agent, relative to the top.
     pub prefix: PathBuf,
     /// The checked-out commit.
     pub head: String,
-    /// The index of the repository. The file may be missing.
+    /// Its index, which may be missing.
     pub index: PathBuf,
-    /// The folder with the repository's objects. The folder may refer to further folders with objects.
+    /// The folder with its objects, which may name further object folders.
     objects: PathBuf,
-    /// The hash format of its objects, such as `sha1`.
+    /// The format of its objects, such as `sha1`.
     format: String,
-    /// The git directory that all its work trees share.
+    /// The folder shared by its work trees.
     common: PathBuf,
     settings: Settings,
 }
@@ -32,8 +32,8 @@ pub(super) struct Repository {
 const FILES: &[&str] = &["info/exclude", "info/attributes", "shallow"];
 
 impl Repository {
-    /// Finds the repository that contains a folder. Fails with a message for the model if there is none. Also fails if
-    /// the repository is not trusted and would run programs.
+    /// Finds the repository around a folder. Fails with a message for the model, also if an untrusted
+    /// repository would run programs.
     pub async fn find(git: &Git, cwd: &Path, trusted: bool) -> Result<Self, String> {
         let none = |_| {
             // The text is from pisces 13.18.
@@ -68,7 +68,7 @@ impl Repository {
         })
     }
 
-    /// Creates a git directory that has the objects, the settings and the checked-out commit of this repository.
+    /// Creates a git directory with the objects, the settings and the checked-out commit of this repository.
     /// Blocks.
     pub fn create_git_dir(&self, git_dir: &Path, references: &[u8]) -> io::Result<()> {
         for folder in ["objects/info", "objects/pack", "refs/heads", "info"] {
@@ -91,8 +91,8 @@ impl Repository {
         std::fs::write(git_dir.join("HEAD"), format!("{}\n", self.head))
     }
 
-    /// Returns the content of an `alternates` file: the folder with the repository's objects, and the folders that it
-    /// refers to. They are all listed, because git follows only a few references in a row.
+    /// Returns the folder with its objects and the folders named there: git follows only a few steps from one
+    /// to the next.
     fn alternates(&self) -> Vec<u8> {
         let mut text = quoted(self.objects.as_os_str());
         let further = std::fs::read(self.objects.join("info/alternates")).unwrap_or_default();
@@ -105,12 +105,12 @@ impl Repository {
         text
     }
 
-    /// Returns the folder for objects that must remain after the call.
+    /// Returns the folder for commits that are to stay.
     pub fn objects(&self) -> &Path {
         &self.objects
     }
 
-    /// Returns the branches and tags of the repository, as the content of a `packed-refs` file.
+    /// Returns its branches and tags, in the form of a git file.
     pub async fn references(&self, git: &Git) -> Result<Vec<u8>, String> {
         let list =
             ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags", "refs/remotes"];
@@ -118,8 +118,7 @@ impl Repository {
     }
 }
 
-/// Fails if the work tree is not the one that contains the folder. The configuration of a repository can name any
-/// folder as its work tree.
+/// Fails if the work tree does not contain the folder: the configuration of a repository may name any other.
 fn check_contains(root: &Path, cwd: &Path) -> Result<(), String> {
     let cwd = cwd.canonicalize().map_err(|error| format!("{}: {error}", cwd.display()))?;
     let nearest = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
@@ -132,7 +131,7 @@ fn check_contains(root: &Path, cwd: &Path) -> Result<(), String> {
     ))
 }
 
-/// Fails if the attributes of a file name a filter program. `directory` selects the git directory.
+/// Fails if the attributes of a file name a filter. `directory` selects the git directory.
 pub(super) async fn check_no_filters(git: &Git, root: &Path, directory: &Variables) -> Result<(), String> {
     let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let files = git.pipe(root, directory, &list, Vec::new()).await?;
@@ -151,7 +150,7 @@ pub(super) async fn check_no_filters(git: &Git, root: &Path, directory: &Variabl
     }
 }
 
-/// Returns a path as a line of git's `alternates` file, quoted if necessary.
+/// Returns a path as in a list of git, with one path in each line.
 fn quoted(path: &OsStr) -> Vec<u8> {
     let bytes = path.as_bytes();
     let plain = !bytes.contains(&b'\n') && !bytes.starts_with(b"\"") && !bytes.starts_with(b"#");
@@ -166,7 +165,7 @@ fn quoted(path: &OsStr) -> Vec<u8> {
     text
 }
 
-/// Copies a file. Does nothing if the file is missing.
+/// Copies a file that may be missing.
 pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     match std::fs::copy(from, to) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

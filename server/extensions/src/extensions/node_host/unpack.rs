@@ -1,5 +1,5 @@
-//! Unpacking of the embedded program into a private folder. The name of the file is derived from its content. The file
-//! is created completely or not at all.
+//! Unpacking of the embedded program: into a private folder, under a name derived from its content,
+//! completely or not at all.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,16 +12,16 @@ const PROGRAM: &[u8] = include_bytes!("agentese-pi-host.mjs");
 const HASH: &str = include_str!("agentese-pi-host.sha256");
 const NAME: &str = "agentese-pi-host.mjs";
 
-/// The unpacked program.
+/// Result of the unpacking.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UnpackedHost {
     /// The program's file.
     pub program: PathBuf,
-    /// Folder in which Node caches the compiled program.
+    /// Folder for compiled code of the program.
     pub cache: PathBuf,
 }
 
-/// Unpacks the program into the first folder that can be used. Fails with the error of each folder if there is none.
+/// Unpacks into the first usable folder. Fails with the error of each folder.
 pub(super) fn unpack(folders: &[PathBuf]) -> Result<UnpackedHost, String> {
     let mut wrong = Vec::new();
     for folder in folders {

@@ -11,7 +11,7 @@ use super::super::errors::error_in;
 use super::super::stream_event_builder::{StreamEventBuilder, is_retryable_reason, token_count};
 use crate::{FinishReason, ProviderError, ProviderErrorKind, TokenCounts};
 
-/// Stop reasons that mean that the answer is withheld.
+/// Stop reasons of a withheld answer.
 const REFUSED: &[&str] = &[
     "SAFETY",
     "RECITATION",
@@ -26,7 +26,7 @@ const REFUSED: &[&str] = &[
 /// The state of a candidate.
 #[derive(Debug)]
 pub(super) struct CandidateReader {
-    /// Time of the request, from which ids are made if the provider sends none.
+    /// Time of the request, for ids that the provider does not send.
     now: i64,
     ids: HashSet<String>,
     calls: u64,
@@ -125,7 +125,8 @@ fn refused(reason: &str) -> ProviderError {
     )
 }
 
-/// Returns the token usage. As the API counts, the prompt includes cached tokens, and the answer excludes reasoning.
+/// Returns the tokens as the API counts them: the prompt includes cached tokens, and reasoning is counted beside the
+/// answer.
 fn counts(usage: &Value) -> TokenCounts {
     let number = |name: &str| token_count(&usage[name]).unwrap_or_default();
     let cached = number("cachedContentTokenCount");

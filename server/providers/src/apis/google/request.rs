@@ -15,12 +15,12 @@ use super::super::fallbacks::Fallback;
 use crate::settings::ThinkingTokens;
 use crate::{ProviderError, history};
 
-/// The text before the images of tool results. For models that do not accept images in the result itself.
+/// The text before images of tool results, for models that do not accept them in the result.
 const IMAGES: &str = "Images from the tool results above:";
-/// The signature for a call that has none because another model made it, as documented by the API.
+/// The replacement for a missing mark at a call of another model, documented by the API.
 const NO_MARK: &str = "skip_thought_signature_validator";
 
-/// Controls of thinking by a part of the model's id. The first matching row applies.
+/// Controls of thinking by a part of the model's id. The first match applies.
 const THINKING: &[(&str, ThinkingControl)] = &[
     ("gemini-2.5-pro", ThinkingControl::Budget([128, 128, 2048, 8192, 32_768])),
     ("gemini-2.5-flash", ThinkingControl::Budget([0, 128, 2048, 8192, 24_576])),
@@ -28,16 +28,16 @@ const THINKING: &[(&str, ThinkingControl)] = &[
     ("pro", ThinkingControl::Level(["LOW", "LOW", "LOW", "HIGH", "HIGH"])),
 ];
 
-/// Method to control thinking, with five values: off, minimal, low, medium, and high or above.
+/// A control of thinking, with values for off, minimal, low, medium, high and above.
 #[derive(Debug, Clone, Copy)]
 enum ThinkingControl {
-    /// Maximum number of thinking tokens.
+    /// Numbers of tokens.
     Budget([i64; 5]),
-    /// Name of the thinking level in the API.
+    /// Levels of the API.
     Level([&'static str; 5]),
 }
 
-/// Parts of a request that some hosts reject.
+/// Parts of requests that a host may refuse.
 pub(super) const FALLBACKS: &[Fallback] = &[
     Fallback::new("schema", &["parametersJsonSchema", "parameters_json_schema"]),
     Fallback::new(

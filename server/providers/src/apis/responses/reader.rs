@@ -9,11 +9,10 @@ use super::super::stream_event_builder::{StreamEventBuilder, token_count};
 use super::super::verbatim::{items, member};
 use crate::{FinishReason, ProviderError, ProviderErrorKind, TokenCounts};
 
-/// Separator of the two ids of a call: the API has an id for the call and one for its item, and a neutral tool call has
-/// only one id.
+/// Separator between the id of a call and the id of its item: the API has both, and a neutral tool call has one.
 pub(super) const ID_SEPARATOR: char = '|';
 
-/// The number of an item, counted by the start of items.
+/// The number of an item in the order in which items began.
 type Number = usize;
 
 /// The state of a response.
@@ -23,15 +22,15 @@ pub(super) struct ResponseReader {
     items: Vec<Item>,
 }
 
-/// An item of the response. It is kept after it has ended.
+/// An item, kept after its end.
 #[derive(Debug)]
 struct Item {
     /// Index of the item in the output, if the host sends it.
     output_index: Option<u64>,
     id: String,
-    /// Id of a call. Hosts that change the id of the item keep this id.
+    /// Id of a call, which stays the same if hosts change the item's id.
     call_id: String,
-    /// `true` if content has arrived before the end of the item. If not, the end contains all of it.
+    /// `true` if any of the content has arrived; if not, the end of the item has all of it.
     has_content: bool,
     ended: bool,
 }
@@ -107,8 +106,8 @@ impl Reader for ResponseReader {
 }
 
 impl ResponseReader {
-    /// Returns the open item to which an event belongs, by its index or its id. An event without both belongs to the
-    /// newest item. Returns `None` if the item was not announced or has ended.
+    /// Returns the open item of an event, by its index in the output or by its id; the newest if the event has neither.
+    /// Returns `None` if the item was never announced or has ended.
     fn item_of(&mut self, event: &Value, builder: &mut StreamEventBuilder) -> Option<Number> {
         let (index, id) = (event["output_index"].as_u64(), event["item_id"].as_str());
         if let Some(known) = self.find_item(index, id) {
@@ -125,7 +124,7 @@ impl ResponseReader {
         Some(youngest).filter(|number| !self.items[*number].ended)
     }
 
-    /// Returns the item with this index. If the event or the item has no index, the id must match instead.
+    /// Returns the item with that index or, if the event has no index, with that id.
     fn find_item(&self, index: Option<u64>, id: Option<&str>) -> Option<Number> {
         self.items.iter().rposition(|item| match index {
             Some(_) if item.output_index.is_some() => item.output_index == index,
@@ -138,7 +137,7 @@ impl ResponseReader {
         self.sequencer.end(&number, builder);
     }
 
-    /// Adds text or reasoning to the item of the event. Opens a new item if the host has announced none of that kind.
+    /// Adds text or reasoning to its item, or to a new one if the host has announced no item of that kind.
     fn grow(&mut self, event: &Value, start: BlockStart, builder: &mut StreamEventBuilder) {
         let thinks = matches!(start, BlockStart::Thinking(_));
         let found = self.item_of(event, builder).filter(|number| self.sequencer.is_same_kind(number, &start));
@@ -158,8 +157,8 @@ impl ResponseReader {
         }
     }
 
-    /// Returns the item that an event ends. Returns `None` if the item was not announced. If a host has changed the
-    /// item's id, a call is found by its call id, and text or reasoning as the newest item.
+    /// Returns the item that an event ends; `None` for an item that arrives only when complete. Some hosts change the
+    /// id of an item at its end. Then a call is found by its call id, and text or reasoning as the newest item.
     fn ended_by(&self, event: &Value) -> Option<Number> {
         let item = &event["item"];
         let (index, id) = (event["output_index"].as_u64(), item["id"].as_str());
@@ -177,7 +176,7 @@ impl ResponseReader {
         (free && self.sequencer.is_same_kind(&youngest, &start)).then_some(youngest)
     }
 
-    /// Adds the rest of a call's arguments; `whole` contains all of them.
+    /// Adds the missing rest of a call's arguments, given all of them.
     fn complete(&mut self, number: Number, whole: &Value, builder: &mut StreamEventBuilder) {
         let whole = arguments(whole).unwrap_or_default();
         self.items[number].has_content |= self.sequencer.complete(&number, &whole, builder);
@@ -201,7 +200,7 @@ impl ResponseReader {
         number
     }
 
-    /// Ends an item. `raw` is the JSON text of the item as it arrived.
+    /// Ends an item; `raw` is its unchanged JSON text.
     fn close(&mut self, event: &Value, raw: Option<&str>, builder: &mut StreamEventBuilder) {
         let item = &event["item"];
         let text = |name: &str| item[name].as_str().unwrap_or_default();
@@ -239,7 +238,7 @@ impl ResponseReader {
     }
 }
 
-/// Returns the start of the block for an item. Returns `None` if the kind of the item is not supported.
+/// Returns the block that an item opens; `None` for an unsupported kind.
 fn opening_of(item: &Value) -> Option<BlockStart> {
     let text = |name: &str| item[name].as_str().unwrap_or_default();
     match text("type") {
@@ -282,7 +281,7 @@ fn finish(response: &Value, builder: &mut StreamEventBuilder) {
     }
 }
 
-/// Returns the failure for an error that the provider has reported, with its code and its message.
+/// Returns the failure for an error that the provider reports, with its code and message.
 fn failed(error: &Value) -> ProviderError {
     let message =
         error["message"].as_str().unwrap_or("The provider reported a failed response without a reason.");
