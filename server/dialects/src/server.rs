@@ -41,8 +41,8 @@ impl Server {
         options.model.is_none().then_some(options.no_model_reason.as_str())
     }
 
-    /// Returns the reason why the agent cannot start without a model. Returns `None` if there is a model, or if the
-    /// agent needs none to start.
+    /// Returns the reason for which the agent does not start without a model. Returns `None` if there is a
+    /// model, or if the agent of the dialect starts without a model.
     pub fn start_error(&self) -> Option<&str> {
         let is_remote = self.components.options.remote_agent.is_some();
         self.missing_model_reason().filter(|_| self.dialect.behavior_profile().requires_model && !is_remote)
@@ -56,7 +56,7 @@ impl Server {
         }
     }
 
-    /// Serves one client until its input ends. Invalid input gets an error response and never ends the serving.
+    /// Serves one client until its input ends. Invalid input is answered and never makes this fail.
     pub async fn serve(self, transport: Transport) -> ServeEnd {
         self.serve_with(transport, ServeOptions::default()).await
     }
@@ -66,7 +66,7 @@ impl Server {
         self.serve_with_outcome(transport, options).await.ended
     }
 
-    /// Works like [`Server::serve_with`]. The result also has the reason if a part of the conversation was not
+    /// Works like [`Server::serve_with`]; also returns the reason for a part of the conversation that was not
     /// stored.
     pub async fn serve_with_outcome(self, transport: Transport, options: ServeOptions) -> ServeOutcome {
         let unsaved = self.components.options.unsaved_state.clone();
@@ -84,8 +84,8 @@ impl Server {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServeOutcome {
-    /// The reason why the serving ended.
+    /// The cause of the end.
     pub ended: ServeEnd,
-    /// The reason why a part of the conversation is in no session file; `None` if all of it is stored.
+    /// The reason for a part of the conversation that is in no session file; `None` if all of it is stored.
     pub unsaved: Option<String>,
 }

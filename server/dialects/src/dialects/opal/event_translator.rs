@@ -1,4 +1,4 @@
-//! Conversion of engine events to Opal's events: a state machine without I/O. Each session has one.
+//! Conversion of engine events to Opal's events: a state machine without I/O, one for each agent.
 
 use std::collections::VecDeque;
 
@@ -21,39 +21,39 @@ use crate::tools::ToolOutput;
 /// The maximum length of a conversation title, in characters.
 const LONGEST_TITLE: usize = 60;
 
-/// The stop reason of an answer, and its error message if it failed.
+/// The end of an answer.
 #[derive(Debug, Clone)]
 struct AnswerEnd {
     stop: StopReason,
     error: Option<String>,
 }
 
-/// Converts the engine events of one session.
+/// Converts the events of one agent.
 pub(super) struct EventTranslator {
     session: String,
     catalog: Catalog,
     /// True if a conversation that exceeds the context window can be compacted.
     can_compact: bool,
     tokens: TokenUsage,
-    /// The size of the context window: of the model of the last answer, or of the initial model before that.
+    /// The context window of the model of the last answer, or of the initial model.
     window: u64,
     tags: TagParser,
     /// The text of the growing answer, without tags.
     text: String,
-    /// The text of the last answer, until the end of its turn is sent. The end is sent if another turn follows.
+    /// The text of an answer without calls. The next event decides if its turn end is sent.
     pending: Option<String>,
-    /// The text of the last queued input as the model receives it.
+    /// The last queued input, in the form for the model.
     last_queued: Option<String>,
     /// Queued prompts: in the form for the model, and in the original form.
     queued: VecDeque<(String, String)>,
     /// True if the next user message is the prompt that started the run.
     expects_prompt: bool,
     last_answer: Option<AnswerEnd>,
-    /// True if the request is repeated, so that the next run is the same run for the client.
+    /// True if the next run continues the work of the previous run.
     will_continue: bool,
-    /// True if the client has already received the end of the run.
+    /// True after the end of the run was sent.
     end_sent: bool,
-    /// The reason why the session is not stored. It is sent with the end of the run.
+    /// The reason why the session is not stored, for the end of the run.
     storage_error: Option<String>,
     /// The number of running calls.
     calls: usize,
@@ -96,37 +96,36 @@ impl EventTranslator {
         self.tokens.to_wire(self.window)
     }
 
-    /// Returns the title that the model has set. Later calls return `None` until there is a new one.
+    /// Returns a title from the model, once.
     pub fn take_title(&mut self) -> Option<String> {
         self.title.take()
     }
 
-    /// Expects the next user message to be the prompt that starts the run.
+    /// Marks the next user message as the prompt of a run.
     pub fn expect_prompt(&mut self) {
         self.expects_prompt = true;
     }
 
-    /// Records a queued prompt and returns its event.
+    /// Converts a queued prompt.
     pub fn prompt_queued(&mut self, text: &str) -> Wire {
         let model_text = self.last_queued.take().unwrap_or_else(|| text.to_owned());
         self.queued.push_back((model_text, text.to_owned()));
         OpalMessageQueued::new(self.session.as_str(), text).into()
     }
 
-    /// Returns the event of an abort. The caller has sent no event of the stopped run since the request.
+    /// Returns the event of an abort. No event of the stopped run was sent since the request.
     pub fn run_aborted(&mut self) -> Wire {
         self.reset();
         OpalAgentAbort::new(self.session.as_str()).into()
     }
 
-    /// Returns the events that report a rejected prompt as a failed run.
+    /// Returns the events of a run that failed before its start.
     pub fn prompt_rejected(&mut self, reason: &str) -> [Wire; 2] {
         let session = self.session.as_str();
         [OpalAgentStart::new(session).into(), OpalRunError::new(session, reason).into()]
     }
 
-    /// Records the reason why the session is not stored; the current run then ends as failed. Without a current
-    /// run, returns the events of a failed run.
+    /// Records that the session is not stored, for that reason: the current run ends like a failed run.
     pub fn storage_failed(&mut self, error: &str) -> Vec<Wire> {
         let reason = format!("the session is not saved: {error}");
         if self.status == OpalStatus::Idle {
@@ -141,7 +140,7 @@ impl EventTranslator {
         self.storage_error = None;
     }
 
-    /// Returns the events of a run without a model request.
+    /// Returns the events of a prompt that ended without a model request.
     pub fn empty_run(&mut self) -> [Wire; 2] {
         let session = self.session.as_str();
         let mut end = OpalAgentEnd::new(session);
@@ -149,7 +148,7 @@ impl EventTranslator {
         [OpalAgentStart::new(session).into(), end.into()]
     }
 
-    /// Returns the events that report a restart of the agent. `context` are its context files.
+    /// Returns the events of a restarted agent, with those context files.
     pub fn agent_recovered(&mut self, context: &[String]) -> Vec<Wire> {
         self.reset();
         self.end_sent = true;
@@ -169,7 +168,7 @@ impl EventTranslator {
         self.status = OpalStatus::Idle;
     }
 
-    /// Converts an event to Opal's events, in order. Returns no events if Opal has none for it.
+    /// Converts an event to Opal's events, in order. Returns no events if Opal has no counterpart.
     pub fn translate(&mut self, event: &Event<'_>) -> Vec<Wire> {
         let mut events = Vec::new();
         match event {
@@ -295,8 +294,7 @@ impl EventTranslator {
         self.status = OpalStatus::Running;
     }
 
-    /// Returns the event that ends the last turn. Returns `None` if it was sent before. Called when another turn
-    /// follows.
+    /// Returns the end of the turn if another turn follows.
     fn turn_end(&mut self) -> Option<Wire> {
         let text = self.pending.take()?;
         Some(OpalTurnEnd::new(self.session.as_str(), text).into())

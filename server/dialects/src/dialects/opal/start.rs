@@ -42,7 +42,7 @@ const CONTEXT_FILES: ContextFileNames = ContextFileNames {
 /// The setting with the default model, as `provider:id`.
 const DEFAULT_MODEL_SETTING: &str = "default_model";
 
-/// The default model if neither a setting nor the command line names one and no model is available.
+/// The default model without such a setting.
 const FALLBACK_MODEL: (&str, &str) = ("copilot", "claude-sonnet-4");
 
 /// The instructions to the model about its tags.
@@ -50,7 +50,7 @@ const TAG_INSTRUCTIONS: &str = "# Status and title\n\nThe program that shows you
                     begin a part of the work, write <status>a few words about it</status>. At the beginning of your first \
                     answer in a conversation write <title>what it is about, in at most sixty characters</title>.";
 
-/// A source of ids that gives the id of the session first, then random ids.
+/// A source of ids: the id of a session first, then random ids.
 struct SessionIdSource {
     first: Mutex<Option<String>>,
     others: Arc<dyn Ids>,
@@ -67,7 +67,7 @@ impl Ids for SessionIdSource {
     }
 }
 
-/// The files that were read at the start: context files, resources, and the stored session.
+/// The data from the disk.
 #[derive(Default)]
 struct WorkspaceData {
     context: Vec<ContextFile>,
@@ -96,14 +96,14 @@ fn load_workspace(
 struct SessionMcpServers {
     /// The servers to start.
     started: Vec<mcp::ServerDefinition>,
-    /// The names of all servers from configuration files and the client, including the servers of an untrusted
-    /// directory, which are not started.
+    /// The names of all servers from the files and the client. The servers of an untrusted directory are not
+    /// started.
     names: Vec<String>,
 }
 
 impl SessionMcpServers {
-    /// Collects the MCP servers of a session. `own_servers` are the servers of the process; they are given if `cwd`
-    /// is its working directory. Blocks. Fails if a server from the client is unusable; the error is a sentence.
+    /// Collects the servers of a session. `own_servers` has the servers of the process's own directory, if `cwd` is
+    /// that directory. Blocks. Fails with a sentence for an unusable server of the client.
     fn find(
         cwd: &Path,
         home: Option<&Path>,
@@ -353,15 +353,15 @@ impl OpalServer {
         Ok(started)
     }
 
-    /// Returns the id of the remote agent's current session. Returns `None` without a remote agent.
+    /// Returns the id of the current session of the remote agent. Returns `None` without a remote agent.
     fn remote_session_id(&self) -> Option<String> {
         let components = self.components();
         components.options.remote_agent.as_ref()?;
         components.session.as_ref().map(|session| session.id().to_owned()).filter(|id| may_be_id(id))
     }
 
-    /// Switches the remote agent to the stored session `id`, or to a new session if it stores none with this id.
-    /// Returns `None` if its current session is new and can be used as it is.
+    /// Switches the remote agent to the session with that id, or to a new session if it does not store one.
+    /// Returns `None` if its current session is fresh already.
     async fn switch_remote_session(
         &self,
         remote_agent: &dyn RemoteAgent,
@@ -403,16 +403,15 @@ impl OpalServer {
         self.model_named(&choice.provider, &choice.id).map(Some)
     }
 
-    /// Returns a model of a provider, even if the catalog does not list it. Fails if the provider is unknown.
+    /// Returns a model of a provider, listed or not. Fails if the provider is unknown.
     pub(super) fn model_named(&self, provider: &str, id: &str) -> Result<Model, CommandError> {
         self.catalog.model_like(provider, id).ok_or_else(|| {
             Failure::UnknownProvider.command_error(&[]).with_data(format!("unknown provider: \"{provider}\""))
         })
     }
 
-    /// Returns the model for a session that names none: from the settings, else from the command line, else the
-    /// first available one, else the fallback model. Returns `None` if the provider of the fallback model is
-    /// unknown.
+    /// Returns the model for a session without one: from the settings, from the command line, or the first
+    /// available one.
     async fn default_model(&self, selected: Option<Model>) -> Option<Model> {
         let settings = self.read_settings().await.unwrap_or_default();
         let set = settings.get(DEFAULT_MODEL_SETTING).and_then(|name| name.as_str());

@@ -25,13 +25,13 @@ pub struct PiCommonServer<D: PiCommon> {
     pub(in crate::dialects) spec: &'static Spec,
     /// The last state response.
     pub(in crate::dialects) state_cache: StateCache,
-    /// Cancelled if the server stops for another reason than the end of input.
+    /// Cancelled if the serving ends for another reason than the end of input.
     pub(super) stop: CancellationToken,
 }
 
 impl<D: PiCommon> PiCommonServer<D> {
-    /// Runs `work`, which ends early if the input of the client ends. In that case, `call` gets no response if the
-    /// revision prescribes none.
+    /// Runs work that the end of input stops. If the input has ended meanwhile and the revision prescribes no
+    /// response, the call stays without one.
     pub(in crate::dialects) async fn stoppable<R, T>(
         &self,
         call: &Call<D, R>,
@@ -44,18 +44,18 @@ impl<D: PiCommon> PiCommonServer<D> {
         done
     }
 
-    /// Returns a function that returns true once the input has ended and work in progress gets no response.
+    /// Returns a check that is true after the end of input has stopped work without a prescribed response.
     pub(in crate::dialects) fn input_ended(&self) -> impl Fn() -> bool + Send + Sync + use<D> {
         let sink = self.sink.clone();
         move || sink.is_closed()
     }
 
-    /// Returns a model as the revision shows it. Newer revisions show more members.
+    /// Returns a model in the form of the revision: newer revisions show more members.
     pub(in crate::dialects) fn describe_model(&self, model: Model) -> Model {
         if since_pi_1_5(self.spec) { self.engine().describe(model) } else { model }
     }
 
-    /// Returns the engine, for queries that need no extensions and no trust.
+    /// Returns the engine, for calls that need nothing else.
     pub(in crate::dialects) fn engine(&self) -> &Engine {
         self.conversation.engine()
     }
