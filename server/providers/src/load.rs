@@ -1,4 +1,4 @@
-//! Loading of the catalogue: the built-in table, the user's `models.json` and the keys.
+//! Assembly of the catalogue from the built-in table, the user's `models.json` and the keys.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -24,15 +24,15 @@ use agentese_server_base::processes::{LocalSpawner, Spawner};
 #[cfg(test)]
 mod tests;
 
-/// Models that are known without any file of the user. The date in the table states when its data was checked.
+/// Models that are known without any file. The date in the file is that of its facts.
 const BUILT_IN: &str = include_str!("catalog.json");
 
 /// The sources of a catalogue.
 #[derive(Clone)]
 pub struct Sources {
-    /// The directory that contains `models.json` and `auth.json`. `None` if neither file is read.
+    /// The directory with `models.json` and `auth.json`; `None` if neither is read.
     pub agent_dir: Option<PathBuf>,
-    /// Name of the file with the user's models in that directory. The file is YAML if its name ends in `.yml`.
+    /// Name of the file with the user's models in that directory; YAML if the name ends in `.yml`.
     pub models: &'static str,
     /// Source of environment variables for keys and proxies.
     pub environment: Arc<dyn Environment + Send + Sync>,
@@ -40,18 +40,18 @@ pub struct Sources {
     pub settings: Settings,
     /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Starts the commands that return keys and other values. By default it starts them without a guard.
+    /// Starter of the commands that return values; without a guard by default.
     pub spawner: Arc<dyn Spawner>,
-    /// Providers that precede all others, such as the embedded model.
+    /// Providers in front of all others, such as the embedded model.
     pub others: Vec<Arc<dyn Provider>>,
-    /// Login with a device code, if it is offered. Its provider precedes the built-in providers.
+    /// Login with a device code, if users have one. Its provider precedes the built-in ones.
     pub login: Option<Login>,
     /// Rules for thinking levels.
     pub levels: ThinkingLevelRules,
 }
 
 impl Sources {
-    /// Creates sources with an agent directory and an environment. All other members have their defaults.
+    /// Creates sources from an agent directory and an environment, with defaults for all else.
     pub fn new(agent_dir: Option<PathBuf>, environment: Arc<dyn Environment + Send + Sync>) -> Self {
         Self {
             agent_dir,
@@ -77,8 +77,8 @@ impl fmt::Debug for Sources {
     }
 }
 
-/// Loads the catalogue. Also returns warnings. An invalid file is ignored completely. Nothing is written, and no
-/// commands run.
+/// Loads the catalogue and returns it with warnings. A file that is not valid is left out as a whole. Nothing is
+/// written, and no command runs.
 pub fn load(sources: Sources) -> (Catalog, Vec<ConfigWarning>) {
     let mut warnings = Vec::new();
     let environment = &*sources.environment;
@@ -154,15 +154,15 @@ fn read(text: &str, environment: &dyn Environment) -> Result<Vec<ProviderDefinit
     definitions::read(text, environment, true).map_err(|error| error.to_string())
 }
 
-/// Converts the text of a file to JSON: YAML if the file name says so, else the text unchanged.
+/// Converts the text of a file to JSON.
 fn json(path: &Path, text: String) -> Result<String, String> {
     if is_yaml(path) { from_yaml(&text).map(|value| value.to_string()) } else { Ok(text) }
 }
 
-/// Headers whose values are not secret.
+/// Headers with values that are ordinary words and no secrets.
 const PUBLIC_HEADERS: &[&str] = &["accept", "content-type", "user-agent"];
 
-/// Returns all keys and secret headers in the definitions, each with a description. Equal values are returned once.
+/// Returns the keys and headers in the files with their descriptions, each value once.
 fn configured(providers: &[ProviderEntry]) -> Vec<(String, ConfigValue)> {
     let mut all: Vec<(String, ConfigValue)> = Vec::new();
     let mut add = |what: String, value: &ConfigValue| {
@@ -182,7 +182,7 @@ fn configured(providers: &[ProviderEntry]) -> Vec<(String, ConfigValue)> {
     all
 }
 
-/// A provider while the files are being merged.
+/// A provider during the merge of the files.
 struct ProviderEntry {
     name: String,
     models: Vec<ModelDefinition>,
