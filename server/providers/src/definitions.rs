@@ -57,13 +57,13 @@ pub(super) struct ModelDetails {
     /// `true` if the key is sent in the header `Authorization` in addition to the header that the API requires.
     pub auth_header: bool,
     pub compat: Map<String, Value>,
-    /// The provider's names for thinking levels, and the levels that the model lacks.
+    /// `true` if the model has the thinking level `xhigh`. `None` if its id decides that.
     pub xhigh: Option<bool>,
-    /// Data about the provider's cache of prompts, such as its retention, in the declared format.
+    /// The provider's names for thinking levels, and the levels that the model lacks.
     pub efforts: Efforts,
-    /// Limits of the provider for one request, in the declared format.
+    /// Data about the provider's cache of prompts, such as its retention, in the declared format.
     pub prompt_cache: Map<String, Value>,
-    /// Purpose of the model, if the built-in table states it.
+    /// Limits of the provider for one request, in the declared format.
     pub input_limits: Map<String, Value>,
     /// Purpose of the model, if the built-in table states it.
     pub kind: Option<ModelKind>,

@@ -40,7 +40,6 @@ fn run_results(agent: &mut Agent) -> Vec<String> {
 }
 
 /// Checks that all calls were blocked. From the second call on, the reason must be the failure of the extension at that
-/// Checks that all calls were blocked. From the second call on, the reason must be the failure of the extension at that
 /// path.
 #[track_caller]
 fn check_blocked(place: &Place, results: &[String], path: &str, why: &str) {

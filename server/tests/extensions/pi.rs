@@ -27,7 +27,7 @@ fn install(place: &Place, name: &str) -> String {
     file.to_str().unwrap().to_owned()
 }
 
-/// Creates a folder for `PATH` that contains only the script `node`.
+/// Creates a folder with the script `node`. Returns a `PATH` that begins with this folder.
 fn fake_node(place: &Place, script: &str) -> OsString {
     let node = place.put("bin/node", format!("#!/bin/sh\n{script}\n"));
     std::fs::set_permissions(&node, std::fs::Permissions::from_mode(0o755)).unwrap();

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::support::link::{Link, builder};
 use crate::support::trace::{check_history, check_run, results};
 
-/// A tool that panics or never ends in one of its methods.
+/// A tool whose calls panic or never end.
 struct MisbehavingTool(&'static str);
 
 impl Tool for MisbehavingTool {

@@ -1,4 +1,4 @@
-//! Certificates for the tests.
+//! Tests of the certificates that are trusted.
 
 use std::sync::Arc;
 

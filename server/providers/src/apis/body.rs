@@ -33,7 +33,6 @@ pub(crate) enum Body {
 
 impl Body {
     /// Writes an object with `members` and a list named `list`, whose items `write` adds. Fails if a long body cannot
-    /// Writes an object with `members` and a list named `list`, whose items `write` adds. Fails if a long body cannot
     /// be written to disk.
     pub(in crate::apis) fn write(
         members: &Value,
@@ -80,7 +79,6 @@ impl Body {
         })
     }
 
-    /// Returns `true` if the two forms of a request have the same text. Texts in files are compared by length, because
     /// Returns `true` if the two forms of a request have the same text. Texts in files are compared by length, because
     /// each alternative form has another length.
     pub fn is_same(&self, other: &Self) -> bool {

@@ -195,7 +195,6 @@ fn completion<T: Clone + Send + Sync + 'static>(work: &SharedResult<T>) -> BoxFu
 }
 
 /// Fills a copy with the repository's current files, and gives it a git directory of its own. Git commands of the
-/// Fills a copy with the repository's current files, and gives it a git directory of its own. Git commands of the
 /// subagent therefore affect only the copy.
 async fn fill_copy(
     git: &Git,

@@ -291,7 +291,7 @@ impl CompletionReader {
     }
 }
 
-/// The JSON text for each call.
+/// The JSON texts within a delta or a message that must be sent back unchanged.
 struct VerbatimParts<'a> {
     details: Option<&'a str>,
     /// The JSON text for each call.
