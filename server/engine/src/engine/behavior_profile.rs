@@ -15,8 +15,8 @@ pub enum CallOrder {
     /// One after another.
     #[default]
     Sequential,
-    /// Shared calls ([`crate::tools::Tool::shared`]) run side by side, other calls one after another. Ends and
-    /// results keep the order of the calls.
+    /// Successive shared calls ([`crate::tools::Tool::shared`]) run side by side; every other call runs alone. Ends
+    /// and results keep the order of the calls.
     SharedInParallel,
     /// All calls run side by side. Ends and results keep the order of the calls.
     AllInParallel,
@@ -98,7 +98,7 @@ pub struct BehaviorProfile {
     /// `true` if the start of an answer is emitted when its first content arrives; `false` if it is emitted with
     /// the request to the model.
     pub starts_answers_with_content: bool,
-    /// `true` if a change of model or thinking level during a run takes effect in the next turn; `false` if it
+    /// `true` if a change of model or thinking level during a run takes effect in the next turn. Otherwise it
     /// takes effect in the next run.
     pub switches_model_between_turns: bool,
     /// `true` if blocks that grow at the same time are all closed at the end of the answer. Applies only to models
@@ -154,8 +154,8 @@ pub struct BehaviorProfile {
     /// `true` if extensions receive the request about the context before earlier events of the same step. Otherwise
     /// extensions receive them in the order in which they occurred.
     pub context_request_first: bool,
-    /// `true` if extensions receive a change of session as the end of one session and the start of the next;
-    /// `false` if they receive it as a change.
+    /// `true` if extensions receive a change of session as two events: the end of one session and the start of the
+    /// next. Otherwise they receive it as a change.
     pub session_change_restarts: bool,
 }
 

@@ -117,7 +117,7 @@ pub trait Hooks: Send + Sync {
         futures::future::ready(()).boxed()
     }
 
-    /// Returns what to add to a run that starts with this input of the user.
+    /// Returns the additions to a run that starts with this input of the user.
     fn before_run<'a>(
         &'a self,
         text: &'a str,

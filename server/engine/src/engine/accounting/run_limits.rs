@@ -1,5 +1,5 @@
 //! Limits of a run: turns, cost, time, and equal failures of one tool call. Without I/O: the
-//! [`crate::engine::UsageTracker`] holds the [`RunMeter`] and supplies the cost.
+//! [`crate::engine::UsageTracker`] holds the meter and supplies the cost.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -140,9 +140,6 @@ fn add_notice(output: &mut ToolOutput, count: u64, most: u64) {
 ///
 /// A successful call with a new result is progress and resets all counts. Any other success resets only the counts
 /// of that call.
-///
-/// A successful call with a new result is progress: all counts start again. After any success of a call, the count of
-/// that call starts again.
 #[derive(Debug, Default)]
 struct FailureCounts {
     /// Number of failures; the outer key is the hash of the call, the inner key is the hash of the error.

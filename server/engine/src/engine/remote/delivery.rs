@@ -67,7 +67,7 @@ impl RemoteState {
         self.reported_input.lock().unwrap_or_else(PoisonError::into_inner).push(message);
     }
 
-    /// Removes and returns the messages that [`RemoteState::hold_reported_input`] stored.
+    /// Removes and returns the messages that `hold_reported_input` stored.
     pub fn take_reported_input(&self) -> Vec<AgentMessage> {
         std::mem::take(&mut *self.reported_input.lock().unwrap_or_else(PoisonError::into_inner))
     }
