@@ -20,3 +20,5 @@ pub mod pattern;
 
 pub use golden::{Choices, Comparison, ComparisonResult, Rules, checks, compare, tables};
 pub use pattern::{Pattern, PatternError};
+
+pub(crate) use difference::short;

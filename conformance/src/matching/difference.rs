@@ -47,7 +47,7 @@ pub(super) fn brief(value: &Value) -> String {
 }
 
 /// Formats a text in few characters, as a quotation.
-pub(super) fn short(text: &str) -> String {
+pub(crate) fn short(text: &str) -> String {
     format!("`{}`", clipped(text))
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::RunOptions;
 use crate::detect::{DialectGuess, detect, detect_case};
-use crate::matching::Rules;
+use crate::matching::{Rules, short};
 use crate::player::{PlayOptions, play, relative_argument};
 use crate::transcript::Transcript;
 
@@ -62,7 +62,11 @@ pub async fn probe(profile: &Profile, options: &RunOptions) -> ProbeResult {
         let command = options.command.as_ref().or(profile.command.as_ref());
         let hint = command.and_then(|command| relative_argument(command));
         let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-        return ProbeResult::Unusable(format!("no frames from the agent: {end}{hint}"));
+        let seen = match transcript.received().next() {
+            None => "no output from the agent".to_owned(),
+            Some(line) => format!("no frames from the agent: its line {} is not JSON", short(line.as_str())),
+        };
+        return ProbeResult::Unusable(format!("{seen}: {end}{hint}"));
     }
     let slowness = (first_output_ms(&played.recording.records) / USUAL_START_MS).clamp(1.0, SLOWEST);
     match detect(&transcript) {

@@ -86,8 +86,8 @@ fn only_selected_cases_are_played() {
 #[test]
 fn a_silent_agent_is_inconclusive() {
     let table = [
-        ("echo no such dialect >&2; exit 3", "no frames from the agent: exit code 3: no such dialect"),
-        ("echo hello; cat >/dev/null", "no frames from the agent: exit code 0"),
+        ("echo no such dialect >&2; exit 3", "no output from the agent: exit code 3: no such dialect"),
+        ("echo hello; cat >/dev/null", "no frames from the agent: its line `hello` is not JSON: exit code 0"),
         (
             r#"while read -r line; do echo '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}'; done"#,
             "the agent speaks opal@0.1, not pi@0.55",
