@@ -37,7 +37,7 @@ use super::launch::agent_dialect;
 use crate::error::BridgeError;
 use crate::options::BridgeOptions;
 use agentese_process::http;
-use agentese_process::http::auth::{self, Token};
+use agentese_process::http::authentication::{self, Token};
 use agentese_process::http::connections::{self, BodyError};
 use agentese_process::output;
 use agentese_process::stderr::Stderr;
@@ -112,7 +112,7 @@ fn rejection(status: StatusCode, reason: impl std::fmt::Display) -> Response<Bod
 
 async fn respond(state: &AppState, request: Request) -> Response<Body> {
     if let Some(reason) =
-        auth::rejection_reason(request.headers(), state.port, &state.threads.options.allow_origin)
+        authentication::rejection_reason(request.headers(), state.port, &state.threads.options.allow_origin)
     {
         return rejection(StatusCode::FORBIDDEN, reason);
     }

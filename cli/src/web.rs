@@ -11,7 +11,7 @@
 
 mod agent_process;
 mod assets;
-mod authorization;
+mod command_permissions;
 mod hub;
 mod message_log;
 mod questions;
@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 use crate::command_line::{Inspect, Web};
 use crate::error::CliError;
 use agent_process::SharedHub;
-use authorization::AccessPolicy;
+use command_permissions::AccessPolicy;
 use hub::{AgentInfo, Hub};
 use server::PageSource;
 

@@ -18,7 +18,7 @@ pub mod queue;
 pub(crate) mod recognition;
 pub mod redact;
 pub mod renames;
-pub mod revision;
+pub mod revision_detector;
 pub mod route;
 pub mod run_limits;
 pub mod run_tracker;

@@ -36,8 +36,8 @@ pub mod websocket;
 pub use crate::client::{Builder, Events, Limit, RawEvent, RpcClient, Run, RunResult};
 pub use crate::client::{dynamic, run};
 pub use crate::core::{
-    chunks, correlate, dialog, error, frame, framing, outcome, queue, redact, renames, revision, route,
-    run_limits, run_tracker, scan, schema, spec, strict, tap, termination, transport, wire,
+    chunks, correlate, dialog, error, frame, framing, outcome, queue, redact, renames, revision_detector,
+    route, run_limits, run_tracker, scan, schema, spec, strict, tap, termination, transport, wire,
 };
 pub(crate) use crate::core::{connection, failure, frame_header, numbers, recognition};
 pub use error::{Error, ErrorKind, RefusedError};

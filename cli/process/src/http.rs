@@ -5,7 +5,7 @@
 //! | `auth` | authentication: token, origin, host |
 //! | `connections` | connections and their limits |
 
-pub mod auth;
+pub mod authentication;
 pub mod connections;
 use std::net::Ipv4Addr;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 
 use super::error::Error;
 use super::signals;
-use auth::Token;
+use authentication::Token;
 
 /// Server on a port of this machine, with the token that its clients need.
 pub struct LocalServer {

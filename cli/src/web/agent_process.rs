@@ -210,7 +210,7 @@ async fn observe(
 
 #[cfg(test)]
 mod tests {
-    use super::super::authorization::AccessPolicy;
+    use super::super::command_permissions::AccessPolicy;
     use super::super::hub::{AgentInfo, LineOutcome};
     use super::super::tabs::TabQuery;
     use super::*;

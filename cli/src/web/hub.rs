@@ -9,14 +9,14 @@ use std::time::Instant;
 
 use agentese::chunks::Assembler;
 use agentese::correlate::PendingCalls;
-use agentese::revision::RevisionDetector;
+use agentese::revision_detector::RevisionDetector;
 use agentese::scan::{self, MemberSet, inner, member};
 use agentese::spec::{Access, AnswerTiming, RunRole, Spec};
 use agentese::strict::{self, StrictKind};
 use axum::extract::ws::Utf8Bytes;
 use serde_json::{Value, json};
 
-use super::authorization::AccessPolicy;
+use super::command_permissions::AccessPolicy;
 use super::message_log::{Entry, MAX_LOG_BYTES, MessageKind, Recipients, TabHistory, TabId};
 use super::questions::{LONGEST_ID, Questions};
 use super::splice;

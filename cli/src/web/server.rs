@@ -15,7 +15,7 @@ use super::hub::{LineOutcome, ServerRequest};
 use super::message_log::Recipients;
 use super::tabs::TabQuery;
 use super::{assets, session_list};
-use agentese_process::http::auth::{self, Token};
+use agentese_process::http::authentication::{self, Token};
 use agentese_process::http::connections::{self, ConnectionGuard};
 
 /// Limit of a tab's message in bytes: a prompt with images.
@@ -59,7 +59,7 @@ pub(super) async fn handle(state: AppState, request: Request) -> Response<Body> 
 }
 
 async fn answer(state: &AppState, request: Request) -> Response<Body> {
-    if let Some(reason) = auth::rejection_reason(request.headers(), state.port, &[]) {
+    if let Some(reason) = authentication::rejection_reason(request.headers(), state.port, &[]) {
         return (StatusCode::FORBIDDEN, reason).into_response();
     }
     let path = request.uri().path().trim_start_matches('/').to_owned();

@@ -9,7 +9,7 @@ use serde_json::Map;
 use super::partial_json::PartialJsonParser;
 use super::{FinishReason, ProviderError, StreamEvent, TokenCounts, excerpt, price};
 
-mod arguments;
+mod argument_parser;
 #[cfg(test)]
 mod tests;
 mod update;
@@ -289,7 +289,7 @@ impl Assembler {
             return;
         }
         let Some(AssistantBlock::ToolCall(call)) = self.message.content.last_mut() else { return };
-        match arguments::read(&self.arguments) {
+        match argument_parser::read(&self.arguments) {
             Ok(arguments) => call.arguments = arguments,
             Err(error) => {
                 let received = excerpt(&self.arguments);

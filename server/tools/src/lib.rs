@@ -28,7 +28,7 @@
 //! Applications use the crate `agentese-server`, which re-exports this one. Hidden items are for its other crates.
 
 mod agents;
-pub mod arguments;
+pub mod argument_validation;
 mod bash;
 mod blocking;
 mod builtin_tools;

@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use super::Spawner;
 use super::agents::{Child, StepCallback, SubagentError, SubagentEvent};
-use super::arguments;
+use super::argument_validation;
 use super::context::{Conversation, EditorFiles, Updates};
 use super::output::ToolOutput;
 use super::output_file::DEFAULT_OUTPUT_FILE_LIMIT;
@@ -144,7 +144,7 @@ impl ToolSet {
         let Some(tool) = self.get(name) else {
             return ToolOutput::error(format!("Tool {name} not found"));
         };
-        match arguments::validate(name, &tool.parameters(), &tool.normalize_arguments(arguments)) {
+        match argument_validation::validate(name, &tool.parameters(), &tool.normalize_arguments(arguments)) {
             Ok(arguments) => {
                 let output = tool.execute(context, arguments).await;
                 // The caller has a clock and sets the time.

@@ -8,7 +8,7 @@ use super::shared::Shared;
 use super::writer;
 use crate::error::{Error, RefusedError};
 use crate::renames;
-use crate::revision::Contradiction;
+use crate::revision_detector::Contradiction;
 use crate::spec::{EventSpec, RunEffect, RunEnd, Spec};
 use crate::tap::Diagnostic;
 

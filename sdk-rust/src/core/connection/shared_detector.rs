@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::revision::{Contradiction, EventEvidence, RevisionDetector};
+use crate::revision_detector::{Contradiction, EventEvidence, RevisionDetector};
 use crate::spec::Spec;
 
 /// Evidence for the revision from the frames of a connection.
