@@ -8,7 +8,7 @@ import { read } from "./connection/reader.js";
 import type { RunSlot } from "./connection/runs.js";
 import { type NotInRevisionError, type StalledError, UsageError } from "./error.js";
 import type { JsonValue } from "./generated/types.js";
-import { namesOf, revisionOf } from "./revision.js";
+import { namesOf, revisionOf } from "./revision_detector.js";
 import { Events, type Run, type RunParts } from "./run.js";
 import { type AnyTypes, type DataOf, type ParamsOf, type Spec, row } from "./spec.js";
 import type { Overflow } from "./queue.js";

@@ -4,7 +4,7 @@ import { type Conversation, type Message, View } from "agentese/ui";
 
 import { Recorder } from "./inspector/recorder.js";
 import { type Action, type Call, DIALECTS, type Dialect, type ActionArguments, TITLES } from "./dialects/index.js";
-import { RevisionDetector } from "./revision.js";
+import { RevisionDetector } from "./revision_detector.js";
 import { CallError, type EndedMessage, type Hello, ServerConnection, endedText, type SessionInfo, type ServerMessage, membersOf } from "./connection.js";
 
 /** State of the page beside the conversation. */

@@ -15,7 +15,7 @@ mod reader;
 mod revisions;
 mod runs;
 mod shared;
-mod shared_detector;
+mod shared_revision_detector;
 mod taps;
 mod unreadable;
 mod writer;

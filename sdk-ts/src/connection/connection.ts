@@ -13,7 +13,7 @@ import { DEFAULT_QUEUE_BYTES, type Queue } from "../queue.js";
 import type { EventFrame } from "../event.js";
 import { type AnyTypes, type EventSpec, type FrameAssembler, type RunEnd, type Spec, row } from "../spec.js";
 import { otherDialect } from "../recognition.js";
-import { type Contradiction, RevisionDetector } from "../revision.js";
+import { type Contradiction, RevisionDetector } from "../revision_detector.js";
 import { SafeTap } from "../tap.js";
 import { RecentFrames, Termination } from "../termination.js";
 import { EXIT_WITHIN, later, within } from "../timer.js";

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::active_run::ActiveRun;
 use super::event_queue::Subscriber;
 use super::open_dialogs::OpenDialogs;
-use super::shared_detector::RevisionEvidence;
+use super::shared_revision_detector::RevisionEvidence;
 use crate::correlate::PendingCalls;
 use crate::dialog::RawDialogHandler;
 use crate::error::Error;
