@@ -51,7 +51,7 @@ pub use api::user_input::{InputQueue, UserInput};
 pub use behavior_profile::{BehaviorProfile, BranchEffect, CallOrder, InterruptedAnswer};
 pub use error::{CompactError, PromptError};
 pub use event::{ChildEvent, Event, EventSink};
-pub use fairness::Fairness;
+pub use fairness::{FairQueue, Fairness};
 pub use hooks::approvals::Approvals;
 pub use hooks::chain::HookChain;
 pub use hooks::{CompactionDecision, Hooks, RunAdditions, SelectionReason, SessionSwitch};

@@ -68,7 +68,7 @@ impl ConversationService {
         request: PromptRequest,
         context: RequestContext,
     ) -> Result<PromptOutcome, PromptRequestError> {
-        self.engine.fairness().share(self.submit_prompt(request, context)).await
+        self.engine.fairness().prompts.share(self.submit_prompt(request, context)).await
     }
 
     async fn submit_prompt(

@@ -1,6 +1,6 @@
 //! Fairness: a large amount of work does not delay short commands.
 //!
-//! Among the tasks that share a [`Fairness`], only a few continue in one round of the runtime; the others wait in a
+//! Among the tasks of one [`FairQueue`], only a few continue in one round of the runtime; the others wait in a
 //! queue. Other tasks, such as commands, wait for these few at most.
 
 use std::collections::VecDeque;
@@ -10,9 +10,19 @@ use std::task::{Poll, Waker};
 /// Number of tasks that continue in one round.
 const ROUND_SIZE: usize = 8;
 
+/// The queues in which the engines of a process take turns. They are separate, so that a prompt is accepted without
+/// delay while many runs continue.
+#[derive(Debug, Clone, Default)]
+pub struct Fairness {
+    /// Prompts that are not accepted yet.
+    pub prompts: FairQueue,
+    /// Runs.
+    pub runs: FairQueue,
+}
+
 /// A queue of waiting tasks, of which a few continue at a time.
 #[derive(Debug, Clone, Default)]
-pub struct Fairness(Arc<Mutex<WaitQueue>>);
+pub struct FairQueue(Arc<Mutex<WaitQueue>>);
 
 #[derive(Debug, Default)]
 struct WaitQueue {
@@ -40,8 +50,8 @@ impl WaitSlot {
     }
 }
 
-impl Fairness {
-    fn queue(&self) -> MutexGuard<'_, WaitQueue> {
+impl FairQueue {
+    fn lock(&self) -> MutexGuard<'_, WaitQueue> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -56,7 +66,7 @@ impl Fairness {
     }
 
     fn try_proceed(&self, slot: &Arc<WaitSlot>, waker: &Waker) -> bool {
-        let mut queue = self.queue();
+        let mut queue = self.lock();
         let mut state = slot.state();
         if std::mem::take(&mut state.is_permitted) {
             return true;
@@ -70,7 +80,7 @@ impl Fairness {
             queue.waiting.push_back(slot.clone());
         }
         if !std::mem::replace(&mut queue.has_rounds, true) {
-            tokio::spawn(RoundDriver { fairness: self.clone(), ended: false }.run());
+            tokio::spawn(RoundDriver { queue: self.clone(), ended: false }.run());
         }
         false
     }
@@ -78,7 +88,7 @@ impl Fairness {
     /// Lets the next waiting tasks continue. Returns `false` if no task waits. The rounds have then ended, and the
     /// next task that waits starts them again.
     fn next_round(&self) -> bool {
-        let mut queue = self.queue();
+        let mut queue = self.lock();
         let count = queue.waiting.len().min(ROUND_SIZE);
         queue.resumed = count;
         queue.has_rounds = count > 0;
@@ -93,13 +103,13 @@ impl Fairness {
 
 /// Starts one round after the other while tasks wait.
 struct RoundDriver {
-    fairness: Fairness,
+    queue: FairQueue,
     ended: bool,
 }
 
 impl RoundDriver {
     async fn run(mut self) {
-        while self.fairness.next_round() {
+        while self.queue.next_round() {
             tokio::task::yield_now().await;
         }
         self.ended = true;
@@ -110,7 +120,7 @@ impl Drop for RoundDriver {
     fn drop(&mut self) {
         // The runtime has ended. Rounds that ended by themselves may have been replaced by other rounds.
         if !self.ended {
-            self.fairness.queue().has_rounds = false;
+            self.queue.lock().has_rounds = false;
         }
     }
 }
@@ -123,10 +133,10 @@ mod tests {
 
     #[tokio::test]
     async fn other_tasks_run_between_many_ready_tasks() {
-        let (fairness, steps) = (Fairness::default(), Arc::new(AtomicUsize::new(0)));
+        let (queue, steps) = (FairQueue::default(), Arc::new(AtomicUsize::new(0)));
         let tasks: Vec<_> = (0..200)
             .map(|_| {
-                let (fairness, steps) = (fairness.clone(), steps.clone());
+                let (queue, steps) = (queue.clone(), steps.clone());
                 tokio::spawn(async move {
                     let work = async {
                         for _ in 0..10 {
@@ -134,7 +144,7 @@ mod tests {
                             tokio::task::yield_now().await;
                         }
                     };
-                    fairness.share(work).await;
+                    queue.share(work).await;
                 })
             })
             .collect();
@@ -150,20 +160,20 @@ mod tests {
 
     #[test]
     fn task_waiting_after_the_last_round_restarts_the_rounds() {
-        let fairness = Fairness::default();
-        fairness.queue().has_rounds = true;
-        assert!(!fairness.next_round(), "no task waits");
-        assert!(!fairness.queue().has_rounds, "a task that waits now would wait for rounds that have ended");
+        let queue = FairQueue::default();
+        queue.lock().has_rounds = true;
+        assert!(!queue.next_round(), "no task waits");
+        assert!(!queue.lock().has_rounds, "a task that waits now would wait for rounds that have ended");
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn tasks_of_several_threads_all_finish() {
-        let fairness = Fairness::default();
+        let queue = FairQueue::default();
         let tasks = (0..3 * ROUND_SIZE).map(|_| {
-            let fairness = fairness.clone();
+            let queue = queue.clone();
             tokio::spawn(async move {
                 for _ in 0..500 {
-                    fairness.share(tokio::task::yield_now()).await;
+                    queue.share(tokio::task::yield_now()).await;
                 }
             })
         });

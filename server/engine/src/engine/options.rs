@@ -67,7 +67,7 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// The source of identifiers.
     pub ids: Arc<dyn Ids>,
-    /// The queue in which the engines of a process take turns, so that a large amount of work delays no other work.
+    /// The queues in which the engines of a process take turns, so that a large amount of work delays no other work.
     pub fairness: Fairness,
     /// Report of the data that the engine could not store, set at its end.
     pub unsaved_state: UnsavedState,

@@ -106,7 +106,7 @@ impl Engine {
         self.shared.state().session.decoded()
     }
 
-    /// Returns the queue in which the engines of the process take turns.
+    /// Returns the queues in which the engines of the process take turns.
     pub fn fairness(&self) -> &Fairness {
         &self.shared.options.fairness
     }

@@ -70,7 +70,7 @@ impl Work {
         shared.options.usage_tracker.start(now);
         shared.options.usage_tracker.start_run(now);
         let abort = self.abort.clone();
-        let work = AssertUnwindSafe(shared.options.fairness.share(self.drive(run))).catch_unwind();
+        let work = AssertUnwindSafe(shared.options.fairness.runs.share(self.drive(run))).catch_unwind();
         let done = tokio::select! {
             biased;
             done = work => done,
