@@ -6,13 +6,17 @@
 //! | `remote_agent` | user input and commands on their way to the agent |
 //! | `event_loop` | messages and requests of the agent on their way to the engine |
 //! | `questions` | permissions and forms as questions to the user |
+//! | `permission_text` | the text of a permission question, without I/O |
+//! | `call_details` | the data of a tool call, without I/O |
 //! | `state` | state of both directions |
 //! | `translator` | conversion of updates to remote events, without I/O |
 //! | `history` | the history of a loaded session, without I/O |
 //! | `choices` | the agent's models and thinking levels |
 
+mod call_details;
 mod choices;
 mod history;
+mod permission_text;
 mod questions;
 
 use std::process::ExitCode;

@@ -69,8 +69,8 @@ impl ClientUi {
         let sent =
             self.event_loop.get().is_some_and(|sender| sender.send(Control::QuestionReceived(done)).is_ok());
         async move {
-            if sent && tokio::time::timeout(EVENT_WAIT, processed).await.is_err() {
-                tracing::warn!("a question overtakes earlier events of the agent");
+            if sent {
+                wait_for_mark(processed).await;
             }
         }
     }
@@ -183,6 +183,13 @@ impl ClientUi {
         };
         drop(shown);
         notices.into_iter().for_each(|notice| self.show(notice));
+    }
+}
+
+/// Waits until the events before a mark in the event queue have been processed. The wait is bounded.
+pub(super) async fn wait_for_mark(processed: oneshot::Receiver<()>) {
+    if tokio::time::timeout(EVENT_WAIT, processed).await.is_err() {
+        tracing::warn!("a question overtakes earlier events of the agent");
     }
 }
 

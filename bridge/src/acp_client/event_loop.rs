@@ -14,6 +14,7 @@ use agentese_server_engine::engine::RemoteEvent;
 use agentese_server_engine::resources::{CommandInfo, CommandSource};
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::choices::Choices;
@@ -22,7 +23,7 @@ use super::history::History;
 use super::questions::{self, Permission};
 use super::state::AcpContext;
 use super::translator::UpdateTranslator;
-use crate::{convert, event_queue};
+use crate::{client_ui, convert, event_queue};
 
 /// The key of the widget that displays the agent's plan.
 const PLAN: &str = "plan";
@@ -315,14 +316,22 @@ impl AcpEventLoop {
         let Some(stopped) = self.dismissal(&request.session_id) else {
             return self.context.connection.respond(&id, questions::denial());
         };
-        if self.in_turn {
-            let events = self.translator.translate_permission(&request.tool_call);
-            self.send(events);
-        }
-        let permission = Permission::of(request);
+        let permission = {
+            let details = self.translator.permission_details(&request.tool_call);
+            if self.in_turn {
+                let events = self.translator.translate_permission(&request.tool_call);
+                self.send(events);
+            }
+            Permission::new(request, &details)
+        };
+        let (done, processed) = oneshot::channel();
+        self.remote_events.mark(done);
         let context = self.context.clone();
         tokio::spawn(async move {
-            let put = context.ui.show_dialog(permission.dialog.clone());
+            let put = async {
+                client_ui::wait_for_mark(processed).await;
+                context.ui.show_dialog(permission.dialog.clone()).await
+            };
             let answer = stopped.run_until_cancelled(put).await.flatten();
             context.connection.respond(&id, permission.answer(answer));
         });

@@ -9,7 +9,8 @@ use agentese_server_engine::engine::RemoteEvent;
 use agentese_server_tools::ToolContent;
 
 use super::super::convert;
-use super::translator::{UpdateTranslator, content_text};
+use super::call_details::content_text;
+use super::translator::UpdateTranslator;
 
 /// Converts updates to messages.
 #[derive(Debug, Default)]

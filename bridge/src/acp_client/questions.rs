@@ -10,6 +10,8 @@ use agentese::types::{ConfirmQuestion, EditorQuestion, InputQuestion, SelectQues
 use agentese_server_base::ui::{Answer, Dialog};
 use serde_json::{Map, Value};
 
+use super::call_details::CallDetails;
+use super::permission_text::permission_text;
 use crate::client_ui::ClientUi;
 
 /// A request for permission. The user chooses a label; each label belongs to one option of the agent.
@@ -20,14 +22,11 @@ pub(super) struct Permission {
 }
 
 impl Permission {
-    pub fn of(request: AcpRequestPermission) -> Self {
-        let title = request
-            .tool_call
-            .title
-            .into_option()
-            .unwrap_or_else(|| "Allow this action of the agent?".to_owned());
+    /// Creates the question. `call` is all known data of the call.
+    pub fn new(request: AcpRequestPermission, call: &CallDetails) -> Self {
         let labels = labels(&request.options);
-        let select = SelectQuestion::new(request.tool_call.tool_call_id, title, labels.clone());
+        let select =
+            SelectQuestion::new(request.tool_call.tool_call_id, permission_text(call), labels.clone());
         let refuses = |option: &AcpPermissionOption| {
             matches!(option.kind, AcpPermissionKind::RejectOnce | AcpPermissionKind::RejectAlways)
         };
@@ -165,7 +164,7 @@ mod tests {
             option("a", "Allow", "allow_once"), option("b", "Allow", "allow_always"),
             option("c", "Allow", "allow_always"), option("d", "No", "reject_once"),
         ]});
-        let permission = Permission::of(serde_json::from_value(asked).unwrap());
+        let permission = Permission::new(serde_json::from_value(asked).unwrap(), &CallDetails::default());
         let Dialog::Select(select, refusing) = &permission.dialog else { panic!("no choice") };
         let labels = ["Allow (allow_once)", "Allow (allow_always)", "Allow (allow_always) 2", "No"];
         assert_eq!((select.options.as_slice(), refusing), (&labels.map(str::to_owned)[..], &vec![3]));

@@ -81,6 +81,22 @@ impl Ui for FakeUi {
     }
 }
 
+/// A user interface that sends each question to the test and chooses its last option.
+struct QuestionRecorder(tokio::sync::mpsc::UnboundedSender<ui::Dialog>);
+
+impl Ui for QuestionRecorder {
+    fn wait_for_reader(&self) -> BoxFuture<'_, ()> {
+        futures::future::ready(()).boxed()
+    }
+
+    fn show(&self, _: &ui::Notice) {}
+
+    fn show_dialog(&self, dialog: &ui::Dialog) -> Option<BoxFuture<'static, Option<ui::Answer>>> {
+        self.0.send(dialog.clone()).unwrap();
+        FakeUi.show_dialog(dialog)
+    }
+}
+
 async fn send_prompt(agent: &AcpRemoteAgent, text: &str) {
     soon("the input", agent.submit(text, &[], Delivery::Prompt(None))).await.unwrap();
 }
@@ -372,4 +388,107 @@ async fn an_unanswered_request_is_cancelled() {
     fake.send_result(&new, json!({"sessionId": "two"})).await;
     send_prompt(&agent, "go").await;
     assert_eq!(fake.receive("session/prompt").await["params"]["sessionId"], "one");
+}
+
+/// Sends a request for permission in a turn, after some updates. Returns the events before the question, and the
+/// question's text.
+async fn ask(updates: &[Value], call: Value) -> (Vec<RemoteEvent>, String) {
+    let (agent, mut fake) = started_agent();
+    let (asked, mut questions) = tokio::sync::mpsc::unbounded_channel();
+    agent.connect(Arc::new(QuestionRecorder(asked)));
+    send_prompt(&agent, "go").await;
+    fake.receive("session/prompt").await;
+    for update in updates {
+        fake.send_update("one", update.clone()).await;
+    }
+    let choices = json!([{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]);
+    let params = json!({"sessionId": "one", "toolCall": call, "options": choices});
+    fake.send(json!({"jsonrpc": "2.0", "id": 7, "method": "session/request_permission", "params": params}))
+        .await;
+    let mut events = Vec::new();
+    let question = loop {
+        tokio::select! {
+            biased;
+            event = soon("an event", agent.next_event()) => events.push(event),
+            question = questions.recv() => break question.unwrap(),
+        }
+    };
+    let answer = fake.receive("").await;
+    assert_eq!(answer["result"]["outcome"]["optionId"], "yes", "{answer}");
+    let ui::Dialog::Select(select, _) = question else { panic!("{question:?}") };
+    (events, select.title)
+}
+
+/// Returns the arguments with which a call starts, from its events.
+fn started_with(events: &[RemoteEvent]) -> Value {
+    let start = events.iter().find_map(|event| match event {
+        RemoteEvent::ToolStarted(call) => Some(Value::from(call.arguments.clone())),
+        _ => None,
+    });
+    start.unwrap_or_else(|| panic!("no call started: {events:#?}"))
+}
+
+/// Returns the details of the last update of a call.
+fn last_details(events: &[RemoteEvent]) -> Value {
+    let update = events.iter().rev().find_map(|event| match event {
+        RemoteEvent::ToolUpdated(_, update) => update.details.clone(),
+        _ => None,
+    });
+    update.unwrap_or_else(|| panic!("no update of a call: {events:#?}"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_permission_shows_the_command_before_the_question() {
+    let call = json!({"toolCallId": "c", "title": "Cleans up", "kind": "execute", "status": "pending",
+        "rawInput": {"command": "rm -rf ~"}});
+    // No update announces the call.
+    let (events, question) = ask(&[], call).await;
+    assert_eq!(started_with(&events), json!({"command": "rm -rf ~"}));
+    let expected = "Allow execute?\nArguments:\n  command: rm -rf ~\nTitle from the agent: Cleans up";
+    assert_eq!(question, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_permission_adds_the_members_that_the_call_lacked() {
+    let announced = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Edit", "name": "Edit",
+        "kind": "edit", "status": "pending", "rawInput": {}});
+    let call = json!({"toolCallId": "c", "rawInput": {"file_path": "/w/a.rs"},
+        "content": [{"type": "diff", "path": "/w/a.rs", "oldText": "a\nb\n", "newText": "a\nc\n"}]});
+    let (events, question) = ask(&[announced.clone()], call.clone()).await;
+    assert_eq!(started_with(&events), json!({"file_path": "/w/a.rs"}));
+    assert_eq!(last_details(&events)["changes"][0]["newText"], "a\nc\n");
+    let expected = "Allow Edit (edit)?\nArguments:\n  file_path: /w/a.rs\n\
+        Change of /w/a.rs: 1 lines removed, 1 lines added\n    a\n  - b\n  + c\n\
+        Title from the agent: Edit";
+    assert_eq!(question, expected);
+
+    // The call has started, so its start cannot show them.
+    let mut started = announced;
+    started["status"] = "in_progress".into();
+    let (events, question) = ask(&[started], call).await;
+    assert_eq!(started_with(&events), json!({"title": "Edit"}));
+    let details = last_details(&events);
+    assert_eq!(
+        (&details["arguments"]["file_path"], &details["changes"][0]["path"]),
+        (&json!("/w/a.rs"), &json!("/w/a.rs"))
+    );
+    assert_eq!(question, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_permission_of_an_announced_call_repeats_its_arguments() {
+    let announced = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "shell", "kind": "execute",
+        "status": "pending", "rawInput": {"command": "ls"}});
+    let (events, question) = ask(&[announced], json!({"toolCallId": "c", "title": "May it?"})).await;
+    assert_eq!(started_with(&events), json!({"command": "ls"}));
+    assert!(question.contains("\n  command: ls\n"), "{question}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_permission_without_data_says_so() {
+    let (events, question) = ask(&[], json!({"toolCallId": "c", "title": "Cleans up"})).await;
+    started_with(&events);
+    let expected = "Allow a call of an unnamed tool?\nThe agent did not say what the call does.\n\
+        Title from the agent: Cleans up";
+    assert_eq!(question, expected);
 }

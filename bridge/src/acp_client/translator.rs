@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use agentese::acp::{
-    AcpCompactionStatus, AcpContentBlock, AcpPermissionCall, AcpPromptEnd, AcpStopReason, AcpToolCall,
-    AcpToolCallUpdate, AcpToolContent, AcpToolKind, AcpToolStatus, AcpUpdate,
+    AcpCompactionStatus, AcpPermissionCall, AcpPromptEnd, AcpStopReason, AcpToolCallUpdate, AcpToolStatus,
+    AcpUpdate,
 };
 use agentese::types::{
     AssistantBlock, AssistantMessage, CompactionReason, CompactionResult, StopReason, TextContent,
@@ -19,9 +19,10 @@ use agentese_server_dialects::conversation::RemoteSessionError;
 use agentese_server_engine::engine::{RemoteCompaction, RemoteEvent};
 use agentese_server_models::{StreamEvent, number};
 use agentese_server_tools::{ToolContent, ToolOutput, ToolUpdate};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::super::convert::{self, ABORTED};
+use super::call_details::{CallDetails, content_text, update_of, update_of_permission};
 
 /// The error message of an answer that the model refused.
 const REFUSED: &str = "The model refused to answer.";
@@ -34,16 +35,15 @@ enum Part {
     Call(String),
 }
 
-/// The data of a tool call that has arrived so far.
+/// A tool call.
 #[derive(Debug, Default)]
 struct CallState {
-    name: String,
-    input: Map<String, Value>,
-    started: bool,
+    details: CallDetails,
+    /// `true` if an update announced the call, `false` if only a permission request did.
+    announced: bool,
+    /// The arguments that were reported with the start of the call. `None` before the start.
+    started: Option<Map<String, Value>>,
     ended: bool,
-    content: Vec<ToolContent>,
-    /// Changes of files by the call.
-    changes: Vec<Value>,
     output: Option<Value>,
 }
 
@@ -77,8 +77,8 @@ impl UpdateTranslator {
             AcpUpdate::AgentThoughtChunk(chunk) => {
                 self.push_text(content_text(&chunk.content), true, &mut events)
             }
-            AcpUpdate::ToolCall(call) => self.push_call(update_of(call), &mut events),
-            AcpUpdate::ToolCallUpdate(update) => self.push_call(update, &mut events),
+            AcpUpdate::ToolCall(call) => self.push_call(update_of(call), false, &mut events),
+            AcpUpdate::ToolCallUpdate(update) => self.push_call(update, false, &mut events),
             AcpUpdate::UsageUpdate(usage) => {
                 self.context_tokens = usage.used;
                 if let Some(cost) = usage.cost.as_option() {
@@ -109,16 +109,20 @@ impl UpdateTranslator {
         events
     }
 
-    /// Converts the tool call of a permission request to remote events.
+    /// Converts the tool call of a permission request to remote events. They contain the start of the call, so that a
+    /// client shows the call before the question.
     pub fn translate_permission(&mut self, call: &AcpPermissionCall) -> Vec<RemoteEvent> {
-        let mut update = AcpToolCallUpdate::new(call.tool_call_id.as_str());
-        update.title = call.title.clone();
-        update.name = call.name.clone();
-        update.kind = call.kind.clone();
-        update.raw_input = call.raw_input.clone();
         let mut events = Vec::new();
-        self.push_call(update, &mut events);
+        self.push_call(update_of_permission(call), true, &mut events);
         events
+    }
+
+    /// Returns all known data of the call of a permission request.
+    pub fn permission_details(&self, call: &AcpPermissionCall) -> CallDetails {
+        let known = self.calls.get(&call.tool_call_id);
+        let mut details = known.map(|known| known.details.clone()).unwrap_or_default();
+        details.merge(&update_of_permission(call));
+        details
     }
 
     /// Ends the turn. The returned flag is `true` if the turn was aborted.
@@ -168,11 +172,14 @@ impl UpdateTranslator {
         }));
     }
 
-    fn push_call(&mut self, update: AcpToolCallUpdate, events: &mut Vec<RemoteEvent>) {
-        let id = update.tool_call_id;
+    /// Adds an update of a call. `is_permission` is `true` for the call of a permission request, which starts it.
+    fn push_call(&mut self, update: AcpToolCallUpdate, is_permission: bool, events: &mut Vec<RemoteEvent>) {
+        let id = update.tool_call_id.clone();
         if !self.calls.contains_key(&id) {
-            // A call that starts while other calls run belongs to their answer, which is complete.
-            let runs = self.calls.values().any(|call| call.started && !call.ended);
+            // A call that starts while other calls run belongs to their answer, which is complete. A call that only a
+            // permission request announced may never end.
+            let runs =
+                self.calls.values().any(|call| call.announced && call.started.is_some() && !call.ended);
             if !runs || self.answer.is_some() {
                 let (parts, open) = current_answer(&mut self.answer, events);
                 close_part(parts, open, events);
@@ -180,43 +187,36 @@ impl UpdateTranslator {
             }
         }
         let call = self.calls.entry(id.clone()).or_default();
+        call.announced |= !is_permission;
         if call.ended {
             return;
         }
-        let named = update.name.into_option();
-        let kind = || update.kind.into_option().map(|kind: AcpToolKind| kind.as_str().to_owned());
-        if let Some(name) = named.or_else(|| call.name.is_empty().then(kind).flatten()) {
-            call.name = name;
-        }
-        if let Some(Value::Object(input)) = update.raw_input.into_option() {
-            call.input = input;
-        }
-        if let (true, Some(title)) = (call.input.is_empty(), update.title.into_option()) {
-            // The title is the only information about the call.
-            call.input.insert("title".to_owned(), title.into());
-        }
-        let shows = update.content.as_option().is_some();
-        if let Some(content) = update.content.into_option() {
-            (call.content, call.changes) = contents(&content);
-        }
+        call.details.merge(&update);
+        let mut shows = update.content.as_option().is_some();
         call.output = update.raw_output.into_option().or(call.output.take());
         let status = update.status.into_option();
         let over = matches!(status, Some(AcpToolStatus::Completed | AcpToolStatus::Failed));
-        if (over || status == Some(AcpToolStatus::InProgress)) && !call.started {
-            call.started = true;
-            let began = ToolCall::new(id.as_str(), call.name.as_str(), call.input.clone());
-            if self.answer.is_some() {
-                self.end_answer(StopReason::ToolUse, None, events);
+        match &call.started {
+            Some(arguments) => shows |= call.details.arguments() != *arguments,
+            None if over || is_permission || status == Some(AcpToolStatus::InProgress) => {
+                let arguments = call.details.arguments();
+                call.started = Some(arguments.clone());
+                shows |= !call.details.content().is_empty();
+                let began = ToolCall::new(id.as_str(), call.details.tool_name(), arguments);
+                if self.answer.is_some() {
+                    self.end_answer(StopReason::ToolUse, None, events);
+                }
+                events.push(RemoteEvent::ToolStarted(began));
             }
-            events.push(RemoteEvent::ToolStarted(began));
+            None => {}
         }
         let Some(call) = self.calls.get_mut(&id) else { return };
         if over {
             call.ended = true;
             let failed = status == Some(AcpToolStatus::Failed);
             events.push(RemoteEvent::ToolEnded(id, call.result(failed)));
-        } else if call.started && shows {
-            let update = ToolUpdate { content: call.content.clone(), details: Some(call.details()) };
+        } else if call.started.is_some() && shows {
+            let update = ToolUpdate { content: call.details.output(), details: Some(call.report()) };
             events.push(RemoteEvent::ToolUpdated(id, update));
         }
     }
@@ -235,7 +235,7 @@ impl UpdateTranslator {
                 Part::Thinking(text) => ThinkingContent::new(text).into(),
                 Part::Call(id) => {
                     let call = self.calls.entry(id.clone()).or_default();
-                    let (name, input) = (call.name.clone(), call.input.clone());
+                    let (name, input) = (call.details.tool_name().to_owned(), call.details.arguments());
                     events.extend([
                         RemoteEvent::AnswerUpdated(StreamEvent::ToolCallStart {
                             id: id.clone(),
@@ -264,22 +264,31 @@ impl UpdateTranslator {
 }
 
 impl CallState {
-    fn details(&self) -> Value {
-        match self.changes.is_empty() {
-            true => json!({}),
-            false => json!({"changes": self.changes}),
+    /// Returns the data of the call that has no place in its arguments and its output: changes of files, and arguments
+    /// that arrived after the start.
+    fn report(&self) -> Value {
+        let mut report = Map::new();
+        let changes = self.details.changes();
+        if !changes.is_empty() {
+            report.insert("changes".to_owned(), changes.into());
         }
+        let arguments = self.details.arguments();
+        if self.started.as_ref().is_some_and(|started| *started != arguments) {
+            report.insert("arguments".to_owned(), arguments.into());
+        }
+        report.into()
     }
 
     fn result(&self, failed: bool) -> ToolOutput {
         let mut output = ToolOutput::text(String::new());
-        output.content.clone_from(&self.content);
+        output.content = self.details.output();
         if output.content.is_empty() {
             let text = match &self.output {
                 Some(Value::String(text)) => text.clone(),
                 Some(value) if !value.is_null() => value.to_string(),
                 _ => self
-                    .changes
+                    .details
+                    .changes()
                     .iter()
                     .filter_map(|change| change["path"].as_str())
                     .collect::<Vec<_>>()
@@ -288,7 +297,7 @@ impl CallState {
             output.content = vec![ToolContent::Text(text)];
         }
         output.is_error = failed;
-        output.details = Some(self.details());
+        output.details = Some(self.report());
         output
     }
 }
@@ -317,51 +326,6 @@ fn close_part(parts: &[Part], open: &mut bool, events: &mut Vec<RemoteEvent>) {
             _ => None,
         });
     }
-}
-
-/// Converts a call to an update of that call.
-fn update_of(call: AcpToolCall) -> AcpToolCallUpdate {
-    let mut update = AcpToolCallUpdate::new(call.tool_call_id);
-    update.title = call.title.into();
-    update.name = call.name;
-    update.kind = call.kind;
-    update.status = call.status;
-    update.content = call.content;
-    update.locations = call.locations;
-    update.raw_input = call.raw_input;
-    update.raw_output = call.raw_output;
-    update
-}
-
-/// Returns content as text.
-pub(super) fn content_text(content: &AcpContentBlock) -> String {
-    match content {
-        AcpContentBlock::Text(text) => text.text.clone(),
-        AcpContentBlock::ResourceLink(link) => format!("[{}]({})", link.name, link.uri),
-        AcpContentBlock::Image(_) => "(an image)".to_owned(),
-        AcpContentBlock::Audio(_) => "(a recording)".to_owned(),
-        _ => String::new(),
-    }
-}
-
-/// Returns the content of a call, and its file changes.
-fn contents(content: &[AcpToolContent]) -> (Vec<ToolContent>, Vec<Value>) {
-    let (mut all, mut changes) = (Vec::new(), Vec::new());
-    for item in content {
-        match item {
-            AcpToolContent::Content(content) => all.push(match &content.content {
-                AcpContentBlock::Image(image) => {
-                    ToolContent::Image { data: image.data.clone(), mime_type: image.mime_type.clone() }
-                }
-                other => ToolContent::Text(content_text(other)),
-            }),
-            AcpToolContent::Diff(diff) => changes.push(
-                json!({"path": diff.path, "oldText": diff.old_text.as_option(), "newText": diff.new_text}),
-            ),
-            _ => {}
-        }
-    }
-    (all, changes)
 }
 
 #[cfg(test)]

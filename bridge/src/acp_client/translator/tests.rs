@@ -1,5 +1,7 @@
 //! Tests of the conversion of a turn's updates.
 
+use serde_json::json;
+
 use super::*;
 
 fn update(json: Value) -> AcpUpdate {

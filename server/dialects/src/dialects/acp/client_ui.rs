@@ -57,8 +57,11 @@ impl ClientUi {
 
     /// Sends the client a tool call that represents a question about no other call.
     fn announce_question_call(&self, id: &str, title: &str, message: &str) -> AcpPermissionCall {
-        let content = vec![AcpCallContent::new(AcpText::new(message)).into()];
-        let content: Maybe<Vec<_>> = (!message.is_empty()).then_some(content).into();
+        // Clients may show only the beginning of a title.
+        let (title, rest) = title.split_once('\n').unwrap_or((title, ""));
+        let texts = [code_block(rest), message.to_owned()].into_iter().filter(|text| !text.is_empty());
+        let content: Vec<_> = texts.map(|text| AcpCallContent::new(AcpText::new(text)).into()).collect();
+        let content: Maybe<Vec<_>> = (!content.is_empty()).then_some(content).into();
         let mut tool_call = AcpToolCall::new(id, title);
         tool_call.kind = AcpToolKind::OtherValue.into();
         tool_call.status = AcpToolStatus::Pending.into();
@@ -210,6 +213,17 @@ impl ClientUi {
     }
 }
 
+/// Returns a text as a code block of Markdown, so that a client shows every line of it unchanged. Returns an empty text
+/// for an empty one.
+fn code_block(text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(3.max(longest + 1));
+    format!("{fence}\n{text}\n{fence}")
+}
+
 /// On drop, ends the tool call that represents a question.
 struct QuestionCallGuard {
     client: Arc<ClientConnection>,
@@ -224,5 +238,17 @@ impl Drop for QuestionCallGuard {
             update.status = Maybe::Value(AcpToolStatus::Completed);
             self.client.send_update(&self.session, update);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_ends_its_code_block() {
+        assert_eq!(code_block("command: ls\n  <!-- -->"), "```\ncommand: ls\n  <!-- -->\n```");
+        assert_eq!(code_block("a\n````\nb"), "`````\na\n````\nb\n`````");
+        assert_eq!(code_block(""), "");
     }
 }
