@@ -11,13 +11,16 @@ use super::limits::Limits;
 use agentese_server::dialects::DIALECTS;
 
 const ABOUT: &str = "\
-Headless coding agent. Reads commands from stdin and writes responses and events to stdout, one
-JSON object per line.";
+Coding agent without a user interface, and tools for other agents.
+
+With --mode, reads commands from stdin and writes responses and events to stdout: one JSON object per \
+line (a frame). The commands call, web and bridge start and drive other agents. The command inspect shows \
+a recorded session.";
 
 /// Help text of `--dialect`.
 static DIALECT: LazyLock<String> = LazyLock::new(|| {
     let ids: Vec<_> = DIALECTS.iter().map(|frontend| frontend.spec().id()).collect();
-    format!("Serve this dialect; without @REVISION its first revision. Known: {}", ids.join(", "))
+    format!("Serve this dialect; without @REVISION, the oldest listed. Known: {}", ids.join(", "))
 });
 
 const USAGE: &str = "\
@@ -30,19 +33,19 @@ agentese --mode rpc [OPTIONS]
 const EXAMPLES: &str = "\
 Examples:
   agentese --mode rpc --provider scripted
-      Serve the pi dialect with the embedded model, which needs no key and no network.
+      Serve the pi dialect with the scripted model, which needs no key and no network.
   echo '{\"type\":\"prompt\",\"message\":\"What is here?\"}' | agentese --mode rpc
       Send one prompt. After the end of stdin the agent finishes its work and exits with 0.
   agentese --mode rpc --model sonnet:high --tools read,bash --no-session
       Select a model by a part of its name, the thinking level, and the tools.
   agentese --mode rpc --script answers.json
-      Use the embedded model with the answers in a file, in order.
+      Use the scripted model with the answers in a file, in order.
   agentese --mode acp
-      Serve an editor that speaks the Agent Client Protocol: Zed, JetBrains, Neovim; see docs/acp.md.
+      Serve an editor through the Agent Client Protocol: Zed, JetBrains, Neovim; see docs/acp.md.
   agentese schema --dialect pi --side server
       Print the JSON Schema of all frames that an agent of the dialect may send.
   agentese schema --diff pi@0.55 pi@1.5
-      Print the changes between two revisions, and mark those that break a client of the older one.
+      Print the changes between two revisions, and mark those that break older clients.
   agentese web
       Serve a web page for the agent, and open it in the browser.
   agentese web -- pi --mode rpc
@@ -50,28 +53,31 @@ Examples:
   agentese inspect session.jsonl
       Show the frames of a recorded session and the resulting conversation.
 
-Unlisted options are flags of extensions: --NAME, or --NAME VALUE. A flag that no extension
-defines is ignored, with a warning.
+Unlisted options are flags of extensions: --NAME, or --NAME VALUE. An option that no extension defines, \
+such as a misspelt one, only causes a warning.
 
 Environment:
-  AGENTESE_LOG         Log level on stderr: error, warn (the default), info, debug, trace, or a filter
-                       such as agentese=debug,agentese_server=debug
-  PI_CODING_AGENT_DIR  Agent directory, with settings, sessions and programs
-  AGENTESE_HOME        Agent directory if ~/.pi/agent does not exist; default: ~/.agentese/agent
+  AGENTESE_LOG         Log level on stderr: error, warn (the default), info, debug or trace; or
+                       a filter such as agentese=debug,agentese_server=debug
+  PI_CODING_AGENT_DIR  Agent directory, with settings, sessions and programs; default: ~/.pi/agent
+                       (omp, pisces: ~/.omp/agent) if it exists, else AGENTESE_HOME
+  OPAL_HOME            The same for opal; default: ~/.opal if it exists, else AGENTESE_HOME
+  AGENTESE_HOME        Agent directory if the above do not apply; default: ~/.agentese/agent
   ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, …
                        API keys of providers; see docs/models.md for all variables
 
 Files:
-  settings.json        In the agent directory, and in .pi/ of a working directory that is trusted
-  SYSTEM.md            In the same places: replaces the system prompt. APPEND_SYSTEM.md adds to it
+  settings.json        In the agent directory, and in .pi/ of a trusted working directory
+  SYSTEM.md            In the agent directory and in .pi/: replaces the system prompt
+  APPEND_SYSTEM.md     In the agent directory and in .pi/: adds to the system prompt
   prompts/NAME.md      In the agent directory and in .pi/: the prompt template /NAME
-  skills/NAME/SKILL.md In the same places and in .agents/: instructions that the model reads on
-                       demand, or that a prompt invokes with /skill:NAME
-  AGENTS.md            In the agent directory, the working directory and its parents: context for the
-                       model. CLAUDE.md is read if there is no AGENTS.md
+  skills/NAME/SKILL.md In the agent directory, in .pi/ and in .agents/: instructions that the
+                       model reads on demand, or that a prompt invokes with /skill:NAME
+  AGENTS.md            In the agent directory, the working directory and its parents: context for
+                       the model. CLAUDE.md is read if there is no AGENTS.md
 
-In RPC mode stdout contains only frames. The exit code is 0 on success and 1 on failure,
-with the reason on stderr.";
+With --mode, stdout contains only frames. The exit code is 0 on success and 1 on failure, with the reason \
+on stderr.";
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -98,17 +104,17 @@ pub(super) struct Arguments {
 pub(super) enum Command {
     /// Send one command to an agent and print the result
     Call(Call),
-    /// Print the schema of a dialect
+    /// Print the JSON Schema of a dialect
     Schema(Schema),
     /// List the sessions of the working directory
     Sessions(Sessions),
     /// Print a completion script for a shell
     Completions(Completions),
-    /// Serve a web page for an agent on this machine, and open it in the browser
+    /// Serve a web page for an agent, and open it in the browser
     Web(Web),
     /// Show a recorded session in the browser, frame by frame
     Inspect(Inspect),
-    /// Serve a client in one dialect with an agent of another
+    /// Let a client of one dialect use an agent of another
     Bridge(Bridge),
 }
 
@@ -181,25 +187,40 @@ pub(super) struct Sessions {
     pub session_dir: Option<PathBuf>,
 }
 
+/// Additional help text of `web`.
+const WEB: &str = "\
+Examples:
+  agentese web
+      Show agentese itself, with the model of your settings and your key.
+  agentese web -- agentese --mode rpc --provider scripted
+      Show agentese with the scripted model, which needs no key.
+  agentese web --deny bash,export_html -- pi --mode rpc
+      Show pi, and reject two commands of the page.
+  agentese web --dialect omp --read-only -- omp --mode rpc
+      Show omp, without prompts and changes.
+
+The address is printed to stdout. It contains a secret: everyone who has it can use the agent.";
+
 /// Options of `web`.
 #[derive(Debug, Args)]
+#[command(after_help = WEB)]
 pub(super) struct Web {
-    /// Dialect that the agent speaks
+    /// Dialect that the agent speaks: pi, omp, pisces, operator or opal
     #[arg(long, value_name = "NAME[@REVISION]", default_value = DIALECTS[0].spec().name)]
     pub dialect: String,
     /// Listen on this port of 127.0.0.1; 0 selects a free port
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub port: u16,
-    /// Do not open a browser
+    /// Only print the address
     #[arg(long)]
     pub no_open: bool,
-    /// Permit only commands that read; reject prompts and answers to dialogs
+    /// Only show: no prompts, no commands that change anything, no answers to the agent's questions
     #[arg(long)]
     pub read_only: bool,
-    /// Reject these commands of the dialect
+    /// Reject these commands of the dialect, such as bash,fork
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub deny: Vec<String>,
-    /// Command line of the agent; default: this program
+    /// Command line of the agent; default: agentese, which needs a key
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
 }
@@ -210,38 +231,48 @@ pub(super) struct Inspect {
     /// Transcript in JSON lines, written by agentese-conformance record or by the page's inspector
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Dialect, if the transcript does not name one
+    /// Dialect to use if the transcript does not name one
     #[arg(long, value_name = "NAME", default_value = DIALECTS[0].spec().name)]
     pub dialect: String,
     /// Listen on this port of 127.0.0.1; 0 selects a free port
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub port: u16,
-    /// Do not open a browser
+    /// Only print the address
     #[arg(long)]
     pub no_open: bool,
 }
+
+/// Usage of `bridge`.
+const BRIDGE_USAGE: &str = "\
+agentese bridge --to NAME[@REVISION] [OPTIONS] -- COMMAND…
+       agentese bridge --explain FRONT AGENT [--json]";
 
 /// Additional help text of `bridge`.
 const BRIDGE: &str = "\
 Examples:
   agentese bridge --to pi -- opal-server
-      Serve pi on stdin and stdout, with an agent that speaks Opal.
+      Let a client of pi use an agent that speaks Opal.
   agentese bridge --to opal --from omp --report losses.json -- omp --mode rpc
-      Serve Opal with an agent that speaks omp, and write a loss report.
+      Let a client of Opal use omp, and write a report of what was lost in translation.
+  agentese bridge --to acp -- pi --mode rpc
+      Let an editor that speaks the Agent Client Protocol use pi.
+  agentese bridge --to ag-ui --port 4711 -- pi --mode rpc
+      Let AG-UI components of a web page use pi. The address is printed to stdout.
   agentese bridge --explain pi opal
-      Print the translation of each command, event and dialog of pi for an agent that speaks Opal.
+      Print how each command, event and dialog of pi is translated for an agent that speaks Opal.
 
-The stderr output of the agent goes to stderr. The exit code is 1 if the agent disconnects before the client.";
+The stderr of the agent is passed on to stderr. The exit code is 1 if the agent ends before the client.";
 
 /// Options of `bridge`.
 #[derive(Debug, Args)]
-#[command(after_help = BRIDGE)]
+#[command(override_usage = BRIDGE_USAGE, after_help = BRIDGE)]
 pub(super) struct Bridge {
-    /// Serve this dialect on stdin and stdout. acp serves editors, with one agent per session. ag-ui serves components
-    /// of web pages over HTTP on 127.0.0.1, with one agent per thread
+    /// Serve this dialect on stdin and stdout: pi, omp, pisces, operator or opal; acp for editors, with one agent
+    /// for each session; ag-ui for web pages, over HTTP on 127.0.0.1, with one agent for each conversation
     #[arg(long, value_name = "NAME[@REVISION]", required_unless_present = "explain")]
     pub to: Option<String>,
-    /// Dialect that the agent speaks; detected if omitted. ACP cannot be detected, pass --from acp
+    /// Dialect that the agent speaks: pi, omp, pisces, operator or opal, detected if omitted; or acp, which is
+    /// never detected
     #[arg(long, value_name = "NAME[@REVISION]")]
     pub from: Option<String>,
     /// With --to ag-ui: listen on this port of 127.0.0.1; 0 selects a free port
@@ -250,13 +281,15 @@ pub(super) struct Bridge {
     /// With --to ag-ui: allow pages of this origin, such as http://localhost:3000; may be repeated
     #[arg(long, value_name = "ORIGIN")]
     pub allow_origin: Vec<String>,
-    /// Write a loss report to this file when the client disconnects: rows carried, approximated and lost, with counts
+    /// Write a loss report when the client disconnects: whether each command, event and dialog was carried,
+    /// approximated or lost, and how often it occurred
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// Print the translation of each row of dialect FRONT for an agent of dialect AGENT, and exit
+    /// Print how each command, event and dialog of the client's dialect FRONT is translated for an agent of dialect
+    /// AGENT, and exit
     #[arg(long, num_args = 2, value_names = ["FRONT", "AGENT"], conflicts_with_all = ["to", "from", "report", "command"])]
     pub explain: Option<Vec<String>>,
-    /// Print the translations as JSON
+    /// With --explain: print the translations as JSON
     #[arg(long, requires = "explain")]
     pub json: bool,
     /// Command line of the agent
@@ -274,29 +307,30 @@ pub(super) struct Completions {
 /// Options of the agent.
 #[derive(Debug, Clone, Args)]
 pub(super) struct Run {
-    /// Mode: rpc for a dialect, acp for editors that speak the Agent Client Protocol
+    /// Serve a dialect, the protocol of a coding agent (rpc); or editors, through the Agent Client Protocol (acp)
     #[arg(long, value_name = "MODE", help_heading = "Protocol")]
     pub mode: Option<String>,
-    /// The dialect to speak
+    /// Dialect to serve
     #[arg(long, value_name = "NAME[@REVISION]", default_value = DIALECTS[0].spec().name, help = DIALECT.as_str(),
           help_heading = "Protocol")]
     pub dialect: String,
-    /// Content of message_update events: snapshots of the answer so far, or the delta since the previous event
+    /// Content of each message_update event: the new piece and the whole answer so far (snapshots), or only the new
+    /// piece (delta)
     #[arg(long, value_enum, default_value_t = Updates::Snapshots, help_heading = "Protocol",
           hide_possible_values = true, value_name = "snapshots|delta")]
     pub updates: Updates,
-    /// Longest accepted input line
+    /// Reject longer lines of input
     #[arg(long, value_name = "BYTES", default_value_t = agentese::framing::DEFAULT_MAX_LINE,
           value_parser = at_least_a_frame, help_heading = "Protocol")]
     pub max_line: usize,
 
-    /// Provider of the model; scripted selects the embedded model
+    /// Provider of the model; scripted: the built-in scripted model, which needs no key
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub provider: Option<String>,
     /// Model: provider/id or a part of it; append :LEVEL for the thinking level
     #[arg(long, value_name = "PATTERN", help_heading = "Model")]
     pub model: Option<String>,
-    /// Models for the command cycle_model
+    /// Models between which a client can cycle
     #[arg(
         long,
         value_name = "PATTERN,…",
@@ -311,7 +345,8 @@ pub(super) struct Run {
     /// API key; visible to other users of this machine, so prefer an environment variable
     #[arg(long, value_name = "KEY", help_heading = "Model")]
     pub api_key: Option<ApiKey>,
-    /// Select the embedded model, unless another is named, and read its answers from this file: {"responses": [{"text": "…"}, …]}
+    /// Use the scripted model, unless another is named, with answers from this file:
+    /// {"responses": [{"text": "…"}, …]}
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub script: Option<PathBuf>,
     /// Print all models, or those with SEARCH in their names, and exit
@@ -325,7 +360,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "TEXT|FILE", allow_hyphen_values = true, help_heading = "System prompt")]
     pub append_system_prompt: Vec<String>,
 
-    /// Tools that the model may use
+    /// Enable only these tools
     #[arg(
         long,
         value_name = "NAME,…",
@@ -334,7 +369,7 @@ pub(super) struct Run {
         help_heading = "Tools"
     )]
     pub tools: Option<Vec<String>>,
-    /// Disable all tools, except those of --tools
+    /// Disable all tools; with --tools, no effect
     #[arg(long, help_heading = "Tools")]
     pub no_tools: bool,
 
@@ -347,7 +382,7 @@ pub(super) struct Run {
     /// Continue the newest session of the working directory, or start a new one
     #[arg(long = "continue", short = 'c', help_heading = "Session")]
     pub continues: bool,
-    /// Same as --continue; RPC mode has no session picker
+    /// Accepted for compatibility with pi; same as --continue
     #[arg(long, short = 'r', help_heading = "Session")]
     pub resume: bool,
     /// Initial name of the session
@@ -382,7 +417,7 @@ pub(super) struct Run {
     /// Do not trust the working directory, regardless of the settings
     #[arg(long, alias = "no-approve", conflicts_with = "trust", help_heading = "Start")]
     pub no_trust: bool,
-    /// No effect: nothing is fetched at startup
+    /// Accepted for compatibility with pi; no effect
     #[arg(long, help_heading = "Start")]
     pub offline: bool,
     /// Log more, as with AGENTESE_LOG=info

@@ -66,7 +66,7 @@ pub(super) fn discover(
     found
 }
 
-/// Returns the available models. The embedded model is included only if it was requested by name.
+/// Returns the available models. The scripted model is included only if it was requested by name.
 pub(super) fn catalog(plan: &Plan, stderr: &Stderr) -> Result<Catalog, CliError> {
     let environment = Arc::new(variable);
     let mut sources = Sources::new(plan.workspace.agent_dir.clone(), environment);
@@ -149,7 +149,7 @@ pub(super) fn session(plan: &Plan, stderr: &Stderr) -> Result<(Option<Store>, Op
     Ok((store, session))
 }
 
-/// Returns the embedded model, which plays the script if one is given.
+/// Returns the scripted model, which plays the script if one is given.
 fn scripted_model(script: Option<&Path>) -> Result<ScriptedProvider, CliError> {
     let Some(path) = script else { return Ok(ScriptedProvider::built_in().with_pace(PIECE_PAUSE)) };
     let context = || path.display().to_string();

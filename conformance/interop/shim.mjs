@@ -1,5 +1,5 @@
 // CLI for pi's and omp's own clients, which spawn `node CLI ARGUMENTS` or `bun CLI ARGUMENTS`: it starts the
-// reference agent. Without INTEROP_ARGUMENTS, the agent speaks pi with the embedded model. INTEROP_COMMAND, a
+// reference agent. Without INTEROP_ARGUMENTS, the agent speaks pi with the scripted model. INTEROP_COMMAND, a
 // JSON list, replaces all arguments.
 import { spawn } from "node:child_process";
 

@@ -20,12 +20,26 @@ use std::process::ExitCode;
 use agentese_conformance::Suite;
 use clap::{Parser, Subcommand};
 
-/// Play cases against coding agents that speak newline-delimited JSON on stdio. The tests need no language
-/// model, no key and no network.
+const EXAMPLES: &str = "\
+Examples:
+  agentese-conformance run --dialect pi -- ./my-agent --mode rpc
+      Play the recorded cases of pi with an agent, and report the differences.
+  agentese-conformance run --dialect pi --only bash --show -- ./my-agent --mode rpc
+      Play only the cases about bash, and print all their lines.
+  agentese-conformance run --client --dialect pi -- python3 my_driver.py
+      Test a client for pi; the driver is a small program around it.";
+
+/// Test coding agents, and clients for them, with recorded cases. No model, key or network is needed, except to
+/// record.
 #[derive(Debug, Parser)]
-#[command(name = "agentese-conformance", version, arg_required_else_help = true)]
+#[command(
+    name = "agentese-conformance",
+    version,
+    arg_required_else_help = true,
+    after_help = EXAMPLES
+)]
 pub(crate) struct Arguments {
-    /// Read cases, profiles and golden transcripts from this folder. Default: the suite in the program.
+    /// Read cases, profiles and recordings from this folder. Default: those in the program.
     #[arg(long, global = true, value_name = "FOLDER")]
     suite: Option<PathBuf>,
     #[command(subcommand)]
@@ -34,18 +48,18 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Attack(Box<attack::Attack>),
-    #[command(name = agentese_conformance::attack::stand_in::COMMAND, hide = true)]
-    AttackStandIn(attack_stand_in::AttackStandIn),
     Run(Box<run::Run>),
-    #[command(name = agentese_conformance::client::COMMAND, hide = true)]
-    ClientAgent(client_agent::ClientAgent),
-    Detect(detect::Detect),
     List(list::List),
-    Model(model::Model),
-    Replay(replay::Replay),
+    Detect(detect::Detect),
+    Attack(Box<attack::Attack>),
     Torture(torture::Torture),
     Record(record::Record),
+    Replay(replay::Replay),
+    Model(model::Model),
+    #[command(name = agentese_conformance::attack::stand_in::COMMAND, hide = true)]
+    AttackStandIn(attack_stand_in::AttackStandIn),
+    #[command(name = agentese_conformance::client::COMMAND, hide = true)]
+    ClientAgent(client_agent::ClientAgent),
 }
 
 /// Runs the subcommand. Returns exit code 0 on success and 1 if the agent failed the case. All other problems

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::{Map, Value};
 
@@ -48,18 +49,22 @@ const ABOUT: &str = "Send one command to an agent and print the result";
 const USAGE: &str = "agentese call [OPTIONS] COMMAND [--PARAM VALUE…] [-- AGENT…]";
 
 const AFTER: &str = "\
-AGENT… is the command line of an agent that speaks the dialect; default: agentese itself. Parameters of a
-command are options; for a list, use agentese call COMMAND --help.
+OPTIONS precede COMMAND. Parameters of a command are options after it; for a list, use agentese call \
+COMMAND --help. AGENT… is the command line of an agent that speaks the dialect; default: agentese itself, \
+which needs a key.
 
 Examples:
   agentese call get_state
+  agentese call prompt --message Hello -- agentese --mode rpc --provider scripted
   agentese call prompt --message 'What is in this folder?' -- pi --mode rpc
   agentese call --dialect opal agent/prompt --text Hello -- opal-server
   agentese call --events prompt --message Hello > events.jsonl
+  agentese call --answer 'confirm={\"confirmed\":true}' prompt --message Hello -- pi --mode rpc
 
-A prompt prints the text of the model as it arrives, until the end of the run. Other commands print the data
-of their response. Questions of the agent are printed to stderr, and dismissed unless --answer answers them.
-If the dialect has several sessions and no parameter names one, a new session is opened.
+A run is all work of the agent for one prompt. A prompt prints the text of the model as it arrives, until \
+the end of the run. Other commands print the data of their response. Questions of the agent are printed to \
+stderr, and dismissed unless --answer answers them. If the dialect has several sessions and no parameter \
+names one, a new session is opened.
 
 Exit codes:
   0  the command succeeded, and so did the run of a prompt
@@ -80,10 +85,11 @@ pub(super) fn parse(arguments: &[OsString]) -> Result<ParsedCall, ParseError> {
         .fold(options(), |parser, command| parser.subcommand(subcommand(command, &optional(&grammar))));
     let own = std::iter::once(OsStr::new("agentese call")).chain(own.iter().map(OsString::as_os_str));
     let matches = parser.try_get_matches_from(own).map_err(|error| {
+        if let Some(option) = misplaced_option(&error) {
+            return ParseError::Invalid(format!("{option} must precede the command"));
+        }
         let text = error.to_string();
-        if error.use_stderr()
-            && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-        {
+        if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             ParseError::Invalid(text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned())
         } else {
             ParseError::Help(text)
@@ -110,6 +116,13 @@ pub(super) fn parse(arguments: &[OsString]) -> Result<ParsedCall, ParseError> {
         agent,
         grammar,
     })
+}
+
+/// Returns the option of `call` that follows the command, if that is the error.
+fn misplaced_option(error: &clap::Error) -> Option<String> {
+    let ContextValue::String(unknown) = error.get(ContextKind::InvalidArg)? else { return None };
+    let name = unknown.strip_prefix("--").filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
+    options().get_arguments().any(|option| option.get_long() == Some(name)).then(|| unknown.clone())
 }
 
 /// Returns a command line with the commands of all dialects, for completion scripts.
@@ -175,26 +188,28 @@ fn options() -> clap::Command {
             Arg::new("events")
                 .long("events")
                 .action(ArgAction::SetTrue)
-                .help("Print each event as a line of JSON instead of the text"),
+                .help("Print each event as a line of JSON, in place of the text"),
         )
         .arg(
-            Arg::new("output").long("output").value_parser(clap::value_parser!(Output)).help(
-                "Format of responses; default: text for a prompt, JSON for other commands",
-            ),
+            Arg::new("output")
+                .long("output")
+                .value_name("FORMAT")
+                .value_parser(clap::value_parser!(Output))
+                .help("Format of the result; default: text for a prompt, JSON for other commands"),
         )
         .arg(
             Arg::new("answer")
                 .long("answer")
                 .value_name("METHOD=JSON")
                 .action(ArgAction::Append)
-                .help("Answer each question of this method with these members"),
+                .help("Answer each question of this method, as in confirm={\"confirmed\":true}; may be repeated"),
         )
         .arg(
             Arg::new("timeout")
                 .long("timeout")
                 .value_name("SECONDS")
                 .value_parser(seconds)
-                .help("Time limit for the response, and for the whole run of a prompt; default: the limit of the command, no limit for prompts"),
+                .help("Time limit for the response, and for the run of a prompt; default: no limit for prompts, else the limit of the command"),
         )
 }
 

@@ -81,6 +81,8 @@ fn errors_name_their_cause() {
     assert!(invalid_reason(&["set_thinking_level", "--level", "deep"]).contains("minimal"));
     assert!(invalid_reason(&["--dialect", "klingon", "get_state"]).contains("pi, omp"));
     assert!(invalid_reason(&["--answer", "riddle={}", "get_state"]).contains("confirm"));
+    let late = ["prompt", "--message", "Hello", "--timeout", "5"];
+    assert_eq!(invalid_reason(&late), "--timeout must precede the command");
     assert!(invalid_reason(&["--answer", "confirm=yes", "get_state"]).contains("JSON object"));
 }
 

@@ -1,4 +1,4 @@
-//! Input of the model before the prompt. The embedded model includes it in its input tokens, at four
+//! Input of the model before the prompt. The scripted model includes it in its input tokens, at four
 //! characters each.
 
 use serde_json::json;

@@ -1,4 +1,4 @@
-// The page in front of the reference agent with the embedded model, in the pi dialect.
+// The page in front of the reference agent with the scripted model, in the pi dialect.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";

@@ -12,7 +12,7 @@ use agentese_conformance::suggestions::suggest;
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 
-/// Test an agent under failure: kill it, flood it, abort at each event, and check its behaviour.
+/// Test an agent under hostile conditions: broken input, floods, kills, aborts at any moment.
 ///
 /// Each attack starts its own agents, with a new home and work directory and a scripted model on loopback.
 /// The environment contains only the variables of the profile. The seed determines all random choices.

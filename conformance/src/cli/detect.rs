@@ -18,7 +18,9 @@ use serde_json::json;
 /// Least confidence at which a dialect is reported as certain.
 const MIN_CONFIDENCE: f64 = 0.8;
 
-/// Detect the dialect and revision of an agent, from a transcript or by a probe, and print the reasons.
+/// Find out which dialect and revision an agent speaks, and print the reasons.
+///
+/// The agent is started and receives a few commands, unless --transcript names a recorded session.
 ///
 /// Exit code 1: not an agent, unknown dialect, or ambiguous.
 #[derive(Debug, Args)]

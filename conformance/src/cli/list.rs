@@ -7,20 +7,20 @@ use agentese_conformance::Suite;
 use clap::Args;
 use serde_json::json;
 
-/// List cases with dialect, name, level and title; --covers adds the covered items.
+/// List the cases, or the profiles of known agents.
 #[derive(Debug, Args)]
 pub(super) struct List {
     /// List only cases of this dialect, such as `pi` or `pi@0.55`.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
-    /// List only cases that cover this item, such as `command prompt`, `event agent_end` or
+    /// List only cases that test this part of the dialect, such as `command prompt`, `event agent_end` or
     /// `edge unknown_command`.
     #[arg(long, value_name = "WHAT")]
     covering: Option<String>,
-    /// Add the covered items of each case.
+    /// Add the commands, events and other parts of the dialect that each case tests.
     #[arg(long)]
     covers: bool,
-    /// List the profiles instead.
+    /// List the profiles, which describe how to start known agents.
     #[arg(long)]
     profiles: bool,
     /// Print one line of JSON for each case or profile.

@@ -10,10 +10,11 @@ use anyhow::Context as _;
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Serve a model that plays a script, on 127.0.0.1, until SIGINT or SIGTERM.
+/// Serve a scripted model on 127.0.0.1, for tests of any agent without a key.
 ///
-/// The server speaks Anthropic Messages (POST …/messages), OpenAI Chat Completions (…/chat/completions),
-/// OpenAI Responses (…/responses) and Google Generative AI (…:streamGenerateContent), all of them streaming.
+/// The model gives the answers of a script, until SIGINT or SIGTERM. It speaks Anthropic Messages (POST
+/// …/messages), OpenAI Chat Completions (…/chat/completions), OpenAI Responses (…/responses) and Google Generative
+/// AI (…:streamGenerateContent), all of them streaming.
 /// It prints its address to stdout.
 #[derive(Debug, Args)]
 pub(super) struct Model {

@@ -15,12 +15,11 @@ use anyhow::{Context as _, anyhow};
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Run between a real client and a real agent and record their lines.
+/// Record a session: a client starts this command in place of the agent.
 ///
-/// The client starts this command in place of the agent. All bytes pass through unchanged, and the exit code
-/// is the exit code of the agent. The recorded lines have placeholders for keys, the home directory, the working
-/// directory and the directory for temporary files. If a text still looks like a key, nothing is written, and
-/// the exit code is 3.
+/// The command starts the agent. All bytes pass through unchanged, and the exit code is the exit code of the
+/// agent. The recorded lines have placeholders for keys, the home directory, the working directory and the
+/// directory for temporary files. If a text still looks like a key, nothing is written, and the exit code is 3.
 ///
 /// With `--case` the session becomes a case for `run --suite`. The session may also come from an earlier
 /// transcript.

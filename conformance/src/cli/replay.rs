@@ -8,9 +8,9 @@ use agentese_conformance::{Suite, Transcript};
 use anyhow::Context as _;
 use clap::Args;
 
-/// Play the agent of a transcript on stdin and stdout, for tests of clients.
+/// Play the agent's side of a recorded session on stdin and stdout, for tests of clients.
 ///
-/// The agent waits for each recorded command and sends the recorded lines, with the ids of this client.
+/// The played agent waits for each recorded command and sends the recorded lines, with the ids of this client.
 /// Deviations of the client are reported on stderr; with --strict they cause exit code 1. A command that is not
 /// in the transcript gets the same answer as the last such command.
 #[derive(Debug, Args)]

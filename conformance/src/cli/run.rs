@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use super::outputs::Outputs;
 use super::progress::ProgressReporter;
 
-/// Play the cases of a dialect against an agent and report the differences.
+/// Play the recorded cases of a dialect with an agent, or with a client (--client), and report the differences.
 ///
 /// For each case the agent starts with a new home and work directory and its own model. The environment contains
 /// only the variables of the profile. The output of the agent is compared with the document of the dialect and
@@ -45,13 +45,13 @@ pub(super) struct Run {
     /// the profile for this program and dialect, else the profile of the dialect.
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
-    /// Test a client library: play the agents of the transcripts, and judge the library behind the driver
-    /// COMMAND. See docs/conformance-clients.md for drivers.
+    /// Test a client library: play the agents of the recorded sessions to it. COMMAND is a driver, a program around
+    /// the library. See docs/conformance-clients.md for drivers.
     #[arg(long)]
     client: bool,
-    /// Play only cases with this part in their name or in a covered item, such as `bash`, `ext-*` or
-    /// `command fork`. Without --client, a file that ends in .json selects the case in that file. Takes several
-    /// values; may be repeated.
+    /// Play only cases with this text in their name or in a part of the dialect that they test, such as `bash`,
+    /// `ext-*` or `command fork`. Without --client, a file that ends in .json selects the case in that file. Takes
+    /// several values; may be repeated.
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     only: Vec<String>,
     /// Lowest level of checks that apply: `must` (required by the document of the dialect), `should` (done by the

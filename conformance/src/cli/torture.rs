@@ -18,7 +18,7 @@ use super::outputs::Outputs;
 use super::progress::ProgressReporter;
 use super::run::{interrupted, positive};
 
-/// Test a client library with an agent that uses everything that the documents allow.
+/// Test a client with an agent that does everything that the documents allow.
 ///
 /// Each seed changes a recorded session. Bytes arrive one by one, or many lines at once. Objects have members in
 /// any order, and undeclared ones. Answers arrive late and out of order, many dialogs at once. Stderr is flooded.

@@ -134,7 +134,7 @@ protocol! {
         };
     }
 
-    /// Compacts the conversation now: a summary replaces its older part.
+    /// Replaces the older part of the conversation by a summary.
     command compact(CompactParams) -> crate::types::session::CompactionResult {
         answer: Done;
         run: Replaces;

@@ -699,10 +699,11 @@ named! {
         /// Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
         /// run, `streamingBehavior` must state how the agent queues the prompt.
         Prompt(PromptParams) = "prompt",
-        /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        /// tools. If the agent is idle, the message waits for the next prompt.
+        /// Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        /// the remaining tools. If the agent is idle, the message waits for the next prompt.
         Steer(SteerParams) = "steer",
-        /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+        /// Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        /// next prompt.
         FollowUp(FollowUpParams) = "follow_up",
         /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
         /// messages stay queued.
@@ -728,7 +729,7 @@ named! {
         SetSteeringMode(SetSteeringModeParams) = "set_steering_mode",
         /// Sets the delivery of follow-up messages: all at once or one at a time.
         SetFollowUpMode(SetFollowUpModeParams) = "set_follow_up_mode",
-        /// Compacts the conversation now: a summary replaces its older part.
+        /// Replaces the older part of the conversation by a summary.
         Compact(CompactParams) = "compact",
         /// Switches automatic compaction on or off.
         SetAutoCompaction(SetAutoCompactionParams) = "set_auto_compaction",
@@ -1180,8 +1181,8 @@ impl crate::RpcClient<Omp> {
         self.start("prompt", &params).await
     }
 
-    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-    /// tools. If the agent is idle, the message waits for the next prompt.
+    /// Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+    /// the remaining tools. If the agent is idle, the message waits for the next prompt.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -1199,7 +1200,8 @@ impl crate::RpcClient<Omp> {
         self.call_empty("steer", &params).await
     }
 
-    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+    /// Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+    /// next prompt.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -1316,7 +1318,7 @@ impl crate::RpcClient<Omp> {
         self.call_empty("set_follow_up_mode", &SetFollowUpModeParams::new(mode)).await
     }
 
-    /// Compacts the conversation now: a summary replaces its older part.
+    /// Replaces the older part of the conversation by a summary.
     ///
     /// # Errors
     /// `Failed to parse command: Already compacted`: the conversation has no new messages since the last compaction.
@@ -1630,8 +1632,8 @@ impl crate::RpcClient<Omp> {
 
 /// Commands that act on the run.
 impl crate::Run<Omp> {
-    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-    /// tools. If the agent is idle, the message waits for the next prompt.
+    /// Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+    /// the remaining tools. If the agent is idle, the message waits for the next prompt.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -1640,7 +1642,8 @@ impl crate::Run<Omp> {
         self.client().steer(message.into()).await
     }
 
-    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+    /// Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+    /// next prompt.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -1907,8 +1910,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::CommandError::not_available("prompt")) }
     }
 
-    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-    /// tools. If the agent is idle, the message waits for the next prompt.
+    /// Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+    /// the remaining tools. If the agent is idle, the message waits for the next prompt.
     ///
     /// Answered when the future completes.
     fn steer(&self, params: SteerParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
@@ -1916,7 +1919,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::CommandError::not_available("steer")) }
     }
 
-    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+    /// Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+    /// next prompt.
     ///
     /// Answered when the future completes.
     fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
@@ -2014,7 +2018,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::CommandError::not_available("set_follow_up_mode")) }
     }
 
-    /// Compacts the conversation now: a summary replaces its older part.
+    /// Replaces the older part of the conversation by a summary.
     ///
     /// Answered when the future completes.
     fn compact(&self, params: CompactParams, call: crate::serve::Call<Omp, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::CommandError>> + Send {

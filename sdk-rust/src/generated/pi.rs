@@ -613,10 +613,11 @@ named! {
         /// Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
         /// the agent queues the prompt. Answered with data since pi@1.5.
         Prompt(PromptParams) = "prompt",
-        /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        /// tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        /// Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        /// the remaining tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
         Steer(SteerParams) = "steer",
-        /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        /// Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        /// next prompt. Answered with data since pi@1.5.
         FollowUp(FollowUpParams) = "follow_up",
         /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
         /// messages stay queued.
@@ -646,7 +647,7 @@ named! {
         SetSteeringMode(SetSteeringModeParams) = "set_steering_mode",
         /// Sets the delivery of follow-up messages: all at once or one at a time.
         SetFollowUpMode(SetFollowUpModeParams) = "set_follow_up_mode",
-        /// Compacts the conversation now: a summary replaces its older part.
+        /// Replaces the older part of the conversation by a summary.
         Compact(CompactParams) = "compact",
         /// Switches automatic compaction on or off.
         SetAutoCompaction(SetAutoCompactionParams) = "set_auto_compaction",
@@ -665,9 +666,10 @@ named! {
         ExportHtml(ExportHtmlParams) = "export_html",
         /// Opens another session. An extension can prevent it.
         SwitchSession(SwitchSessionParams) = "switch_session",
-        /// Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
+        /// Starts a new session with the conversation up to, but not including, one of the user's messages. An extension
+        /// can prevent it.
         Fork(ForkParams) = "fork",
-        /// Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
+        /// Starts a new session with a copy of the current conversation. An extension can prevent it. Since pi@1.5.
         CloneSession(NoParams) = "clone",
         /// Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
         /// The id of the last entry is a cursor that stays valid. Since pi@1.5.
@@ -1015,8 +1017,8 @@ impl crate::RpcClient<Pi> {
         self.start("prompt", &params).await
     }
 
-    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-    /// tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+    /// Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+    /// the remaining tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -1034,7 +1036,8 @@ impl crate::RpcClient<Pi> {
         self.call("steer", &params).await
     }
 
-    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+    /// Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+    /// next prompt. Answered with data since pi@1.5.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -1167,7 +1170,7 @@ impl crate::RpcClient<Pi> {
         self.call_empty("set_follow_up_mode", &SetFollowUpModeParams::new(mode)).await
     }
 
-    /// Compacts the conversation now: a summary replaces its older part.
+    /// Replaces the older part of the conversation by a summary.
     ///
     /// # Errors
     /// `Already compacted`: the conversation has no new messages since the last compaction.
@@ -1276,7 +1279,8 @@ impl crate::RpcClient<Pi> {
         self.call("switch_session", &SwitchSessionParams::new(session_path)).await
     }
 
-    /// Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
+    /// Starts a new session with the conversation up to, but not including, one of the user's messages. An extension
+    /// can prevent it.
     ///
     /// # Errors
     /// `Invalid entry ID for forking`: no message of the user has that id.
@@ -1285,7 +1289,7 @@ impl crate::RpcClient<Pi> {
         self.call("fork", &ForkParams::new(entry_id)).await
     }
 
-    /// Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
+    /// Starts a new session with a copy of the current conversation. An extension can prevent it. Since pi@1.5.
     ///
     /// # Errors
     /// `This session has not been saved yet. Send a message before cloning or forking it.`: the session has no messages.
@@ -1357,8 +1361,8 @@ impl crate::RpcClient<Pi> {
 
 /// Commands that act on the run.
 impl crate::Run<Pi> {
-    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-    /// tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+    /// Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+    /// the remaining tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -1367,7 +1371,8 @@ impl crate::Run<Pi> {
         self.client().steer(message.into()).await
     }
 
-    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+    /// Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+    /// next prompt. Answered with data since pi@1.5.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -1568,8 +1573,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::CommandError::not_available("prompt")) }
     }
 
-    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-    /// tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+    /// Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+    /// the remaining tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
     ///
     /// Answered when the future completes.
     fn steer(&self, params: SteerParams, call: crate::serve::Call<Pi, Option<InputReceipt>>) -> impl Future<Output = Result<Option<InputReceipt>, crate::serve::CommandError>> + Send {
@@ -1577,7 +1582,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::CommandError::not_available("steer")) }
     }
 
-    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+    /// Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+    /// next prompt. Answered with data since pi@1.5.
     ///
     /// Answered when the future completes.
     fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pi, Option<InputReceipt>>) -> impl Future<Output = Result<Option<InputReceipt>, crate::serve::CommandError>> + Send {
@@ -1691,7 +1697,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::CommandError::not_available("set_follow_up_mode")) }
     }
 
-    /// Compacts the conversation now: a summary replaces its older part.
+    /// Replaces the older part of the conversation by a summary.
     ///
     /// Answered when the future completes.
     fn compact(&self, params: CompactParams, call: crate::serve::Call<Pi, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::CommandError>> + Send {
@@ -1764,7 +1770,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::CommandError::not_available("switch_session")) }
     }
 
-    /// Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
+    /// Starts a new session with the conversation up to, but not including, one of the user's messages. An extension
+    /// can prevent it.
     ///
     /// Answered when the future completes.
     fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::CommandError>> + Send {
@@ -1772,7 +1779,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::CommandError::not_available("fork")) }
     }
 
-    /// Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
+    /// Starts a new session with a copy of the current conversation. An extension can prevent it. Since pi@1.5.
     ///
     /// Answered when the future completes.
     fn clone_session(&self, params: NoParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send {

@@ -251,10 +251,11 @@ named! {
         /// Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
         /// run, `streamingBehavior` must state how the agent queues the prompt.
         Prompt(PromptParams) = "prompt",
-        /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        /// tools. If the agent is idle, the message waits for the next prompt.
+        /// Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        /// the remaining tools. If the agent is idle, the message waits for the next prompt.
         Steer(SteerParams) = "steer",
-        /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+        /// Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        /// next prompt.
         FollowUp(FollowUpParams) = "follow_up",
         /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
         /// messages stay queued.
@@ -280,7 +281,7 @@ named! {
         SetSteeringMode(SetSteeringModeParams) = "set_steering_mode",
         /// Sets the delivery of follow-up messages: all at once or one at a time.
         SetFollowUpMode(SetFollowUpModeParams) = "set_follow_up_mode",
-        /// Compacts the conversation now: a summary replaces its older part.
+        /// Replaces the older part of the conversation by a summary.
         Compact(CompactParams) = "compact",
         /// Switches automatic compaction on or off.
         SetAutoCompaction(SetAutoCompactionParams) = "set_auto_compaction",
@@ -603,8 +604,8 @@ impl crate::RpcClient<Pisces> {
         self.start("prompt", &params).await
     }
 
-    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-    /// tools. If the agent is idle, the message waits for the next prompt.
+    /// Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+    /// the remaining tools. If the agent is idle, the message waits for the next prompt.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -622,7 +623,8 @@ impl crate::RpcClient<Pisces> {
         self.call_empty("steer", &params).await
     }
 
-    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+    /// Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+    /// next prompt.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -739,7 +741,7 @@ impl crate::RpcClient<Pisces> {
         self.call_empty("set_follow_up_mode", &SetFollowUpModeParams::new(mode)).await
     }
 
-    /// Compacts the conversation now: a summary replaces its older part.
+    /// Replaces the older part of the conversation by a summary.
     ///
     /// # Errors
     /// `Failed to parse command: Already compacted`: the conversation has no new messages since the last compaction.
@@ -906,8 +908,8 @@ impl crate::RpcClient<Pisces> {
 
 /// Commands that act on the run.
 impl crate::Run<Pisces> {
-    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-    /// tools. If the agent is idle, the message waits for the next prompt.
+    /// Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+    /// the remaining tools. If the agent is idle, the message waits for the next prompt.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -916,7 +918,8 @@ impl crate::Run<Pisces> {
         self.client().steer(message.into()).await
     }
 
-    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+    /// Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+    /// next prompt.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -1124,8 +1127,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::CommandError::not_available("prompt")) }
     }
 
-    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-    /// tools. If the agent is idle, the message waits for the next prompt.
+    /// Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+    /// the remaining tools. If the agent is idle, the message waits for the next prompt.
     ///
     /// Answered when the future completes.
     fn steer(&self, params: SteerParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
@@ -1133,7 +1136,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::CommandError::not_available("steer")) }
     }
 
-    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+    /// Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+    /// next prompt.
     ///
     /// Answered when the future completes.
     fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
@@ -1231,7 +1235,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::CommandError::not_available("set_follow_up_mode")) }
     }
 
-    /// Compacts the conversation now: a summary replaces its older part.
+    /// Replaces the older part of the conversation by a summary.
     ///
     /// Answered when the future completes.
     fn compact(&self, params: CompactParams, call: crate::serve::Call<Pisces, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::CommandError>> + Send {

@@ -337,11 +337,14 @@ export type CommandMap = {
    */
   prompt: { params: PromptParams; data: undefined };
   /**
-   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-   * tools. If the agent is idle, the message waits for the next prompt.
+   * Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+   * the remaining tools. If the agent is idle, the message waits for the next prompt.
    */
   steer: { params: SteerParams; data: undefined };
-  /** Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. */
+  /**
+   * Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+   * next prompt.
+   */
   follow_up: { params: FollowUpParams; data: undefined };
   /**
    * Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
@@ -371,7 +374,7 @@ export type CommandMap = {
   set_steering_mode: { params: SetSteeringModeParams; data: undefined };
   /** Sets the delivery of follow-up messages: all at once or one at a time. */
   set_follow_up_mode: { params: SetFollowUpModeParams; data: undefined };
-  /** Compacts the conversation now: a summary replaces its older part. */
+  /** Replaces the older part of the conversation by a summary. */
   compact: { params: CompactParams; data: CompactionResult };
   /** Switches automatic compaction on or off. */
   set_auto_compaction: { params: SetAutoCompactionParams; data: undefined };
@@ -812,8 +815,8 @@ export class Run extends AnyRun<Types> {
   declare readonly client: Client;
 
   /**
-   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-   * tools. If the agent is idle, the message waits for the next prompt.
+   * Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+   * the remaining tools. If the agent is idle, the message waits for the next prompt.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -823,7 +826,8 @@ export class Run extends AnyRun<Types> {
   }
 
   /**
-   * Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+   * Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+   * next prompt.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -863,8 +867,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-   * tools. If the agent is idle, the message waits for the next prompt.
+   * Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+   * the remaining tools. If the agent is idle, the message waits for the next prompt.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -874,7 +878,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+   * Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+   * next prompt.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -986,7 +991,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Compacts the conversation now: a summary replaces its older part.
+   * Replaces the older part of the conversation by a summary.
    *
    * No timeout by default.
    * @throws RefusedError `already_compacted`: the conversation has no new messages since the last compaction.

@@ -256,11 +256,14 @@ export type CommandMap = {
    */
   prompt: { params: PromptParams; data: InputReceipt | undefined };
   /**
-   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-   * tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+   * Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+   * the remaining tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
    */
   steer: { params: SteerParams; data: InputReceipt | undefined };
-  /** Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5. */
+  /**
+   * Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+   * next prompt. Answered with data since pi@1.5.
+   */
   follow_up: { params: FollowUpParams; data: InputReceipt | undefined };
   /**
    * Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
@@ -294,7 +297,7 @@ export type CommandMap = {
   set_steering_mode: { params: SetSteeringModeParams; data: undefined };
   /** Sets the delivery of follow-up messages: all at once or one at a time. */
   set_follow_up_mode: { params: SetFollowUpModeParams; data: undefined };
-  /** Compacts the conversation now: a summary replaces its older part. */
+  /** Replaces the older part of the conversation by a summary. */
   compact: { params: CompactParams; data: CompactionResult };
   /** Switches automatic compaction on or off. */
   set_auto_compaction: { params: SetAutoCompactionParams; data: undefined };
@@ -315,9 +318,12 @@ export type CommandMap = {
   export_html: { params: ExportHtmlParams; data: WrittenFile };
   /** Opens another session. An extension can prevent it. */
   switch_session: { params: SwitchSessionParams; data: Cancellation };
-  /** Makes a fork of the session that ends before one of the user's messages. An extension can prevent it. */
+  /**
+   * Starts a new session with the conversation up to, but not including, one of the user's messages. An extension
+   * can prevent it.
+   */
   fork: { params: ForkParams; data: ForkResult };
-  /** Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5. */
+  /** Starts a new session with a copy of the current conversation. An extension can prevent it. Since pi@1.5. */
   clone: { params: NoParams; data: Cancellation };
   /**
    * Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
@@ -611,8 +617,8 @@ export class Run extends AnyRun<Types> {
   declare readonly client: Client;
 
   /**
-   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-   * tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+   * Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+   * the remaining tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -622,7 +628,8 @@ export class Run extends AnyRun<Types> {
   }
 
   /**
-   * Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+   * Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+   * next prompt. Answered with data since pi@1.5.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -663,8 +670,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-   * tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+   * Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+   * the remaining tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -674,7 +681,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+   * Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+   * next prompt. Answered with data since pi@1.5.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -804,7 +812,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Compacts the conversation now: a summary replaces its older part.
+   * Replaces the older part of the conversation by a summary.
    *
    * No timeout by default.
    * @throws RefusedError `already_compacted`: the conversation has no new messages since the last compaction.
@@ -892,7 +900,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
+   * Starts a new session with the conversation up to, but not including, one of the user's messages. An extension
+   * can prevent it.
    *
    * @throws RefusedError `entry_not_found`: no message of the user has that id.
    * @throws TimedOutError No answer within 30 s.
@@ -902,7 +911,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
+   * Starts a new session with a copy of the current conversation. An extension can prevent it. Since pi@1.5.
    *
    * @throws RefusedError `nothing_said`: the session has no messages.
    * @throws TimedOutError No answer within 30 s.

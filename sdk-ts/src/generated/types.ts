@@ -611,7 +611,7 @@ export interface Commands {
 /**
  * Parameters of `compact`.
  *
- * Compacts the conversation now: a summary replaces its older part.
+ * Replaces the older part of the conversation by a summary.
  */
 export interface CompactParams {
   /** Extra instructions for the summary. */
@@ -956,7 +956,8 @@ export interface FileMentionMessage {
 /**
  * Parameters of `follow_up`.
  *
- * Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+ * Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+ * next prompt.
  */
 export interface FollowUpParams {
   /** The message. Skills and templates are expanded; extension commands are rejected. */
@@ -968,7 +969,8 @@ export interface FollowUpParams {
 /**
  * Parameters of `fork`.
  *
- * Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
+ * Starts a new session with the conversation up to, but not including, one of the user's messages. An extension
+ * can prevent it.
  */
 export interface ForkParams {
   /** Entry id of that message; `get_fork_messages` lists the possible values. */
@@ -3495,8 +3497,8 @@ export type SourceScope = "user" | "project" | "temporary" | (string & {});
 /**
  * Parameters of `steer`.
  *
- * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
- * tools. If the agent is idle, the message waits for the next prompt.
+ * Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+ * the remaining tools. If the agent is idle, the message waits for the next prompt.
  */
 export interface SteerParams {
   /** The message. Skills and templates are expanded; extension commands are rejected. */

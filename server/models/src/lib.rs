@@ -15,7 +15,7 @@
 //! | `tool_schema` | tools in the form that the API of a model accepts |
 //! | `http` | the HTTP client |
 //! | `settings`, `config_warning` | the user's settings, and faults in the user's files |
-//! | `scripted` | the embedded model |
+//! | `scripted` | the scripted model |
 //!
 //! Applications use the crate `agentese-server`, which re-exports this one. Hidden items are for its other crates.
 

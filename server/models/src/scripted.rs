@@ -1,4 +1,4 @@
-//! The embedded model, which needs no key and no network.
+//! The scripted model, which needs no key and no network.
 //!
 //! It plays a [`ModelScript`], the format of model answers in the project's scenarios. Without a script,
 //! it plays a small plan that surveys the working directory with the tools and reports the result.
@@ -25,13 +25,13 @@ use super::{Provider, Request, StreamEvent, number};
 use crate::runtime::{Clock, SystemClock};
 use steps::ScriptStep;
 
-/// Size of the context of the embedded model in tokens.
+/// Size of the context of the scripted model in tokens.
 pub const CONTEXT_WINDOW: u64 = 200_000;
 
 /// Name of the provider and of its only model.
 pub const NAME: &str = "scripted";
 
-/// The embedded model.
+/// The scripted model.
 pub struct ScriptedProvider {
     models: [Model; 1],
     source: AnswerSource,

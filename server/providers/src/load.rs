@@ -42,7 +42,7 @@ pub struct Sources {
     pub clock: Arc<dyn Clock>,
     /// Starter of the commands that return values; without a guard by default.
     pub spawner: Arc<dyn Spawner>,
-    /// Providers in front of all others, such as the embedded model.
+    /// Providers in front of all others, such as the scripted model.
     pub others: Vec<Arc<dyn Provider>>,
     /// Login with a device code, if users have one. Its provider precedes the built-in ones.
     pub login: Option<Login>,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::link::{Link, builder};
 use crate::support::{script, soon};
 
-/// An embedded model that records its requests.
+/// A scripted model that records its requests.
 struct RecordingProvider {
     inner: ScriptedProvider,
     requests: Mutex<Vec<Request>>,

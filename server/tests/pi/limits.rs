@@ -268,7 +268,7 @@ async fn an_abort_stays_an_abort_although_there_are_limits() {
     assert_eq!(link.until_event("agent_settled").await.pop().unwrap()["aborted"], true);
 }
 
-/// The embedded model, with a price of one dollar for each output token.
+/// The scripted model, with a price of one dollar for each output token.
 struct PricedProvider {
     scripted: ScriptedProvider,
     models: [Model; 1],

@@ -1,4 +1,4 @@
-// A browser, and `agentese web` with the embedded model behind it.
+// A browser, and `agentese web` with the scripted model behind it.
 
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";

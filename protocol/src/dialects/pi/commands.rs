@@ -36,8 +36,8 @@ protocol! {
         example {"message": "Hello, world!"} -> {"disposition": "started"};
     }
 
-    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-    /// tools. If the agent is idle, the message waits for the next prompt.
+    /// Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+    /// the remaining tools. If the agent is idle, the message waits for the next prompt.
     command steer(SteerParams {
         /// The message. Skills and templates are expanded; extension commands are rejected.
         message: Str,
@@ -55,7 +55,8 @@ protocol! {
         example {"message": "Stop and do this instead"} -> {"disposition": "queued"};
     }
 
-    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+    /// Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+    /// next prompt.
     command follow_up(FollowUpParams {
         /// The message. Skills and templates are expanded; extension commands are rejected.
         message: Str,
@@ -217,7 +218,7 @@ protocol! {
         example {"mode": "one-at-a-time"};
     }
 
-    /// Compacts the conversation now: a summary replaces its older part.
+    /// Replaces the older part of the conversation by a summary.
     command compact(CompactParams {
         /// Extra instructions for the summary.
         customInstructions: Opt<Str>,
@@ -325,7 +326,8 @@ protocol! {
         example {"sessionPath": "/path/to/session.jsonl"} -> {"cancelled": false};
     }
 
-    /// Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
+    /// Starts a new session with the conversation up to, but not including, one of the user's messages. An extension
+    /// can prevent it.
     command fork(ForkParams {
         /// Entry id of that message; `get_fork_messages` lists the possible values.
         entryId: Str,
@@ -339,7 +341,7 @@ protocol! {
         example {"entryId": "abc123"} -> {"text": "The original prompt text...", "cancelled": false};
     }
 
-    /// Makes a copy of the session up to its current entry. An extension can prevent it.
+    /// Starts a new session with a copy of the current conversation. An extension can prevent it.
     command clone_session() -> Cancellation [since "pi@1.5"] {
         wire: "clone";
         answer: Done;

@@ -647,8 +647,8 @@ class _Commands:
         return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, timeout, limits)
 
     def steer(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        the remaining tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -657,7 +657,8 @@ class _Commands:
         return self._call("steer", {"message": message, "images": images}, timeout)
 
     def follow_up(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -773,7 +774,7 @@ class _Commands:
         return self._call("set_follow_up_mode", {"mode": mode}, timeout)
 
     def compact(self, *, custom_instructions=None, timeout=DEFAULT):
-        """Compacts the conversation now: a summary replaces its older part.
+        """Replaces the older part of the conversation by a summary.
 
         Raises AlreadyCompacted (`Already compacted`): the conversation has no new messages since the last compaction.
         Raises NothingToCompact (`Nothing to compact (session too small)`): there is nothing to summarise.
@@ -852,7 +853,8 @@ class _Commands:
         return self._call("switch_session", {"sessionPath": session_path}, timeout)
 
     def fork(self, entry_id, *, timeout=DEFAULT):
-        """Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
+        """Starts a new session with the conversation up to, but not including, one of the user's messages. An extension
+        can prevent it.
 
         Raises EntryNotFound (`Invalid entry ID for forking`): no message of the user has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -861,7 +863,7 @@ class _Commands:
         return self._call("fork", {"entryId": entry_id}, timeout)
 
     def clone_session(self, *, timeout=DEFAULT):
-        """Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
+        """Starts a new session with a copy of the current conversation. An extension can prevent it. Since pi@1.5.
 
         Raises NothingSaid (`This session has not been saved yet. Send a message before cloning or forking it.`): the session has no messages.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -932,8 +934,8 @@ class _Acts:
     __slots__ = ()
 
     def steer(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        the remaining tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -942,7 +944,8 @@ class _Acts:
         return self.client._call("steer", {"message": message, "images": images}, timeout)
 
     def follow_up(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -1051,15 +1054,16 @@ class Service(ServiceBase):
         raise CommandError.not_available("prompt")
 
     async def steer(self, params, call):
-        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        the remaining tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         The answer carries what this returns.
         """
         raise CommandError.not_available("steer")
 
     async def follow_up(self, params, call):
-        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        next prompt. Answered with data since pi@1.5.
 
         The answer carries what this returns.
         """
@@ -1159,7 +1163,7 @@ class Service(ServiceBase):
         raise CommandError.not_available("set_follow_up_mode")
 
     async def compact(self, params, call):
-        """Compacts the conversation now: a summary replaces its older part.
+        """Replaces the older part of the conversation by a summary.
 
         The answer carries what this returns.
         """
@@ -1223,14 +1227,15 @@ class Service(ServiceBase):
         raise CommandError.not_available("switch_session")
 
     async def fork(self, params, call):
-        """Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
+        """Starts a new session with the conversation up to, but not including, one of the user's messages. An extension
+        can prevent it.
 
         The answer carries what this returns.
         """
         raise CommandError.not_available("fork")
 
     async def clone_session(self, call):
-        """Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
+        """Starts a new session with a copy of the current conversation. An extension can prevent it. Since pi@1.5.
 
         The answer carries what this returns.
         """

@@ -505,15 +505,16 @@ class AsyncDialogs(DialogsBase):
 class Run(SyncRun[Event, Client]):
     """The work that a prompt of the pi dialect started."""
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> types.InputReceipt | None:
-        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        the remaining tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> types.InputReceipt | None:
-        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -530,15 +531,16 @@ class Run(SyncRun[Event, Client]):
 class AsyncRun(AsyncRunBase[Event, AsyncClient]):
     """The work that a prompt of the pi dialect started."""
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.InputReceipt | None]:
-        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        the remaining tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.InputReceipt | None]:
-        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -566,15 +568,16 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> types.InputReceipt | None:
-        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        the remaining tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> types.InputReceipt | None:
-        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -662,7 +665,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> types.CompactionResult:
-        """Compacts the conversation now: a summary replaces its older part.
+        """Replaces the older part of the conversation by a summary.
 
         Raises AlreadyCompacted (`Already compacted`): the conversation has no new messages since the last compaction.
         Raises NothingToCompact (`Nothing to compact (session too small)`): there is nothing to summarise.
@@ -723,14 +726,15 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def fork(self, entry_id: str, *, timeout: Timeout = ...) -> types.ForkResult:
-        """Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
+        """Starts a new session with the conversation up to, but not including, one of the user's messages. An extension
+        can prevent it.
 
         Raises EntryNotFound (`Invalid entry ID for forking`): no message of the user has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def clone_session(self, *, timeout: Timeout = ...) -> types.Cancellation:
-        """Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
+        """Starts a new session with a copy of the current conversation. An extension can prevent it. Since pi@1.5.
 
         Raises NothingSaid (`This session has not been saved yet. Send a message before cloning or forking it.`): the session has no messages.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -795,15 +799,16 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.InputReceipt | None]:
-        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        the remaining tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.InputReceipt | None]:
-        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -891,7 +896,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CompactionResult]:
-        """Compacts the conversation now: a summary replaces its older part.
+        """Replaces the older part of the conversation by a summary.
 
         Raises AlreadyCompacted (`Already compacted`): the conversation has no new messages since the last compaction.
         Raises NothingToCompact (`Nothing to compact (session too small)`): there is nothing to summarise.
@@ -952,14 +957,15 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def fork(self, entry_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ForkResult]:
-        """Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
+        """Starts a new session with the conversation up to, but not including, one of the user's messages. An extension
+        can prevent it.
 
         Raises EntryNotFound (`Invalid entry ID for forking`): no message of the user has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def clone_session(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Cancellation]:
-        """Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
+        """Starts a new session with a copy of the current conversation. An extension can prevent it. Since pi@1.5.
 
         Raises NothingSaid (`This session has not been saved yet. Send a message before cloning or forking it.`): the session has no messages.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -1023,13 +1029,14 @@ class Service(ServiceBase):
         Return as soon as the work can start: the answer is sent then.
         """
     async def steer(self, params: types.SteerParams, call: Call) -> shapes.InputReceipt | None:
-        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        the remaining tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         The answer carries what this returns.
         """
     async def follow_up(self, params: types.FollowUpParams, call: Call) -> shapes.InputReceipt | None:
-        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        next prompt. Answered with data since pi@1.5.
 
         The answer carries what this returns.
         """
@@ -1101,7 +1108,7 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def compact(self, params: types.CompactParams, call: Call) -> shapes.CompactionResult:
-        """Compacts the conversation now: a summary replaces its older part.
+        """Replaces the older part of the conversation by a summary.
 
         The answer carries what this returns.
         """
@@ -1147,12 +1154,13 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def fork(self, params: types.ForkParams, call: Call) -> shapes.ForkResult:
-        """Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
+        """Starts a new session with the conversation up to, but not including, one of the user's messages. An extension
+        can prevent it.
 
         The answer carries what this returns.
         """
     async def clone_session(self, call: Call) -> shapes.Cancellation:
-        """Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
+        """Starts a new session with a copy of the current conversation. An extension can prevent it. Since pi@1.5.
 
         The answer carries what this returns.
         """

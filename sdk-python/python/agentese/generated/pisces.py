@@ -608,8 +608,8 @@ class _Commands:
         return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, timeout, limits)
 
     def steer(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        tools. If the agent is idle, the message waits for the next prompt.
+        """Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        the remaining tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -618,7 +618,8 @@ class _Commands:
         return self._call("steer", {"message": message, "images": images}, timeout)
 
     def follow_up(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+        """Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -718,7 +719,7 @@ class _Commands:
         return self._call("set_follow_up_mode", {"mode": mode}, timeout)
 
     def compact(self, *, custom_instructions=None, timeout=DEFAULT):
-        """Compacts the conversation now: a summary replaces its older part.
+        """Replaces the older part of the conversation by a summary.
 
         Raises AlreadyCompacted (`Failed to parse command: Already compacted`): the conversation has no new messages since the last compaction.
         Raises NothingToCompact (`Failed to parse command: Nothing to compact (session too small)`): there is nothing to summarise.
@@ -857,8 +858,8 @@ class _Acts:
     __slots__ = ()
 
     def steer(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        tools. If the agent is idle, the message waits for the next prompt.
+        """Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        the remaining tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -867,7 +868,8 @@ class _Acts:
         return self.client._call("steer", {"message": message, "images": images}, timeout)
 
     def follow_up(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+        """Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -972,15 +974,16 @@ class Service(ServiceBase):
         raise CommandError.not_available("prompt")
 
     async def steer(self, params, call):
-        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        tools. If the agent is idle, the message waits for the next prompt.
+        """Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        the remaining tools. If the agent is idle, the message waits for the next prompt.
 
         The answer carries what this returns.
         """
         raise CommandError.not_available("steer")
 
     async def follow_up(self, params, call):
-        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+        """Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        next prompt.
 
         The answer carries what this returns.
         """
@@ -1066,7 +1069,7 @@ class Service(ServiceBase):
         raise CommandError.not_available("set_follow_up_mode")
 
     async def compact(self, params, call):
-        """Compacts the conversation now: a summary replaces its older part.
+        """Replaces the older part of the conversation by a summary.
 
         The answer carries what this returns.
         """

@@ -475,15 +475,16 @@ class AsyncDialogs(DialogsBase):
 class Run(SyncRun[Event, Client]):
     """The work that a prompt of the pisces dialect started."""
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> None:
-        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        tools. If the agent is idle, the message waits for the next prompt.
+        """Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        the remaining tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> None:
-        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+        """Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -500,15 +501,16 @@ class Run(SyncRun[Event, Client]):
 class AsyncRun(AsyncRunBase[Event, AsyncClient]):
     """The work that a prompt of the pisces dialect started."""
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        tools. If the agent is idle, the message waits for the next prompt.
+        """Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        the remaining tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+        """Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -535,15 +537,16 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> None:
-        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        tools. If the agent is idle, the message waits for the next prompt.
+        """Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        the remaining tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> None:
-        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+        """Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -619,7 +622,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> types.CompactionResult:
-        """Compacts the conversation now: a summary replaces its older part.
+        """Replaces the older part of the conversation by a summary.
 
         Raises AlreadyCompacted (`Failed to parse command: Already compacted`): the conversation has no new messages since the last compaction.
         Raises NothingToCompact (`Failed to parse command: Nothing to compact (session too small)`): there is nothing to summarise.
@@ -735,15 +738,16 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        tools. If the agent is idle, the message waits for the next prompt.
+        """Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        the remaining tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+        """Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -819,7 +823,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CompactionResult]:
-        """Compacts the conversation now: a summary replaces its older part.
+        """Replaces the older part of the conversation by a summary.
 
         Raises AlreadyCompacted (`Failed to parse command: Already compacted`): the conversation has no new messages since the last compaction.
         Raises NothingToCompact (`Failed to parse command: Nothing to compact (session too small)`): there is nothing to summarise.
@@ -935,13 +939,14 @@ class Service(ServiceBase):
         The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
     async def steer(self, params: types.SteerParams, call: Call) -> None:
-        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-        tools. If the agent is idle, the message waits for the next prompt.
+        """Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+        the remaining tools. If the agent is idle, the message waits for the next prompt.
 
         The answer carries what this returns.
         """
     async def follow_up(self, params: types.FollowUpParams, call: Call) -> None:
-        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+        """Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+        next prompt.
 
         The answer carries what this returns.
         """
@@ -1003,7 +1008,7 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def compact(self, params: types.CompactParams, call: Call) -> shapes.CompactionResult:
-        """Compacts the conversation now: a summary replaces its older part.
+        """Replaces the older part of the conversation by a summary.
 
         The answer carries what this returns.
         """

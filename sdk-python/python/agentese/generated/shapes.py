@@ -522,7 +522,7 @@ class Commands(TypedDict):
 class CompactParams(TypedDict):
     """Parameters of `compact`.
 
-    Compacts the conversation now: a summary replaces its older part.
+    Replaces the older part of the conversation by a summary.
     """
     customInstructions: NotRequired["str"]
     """Extra instructions for the summary."""
@@ -843,7 +843,8 @@ class FileMentionMessage(TypedDict):
 class FollowUpParams(TypedDict):
     """Parameters of `follow_up`.
 
-    Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+    Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+    next prompt.
     """
     message: "str"
     """The message. Skills and templates are expanded; extension commands are rejected."""
@@ -854,7 +855,8 @@ class FollowUpParams(TypedDict):
 class ForkParams(TypedDict):
     """Parameters of `fork`.
 
-    Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
+    Starts a new session with the conversation up to, but not including, one of the user's messages. An extension
+    can prevent it.
     """
     entryId: "str"
     """Entry id of that message; `get_fork_messages` lists the possible values."""
@@ -3224,8 +3226,8 @@ class SourceInfo(TypedDict):
 class SteerParams(TypedDict):
     """Parameters of `steer`.
 
-    Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-    tools. If the agent is idle, the message waits for the next prompt.
+    Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+    the remaining tools. If the agent is idle, the message waits for the next prompt.
     """
     message: "str"
     """The message. Skills and templates are expanded; extension commands are rejected."""

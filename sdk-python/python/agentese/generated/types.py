@@ -497,7 +497,7 @@ class Commands(Record, metaclass=plain_class):
 class CompactParams(Record, metaclass=plain_class):
     """Parameters of `compact`.
 
-    Compacts the conversation now: a summary replaces its older part.
+    Replaces the older part of the conversation by a summary.
     """
     __slots__ = ()
     __match_args__ = ("custom_instructions",)
@@ -814,7 +814,8 @@ class FileMentionMessage(Record, metaclass=plain_class):
 class FollowUpParams(Record, metaclass=plain_class):
     """Parameters of `follow_up`.
 
-    Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+    Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+    next prompt.
     """
     __slots__ = ()
     __match_args__ = ("message", "images")
@@ -826,7 +827,8 @@ class FollowUpParams(Record, metaclass=plain_class):
 class ForkParams(Record, metaclass=plain_class):
     """Parameters of `fork`.
 
-    Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
+    Starts a new session with the conversation up to, but not including, one of the user's messages. An extension
+    can prevent it.
     """
     __slots__ = ()
     __match_args__ = ("entry_id",)
@@ -3315,8 +3317,8 @@ class SourceInfo(Record, metaclass=plain_class):
 class SteerParams(Record, metaclass=plain_class):
     """Parameters of `steer`.
 
-    Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-    tools. If the agent is idle, the message waits for the next prompt.
+    Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+    the remaining tools. If the agent is idle, the message waits for the next prompt.
     """
     __slots__ = ()
     __match_args__ = ("message", "images")

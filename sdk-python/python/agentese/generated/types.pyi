@@ -873,7 +873,7 @@ class Commands(Record):
 class CompactParams(Record):
     """Parameters of `compact`.
 
-    Compacts the conversation now: a summary replaces its older part.
+    Replaces the older part of the conversation by a summary.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["custom_instructions"]]] = ("custom_instructions",)
@@ -1430,7 +1430,8 @@ class FileMentionMessage(Record):
 class FollowUpParams(Record):
     """Parameters of `follow_up`.
 
-    Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+    Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+    next prompt.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"], Literal["images"]]] = ("message", "images")
@@ -1448,7 +1449,8 @@ class FollowUpParams(Record):
 class ForkParams(Record):
     """Parameters of `fork`.
 
-    Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
+    Starts a new session with the conversation up to, but not including, one of the user's messages. An extension
+    can prevent it.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["entry_id"]]] = ("entry_id",)
@@ -5607,8 +5609,8 @@ class SourceInfo(Record):
 class SteerParams(Record):
     """Parameters of `steer`.
 
-    Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-    tools. If the agent is idle, the message waits for the next prompt.
+    Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+    the remaining tools. If the agent is idle, the message waits for the next prompt.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"], Literal["images"]]] = ("message", "images")

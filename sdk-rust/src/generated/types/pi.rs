@@ -318,7 +318,7 @@ impl Default for Commands {
 record! {
     /// Parameters of `compact`.
     ///
-    /// Compacts the conversation now: a summary replaces its older part.
+    /// Replaces the older part of the conversation by a summary.
     pub struct CompactParams() {
         /// Extra instructions for the summary.
         optional custom_instructions: String = "customInstructions",
@@ -860,7 +860,8 @@ impl ExtensionError {
 record! {
     /// Parameters of `follow_up`.
     ///
-    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+    /// Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+    /// next prompt.
     pub struct FollowUpParams() {
         /// The message. Skills and templates are expanded; extension commands are rejected.
         required message: String = "message",
@@ -883,7 +884,8 @@ impl FollowUpParams {
 record! {
     /// Parameters of `fork`.
     ///
-    /// Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
+    /// Starts a new session with the conversation up to, but not including, one of the user's messages. An extension
+    /// can prevent it.
     pub struct ForkParams() {
         /// Entry id of that message; `get_fork_messages` lists the possible values.
         required entry_id: String = "entryId",
@@ -1861,8 +1863,8 @@ impl SetWidgetNotice {
 record! {
     /// Parameters of `steer`.
     ///
-    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-    /// tools. If the agent is idle, the message waits for the next prompt.
+    /// Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+    /// the remaining tools. If the agent is idle, the message waits for the next prompt.
     pub struct SteerParams() {
         /// The message. Skills and templates are expanded; extension commands are rejected.
         required message: String = "message",

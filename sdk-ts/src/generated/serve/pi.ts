@@ -117,8 +117,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-   * tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+   * Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+   * the remaining tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
    *
    * The command is answered when the method resolves.
    */
@@ -127,7 +127,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
+   * Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+   * next prompt. Answered with data since pi@1.5.
    *
    * The command is answered when the method resolves.
    */
@@ -255,7 +256,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Compacts the conversation now: a summary replaces its older part.
+   * Replaces the older part of the conversation by a summary.
    *
    * The command is answered when the method resolves.
    */
@@ -337,7 +338,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
+   * Starts a new session with the conversation up to, but not including, one of the user's messages. An extension
+   * can prevent it.
    *
    * The command is answered when the method resolves.
    */
@@ -346,7 +348,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
+   * Starts a new session with a copy of the current conversation. An extension can prevent it. Since pi@1.5.
    *
    * The command is answered when the method resolves.
    */

@@ -107,8 +107,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
-   * tools. If the agent is idle, the message waits for the next prompt.
+   * Queues a message that the model receives during the run. The agent delivers it after the current tool and skips
+   * the remaining tools. If the agent is idle, the message waits for the next prompt.
    *
    * The command is answered when the method resolves.
    */
@@ -117,7 +117,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
+   * Queues a message that the model receives when the run would end. If the agent is idle, the message waits for the
+   * next prompt.
    *
    * The command is answered when the method resolves.
    */
@@ -227,7 +228,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Compacts the conversation now: a summary replaces its older part.
+   * Replaces the older part of the conversation by a summary.
    *
    * The command is answered when the method resolves.
    */

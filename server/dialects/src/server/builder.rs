@@ -29,7 +29,7 @@ impl Server {
     }
 }
 
-/// Builds a server. Every component has a default: the embedded model, the built-in tools, this machine.
+/// Builds a server. Every component has a default: the scripted model, the built-in tools, this machine.
 pub struct Builder {
     cwd: Option<PathBuf>,
     temp_dir: Option<PathBuf>,
@@ -123,7 +123,7 @@ impl Builder {
         self
     }
 
-    /// Adds a provider. The embedded model is available only if no provider was added.
+    /// Adds a provider. The scripted model is available only if no provider was added.
     pub fn with_provider(mut self, provider: Arc<dyn Provider>) -> Self {
         self.providers.push(provider);
         self
@@ -135,7 +135,7 @@ impl Builder {
         self
     }
 
-    /// Sets the script that the embedded model follows.
+    /// Sets the script that the scripted model follows.
     pub fn script(self, script: ModelScript) -> Self {
         let clock = self.clock.clone();
         self.with_provider(Arc::new(ScriptedProvider::from_script(script).with_clock(clock)))
@@ -286,7 +286,7 @@ impl Builder {
         self
     }
 
-    /// Sets a remote agent, which does the work in place of the embedded model and the tools.
+    /// Sets a remote agent, which does the work in place of the scripted model and the tools.
     pub fn remote_agent(mut self, agent: Arc<dyn RemoteAgent>) -> Self {
         self.remote_agent = Some(agent);
         self

@@ -55,7 +55,7 @@ pub(super) fn report(question: &str, findings: &Findings<'_>) -> String {
         text.push_str(&format!("You asked: “{}”\n\n", shortened(&question, 300)));
     }
     text.push_str(
-        "I am the embedded model: I follow a fixed plan and need no key and no network. I cannot think about a \
+        "I am the scripted model: I follow a fixed plan and need no key and no network. I cannot think about a \
          question, but what follows I have just looked up with the tools.\n\n",
     );
     match findings {
