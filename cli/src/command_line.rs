@@ -57,24 +57,29 @@ Unlisted options are flags of extensions: --NAME, or --NAME VALUE. An option tha
 such as a misspelt one, only causes a warning.
 
 Environment:
-  AGENTESE_LOG         Log level on stderr: error, warn (the default), info, debug or trace; or
-                       a filter such as agentese=debug,agentese_server=debug
-  PI_CODING_AGENT_DIR  Agent directory, with settings, sessions and programs; default: ~/.pi/agent
-                       (omp, pisces: ~/.omp/agent) if it exists, else AGENTESE_HOME
-  OPAL_HOME            The same for opal; default: ~/.opal if it exists, else AGENTESE_HOME
-  AGENTESE_HOME        Agent directory if the above do not apply; default: ~/.agentese/agent
+  AGENTESE_LOG         Log level on stderr: error, warn (the default), info,
+                       debug or trace; or a filter such as
+                       agentese=debug,agentese_server=debug
+  PI_CODING_AGENT_DIR  Agent directory, with settings, sessions and programs;
+                       default: ~/.pi/agent (omp, pisces: ~/.omp/agent) if it
+                       exists, else AGENTESE_HOME
+  OPAL_HOME            The same for opal; default: ~/.opal if it exists, else
+                       AGENTESE_HOME
+  AGENTESE_HOME        Agent directory if the above do not apply; default:
+                       ~/.agentese/agent
   ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, …
-                       API keys of providers; see docs/models.md for all variables
+                       API keys of providers; docs/models.md has all variables
 
-Files:
-  settings.json        In the agent directory, and in .pi/ of a trusted working directory
-  SYSTEM.md            In the agent directory and in .pi/: replaces the system prompt
-  APPEND_SYSTEM.md     In the agent directory and in .pi/: adds to the system prompt
-  prompts/NAME.md      In the agent directory and in .pi/: the prompt template /NAME
-  skills/NAME/SKILL.md In the agent directory, in .pi/ and in .agents/: instructions that the
-                       model reads on demand, or that a prompt invokes with /skill:NAME
-  AGENTS.md            In the agent directory, the working directory and its parents: context for
-                       the model. CLAUDE.md is read if there is no AGENTS.md
+Files in the agent directory and in .pi/ of the working directory:
+  settings.json         Settings
+  SYSTEM.md             Replaces the system prompt
+  APPEND_SYSTEM.md      Adds to the system prompt
+  prompts/NAME.md       Prompt template /NAME
+  skills/NAME/SKILL.md  Instructions that the model reads on demand, or that a
+                        prompt invokes with /skill:NAME; also in .agents/
+
+The first three are read from .pi/ only if the working directory is trusted. AGENTS.md, or else CLAUDE.md, is \
+context for the model; it is read from the agent directory, the working directory and its parents.
 
 With --mode, stdout contains only frames. The exit code is 0 on success and 1 on failure, with the reason \
 on stderr.";
@@ -290,7 +295,8 @@ pub(super) struct Bridge {
     #[arg(long, num_args = 2, value_names = ["FRONT", "AGENT"], conflicts_with_all = ["to", "from", "report", "command"])]
     pub explain: Option<Vec<String>>,
     /// With --explain: print the translations as JSON
-    #[arg(long, requires = "explain")]
+    // `requires` alone does not apply beside `--to`, which conflicts with the required option.
+    #[arg(long, requires = "explain", conflicts_with_all = ["to", "from", "report", "command"])]
     pub json: bool,
     /// Command line of the agent
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "explain")]

@@ -119,6 +119,14 @@ mod tests {
         assert_eq!((web.deny, web.command.len()), (vec!["bash".to_owned(), "fork".to_owned()], 4));
     }
 
+    #[test]
+    fn a_bridge_prints_json_only_with_an_explanation() {
+        let is_valid =
+            |line: &str| parse(format!("agentese bridge {line}").split(' ').map(OsString::from)).is_ok();
+        assert!(is_valid("--json --explain pi opal") && is_valid("--to pi -- agent"));
+        assert!(!is_valid("--json") && !is_valid("--json --to pi -- agent"));
+    }
+
     fn flag(name: &str, value: Option<&str>, next: Option<&str>) -> CommandLineFlag {
         let text = |text: &str| text.to_owned();
         CommandLineFlag { name: text(name), value: value.map(text), next: next.map(text), suggestion: None }
