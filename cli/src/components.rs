@@ -72,7 +72,7 @@ pub(super) fn catalog(plan: &Plan, stderr: &Stderr) -> Result<Catalog, CliError>
     let mut sources = Sources::new(plan.workspace.agent_dir.clone(), environment);
     sources.models = plan.workspace.files.models;
     sources.login = plan.workspace.files.login;
-    sources.levels = plan.dialect.behavior_profile().thinking_levels;
+    sources.levels = plan.dialect.behavior_profile().models.thinking_levels;
     let (settings, unusable) = network(plan);
     sources.settings = providers::Settings { budgets: budgets(&plan.settings), ..settings };
     sources.spawner = Arc::new(LocalSpawner::guarded_by_this_binary());

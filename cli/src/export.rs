@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use super::error::CliError;
 use agentese_process::output;
 use agentese_process::stderr::Stderr;
-use agentese_server::engine::BehaviorProfile;
+use agentese_server::engine::ExportPolicy;
 use agentese_server::export::{ExportInput, default_name, from_file, write};
 use agentese_server::providers::{Catalog, ExposeSecret};
 
@@ -21,7 +21,8 @@ pub(super) fn write_page(
 ) -> Result<ExitCode, CliError> {
     let failed = |error: agentese_server::export::ExportError| CliError::Usage(error.to_string());
     let file = from_file(&cwd.join(session)).map_err(failed)?;
-    let page = page.map_or_else(|| default_name(BehaviorProfile::PI.export_prefix, session), Path::to_owned);
+    let page =
+        page.map_or_else(|| default_name(ExportPolicy::default().name_prefix, session), Path::to_owned);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|source| CliError::Io { context: "cannot start the runtime".to_owned(), source })?;

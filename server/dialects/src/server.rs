@@ -45,7 +45,8 @@ impl Server {
     /// model, or if the agent of the dialect starts without a model.
     pub fn start_error(&self) -> Option<&str> {
         let is_remote = self.components.options.remote_agent.is_some();
-        self.missing_model_reason().filter(|_| self.dialect.behavior_profile().requires_model && !is_remote)
+        self.missing_model_reason()
+            .filter(|_| self.dialect.behavior_profile().start.requires_model && !is_remote)
     }
 
     /// Sets a key for the provider of the selected model. The key takes precedence over all others and is not

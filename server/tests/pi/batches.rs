@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agentese::types::{AgentMessage, InterruptMode};
-use agentese_server::engine::{BehaviorProfile, CallOrder, Engine, Event, EventSink, UserInput};
+use agentese_server::engine::{CallOrder, Engine, Event, EventSink, UserInput};
 use agentese_server::tools::{Tool, ToolContext, ToolOutput, ToolSet};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -123,7 +123,7 @@ fn engine(
         tools.add(Arc::new(RendezvousTool(name, meeting.clone())));
     }
     let mut options = builder.tools(tools).build_engine_options().0;
-    options.profile = BehaviorProfile { call_order: calls, ..BehaviorProfile::PI };
+    options.profile.tool_calls.order = calls;
     let log = Arc::new(EventLog::default());
     (Engine::new(options, log.clone()), log, meeting, place)
 }

@@ -38,7 +38,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::AgentPaths;
 use crate::conversation::{AgentComponents, ConversationRegistry, ListedSession, RemoteAgents};
-use crate::engine::{BehaviorProfile, CallOrder};
+use crate::engine::{BehaviorProfile, CallOrder, ToolCallPolicy};
 use active_session::ActiveSession;
 use client::ClientConnection;
 use error::unknown_session;
@@ -47,9 +47,13 @@ use error::unknown_session;
 const MAX_ATTEMPTS: usize = 100;
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// Tool calls of one answer run side by side if the tools permit it.
-const BEHAVIOR: BehaviorProfile =
-    BehaviorProfile { call_order: CallOrder::SharedInParallel, ..BehaviorProfile::PI };
+/// Returns the behaviour of the agent: tool calls of one answer run side by side if the tools permit it.
+fn behavior_profile() -> BehaviorProfile {
+    BehaviorProfile {
+        tool_calls: ToolCallPolicy { order: CallOrder::SharedInParallel, ..ToolCallPolicy::default() },
+        ..BehaviorProfile::default()
+    }
+}
 
 /// Speaks ACP: converts values and calls the conversation service of a session.
 pub struct AcpServer {
@@ -80,7 +84,7 @@ impl crate::dialects::DialectServer for AcpServer {
     const PATHS: AgentPaths = AgentPaths::PI;
 
     fn behavior_profile(_: &'static Spec) -> BehaviorProfile {
-        BEHAVIOR
+        behavior_profile()
     }
 
     fn new(components: AgentComponents, _: &'static Spec, stop: CancellationToken) -> Self {

@@ -21,7 +21,7 @@ pub trait DialectServer: Dispatch<<Self as DialectServer>::Dialect> {
 
     /// Returns the behaviour of the agent whose dialect this is, for one revision of the dialect.
     fn behavior_profile(_spec: &'static Spec) -> BehaviorProfile {
-        BehaviorProfile::PI
+        BehaviorProfile::default()
     }
 
     /// The directories with the settings and models of the agent's users.

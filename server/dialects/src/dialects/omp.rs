@@ -19,45 +19,60 @@ use super::pi_common::{self, PiCommon, command_error, path_text, state_cache};
 use crate::config::{AgentPaths, ResourceFolders};
 use crate::conversation::{AgentComponents, PromptRequest, RequestContext};
 use crate::engine::{
-    BehaviorProfile, BranchEffect, CallOrder, ContinueAfterCompaction, EngineStatus, InterruptedAnswer,
-    RuleWatcher, TodoReminders,
+    AnswerPolicy, BehaviorProfile, BranchEffect, CallOrder, CompactionPolicy, ContinueAfterCompaction,
+    EngineStatus, ExportPolicy, ExtensionPolicy, FileMentions, IdleCompactionEvents, InputPolicy,
+    InterruptedAnswer, ModelPolicy, RetryPolicy, RuleWatcher, RunPolicy, RunSpan, SessionPolicy, ShellPolicy,
+    StartPolicy, TodoReminders, ToolCallPolicy,
 };
 use crate::tools::TodoTool;
 
 /// Speaks the dialect.
 pub type OmpServer = pi_common::PiCommonServer<Omp>;
 
-/// The behaviour of omp 12.7: tool calls of one answer run side by side if the tools permit it, and steering
+/// Returns the behaviour of omp 12.7: tool calls of one answer run side by side if the tools permit it, and steering
 /// interrupts running calls.
-pub(super) const OMP_12_7: BehaviorProfile = BehaviorProfile {
-    call_order: CallOrder::SharedInParallel,
-    default_thinking: ThinkingLevel::High,
-    branch_effect: BranchEffect::MovesRun,
-    interrupted_answer: InterruptedAnswer::WithErrorResults,
-    compaction_drops_interrupted_answer: true,
-    keeps_provider_tokens: true,
-    emits_idle_messages: false,
-    exports_empty_sessions: true,
-    reads_mentions: true,
-    keeps_shell_state: true,
-    accepts_empty_input: true,
-    omits_already_compacted: true,
-    retries_started_answers: false,
-    starts_waiting_prompts: true,
-    retry_pause_rejects_prompts: true,
-    purpose_argument: Some("_i"),
-    export_prefix: "omp-session",
-    default_tools: &["read", "bash", "edit", "write", "task"],
-    ..BehaviorProfile::PI
-};
+pub(super) fn omp_12_7() -> BehaviorProfile {
+    BehaviorProfile {
+        run: RunPolicy { span: RunSpan::WithRetryPauses, ..RunPolicy::default() },
+        answers: AnswerPolicy { interrupted: InterruptedAnswer::WithErrorResults, ..AnswerPolicy::default() },
+        tool_calls: ToolCallPolicy {
+            order: CallOrder::SharedInParallel,
+            purpose_argument: Some("_i"),
+            ..ToolCallPolicy::default()
+        },
+        retry: RetryPolicy { retries_started_answers: false, ..RetryPolicy::default() },
+        compaction: CompactionPolicy {
+            drops_interrupted_answer: true,
+            keeps_provider_tokens: true,
+            idle_events: IdleCompactionEvents::WithoutAlreadyCompacted,
+            ..CompactionPolicy::default()
+        },
+        input: InputPolicy {
+            accepts_empty: true,
+            file_mentions: FileMentions::Read,
+            starts_waiting_prompts: true,
+        },
+        shell: ShellPolicy { keeps_state: true, ..ShellPolicy::default() },
+        sessions: SessionPolicy { branch_effect: BranchEffect::MovesRun, ..SessionPolicy::default() },
+        export: ExportPolicy { exports_empty_sessions: true, name_prefix: "omp-session" },
+        models: ModelPolicy { default_thinking: ThinkingLevel::High, ..ModelPolicy::default() },
+        extensions: ExtensionPolicy { emits_idle_messages: false, ..ExtensionPolicy::default() },
+        start: StartPolicy {
+            default_tools: &["read", "bash", "edit", "write", "task"],
+            ..StartPolicy::default()
+        },
+        ..BehaviorProfile::default()
+    }
+}
 
-/// The behaviour of omp 13.19, which also sends an event when it is ready.
-pub(super) const OMP_13_19: BehaviorProfile = BehaviorProfile {
-    min_update_interval: Duration::from_millis(50),
-    hashes_mentioned_lines: true,
-    requires_model: true,
-    ..OMP_12_7
-};
+/// Returns the behaviour of omp 13.19, which also sends an event when it is ready.
+fn omp_13_19() -> BehaviorProfile {
+    let mut profile = omp_12_7();
+    profile.answers.min_update_interval = Duration::from_millis(50);
+    profile.input.file_mentions = FileMentions::ReadWithLineHashes;
+    profile.start.requires_model = true;
+    profile
+}
 
 /// The location of the files of omp's users.
 pub(super) const PATHS: AgentPaths = AgentPaths {
@@ -203,7 +218,7 @@ fn state(status: EngineStatus) -> OmpSessionState {
 
 impl PiCommon for Omp {
     fn behavior_profile(spec: &'static Spec) -> BehaviorProfile {
-        if pi_common::convert::declares::<Ready>(spec) { OMP_13_19 } else { OMP_12_7 }
+        if pi_common::convert::declares::<Ready>(spec) { omp_13_19() } else { omp_12_7() }
     }
 
     const PATHS: AgentPaths = PATHS;

@@ -37,14 +37,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::{AgentPaths, Login, ResourceFolders, UserFile};
 use crate::conversation::{AgentComponents, ConversationRegistry};
-use crate::engine::{BehaviorProfile, CallOrder};
+use crate::engine::{BehaviorProfile, CallOrder, ToolCallPolicy};
 use crate::providers::Catalog;
 use active_session::ActiveSession;
 use client::ClientConnection;
 
-/// The behaviour of Opal: tool calls of one answer run side by side if the tools permit it.
-const BEHAVIOR: BehaviorProfile =
-    BehaviorProfile { call_order: CallOrder::SharedInParallel, ..BehaviorProfile::PI };
+/// Returns the behaviour of Opal: tool calls of one answer run side by side if the tools permit it.
+fn behavior_profile() -> BehaviorProfile {
+    BehaviorProfile {
+        tool_calls: ToolCallPolicy { order: CallOrder::SharedInParallel, ..ToolCallPolicy::default() },
+        ..BehaviorProfile::default()
+    }
+}
 
 /// The location of the files of Opal's users.
 const PATHS: AgentPaths = AgentPaths {
@@ -97,7 +101,7 @@ impl crate::dialects::DialectServer for OpalServer {
     const PATHS: AgentPaths = PATHS;
 
     fn behavior_profile(_: &'static Spec) -> BehaviorProfile {
-        BEHAVIOR
+        behavior_profile()
     }
 
     fn new(components: AgentComponents, _: &'static Spec, stop: CancellationToken) -> Self {

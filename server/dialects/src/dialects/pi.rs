@@ -18,53 +18,86 @@ use agentese::wire::{Maybe, NoParams};
 use super::pi_common::{self, PiCommon, command_error, path_text, since_pi_1_5, state_cache};
 use crate::config::AgentPaths;
 use crate::conversation::{PromptOutcome, RequestContext};
-use crate::engine::{BehaviorProfile, CallOrder, EngineStatus};
+use crate::engine::{
+    AnswerPolicy, BehaviorProfile, CallOrder, CompactionPolicy, EngineStatus, ExtensionPolicy,
+    IdleCompactionEvents, InputPolicy, ModelPolicy, RetryPolicy, RunPolicy, RunSpan, SessionPolicy,
+    ShellPolicy, StartPolicy, ToolCallPolicy,
+};
 use crate::providers::ThinkingLevelRules;
 use crate::resources::{CommandInfo, CommandSource, Location};
 
 /// Speaks the dialect.
 pub type PiServer = pi_common::PiCommonServer<Pi>;
 
-/// The behaviour of pi since 1.5. Tool calls of one answer run side by side, and steering waits for the end of the
-/// turn. Answers and results keep more metadata. A run includes all retries, compactions and queued input that
+/// Returns the behaviour of pi since 1.5. Tool calls of one answer run side by side, and steering waits for the end
+/// of the turn. Answers and results keep more metadata. A run includes all retries, compactions and queued input that
 /// follow it.
-pub(super) const PI_1_5: BehaviorProfile = BehaviorProfile {
-    call_order: CallOrder::AllInParallel,
-    interrupt_mode: InterruptMode::Wait,
-    thinking_levels: ThinkingLevelRules { ids_imply_xhigh: false, strongest: ThinkingLevel::Max },
-    edit_takes_list: true,
-    accepts_empty_input: true,
-    idle_messages_run_hooks: true,
-    declares_instructions: true,
-    starts_answers_with_content: true,
-    switches_model_between_turns: true,
-    closes_blocks_together: true,
-    provider_retries: false,
-    records_context_edits: true,
-    drops_answer_before_compaction: true,
-    stores_durations: true,
-    stores_provider_details: true,
-    runs_until_settled: true,
-    stats_cover_file: true,
-    emits_idle_compactions: false,
-    summarizes_sequentially: true,
-    emits_empty_update_first: true,
-    structured_results: true,
-    signal_exit_codes: true,
-    shell_ends_with_session: true,
-    requires_directory: true,
-    context_request_first: false,
-    session_change_restarts: true,
-    ..BehaviorProfile::PI
-};
+fn pi_1_5() -> BehaviorProfile {
+    BehaviorProfile {
+        run: RunPolicy {
+            interrupt_mode: InterruptMode::Wait,
+            span: RunSpan::UntilSettled,
+            declares_instructions: true,
+            switches_model_between_turns: true,
+        },
+        answers: AnswerPolicy {
+            starts_with_content: true,
+            closes_blocks_together: true,
+            stores_durations: true,
+            stores_provider_details: true,
+            ..AnswerPolicy::default()
+        },
+        tool_calls: ToolCallPolicy {
+            order: CallOrder::AllInParallel,
+            emits_empty_update_first: true,
+            structured_results: true,
+            ..ToolCallPolicy::default()
+        },
+        retry: RetryPolicy {
+            provider_retries: false,
+            drops_answer_before_compaction: true,
+            records_context_edits: true,
+            ..RetryPolicy::default()
+        },
+        compaction: CompactionPolicy {
+            idle_events: IdleCompactionEvents::Hidden,
+            summarizes_sequentially: true,
+            ..CompactionPolicy::default()
+        },
+        input: InputPolicy { accepts_empty: true, ..InputPolicy::default() },
+        shell: ShellPolicy { signal_exit_codes: true, ends_with_session: true, ..ShellPolicy::default() },
+        sessions: SessionPolicy {
+            requires_directory: true,
+            stats_cover_file: true,
+            ..SessionPolicy::default()
+        },
+        models: ModelPolicy {
+            thinking_levels: ThinkingLevelRules { ids_imply_xhigh: false, strongest: ThinkingLevel::Max },
+            ..ModelPolicy::default()
+        },
+        extensions: ExtensionPolicy {
+            idle_messages_run_hooks: true,
+            context_request_first: false,
+            session_change_restarts: true,
+            ..ExtensionPolicy::default()
+        },
+        start: StartPolicy { edit_takes_list: true, ..StartPolicy::default() },
+        ..BehaviorProfile::default()
+    }
+}
 
-/// The behaviour of pi 0.55: a compaction drops the answer that it interrupts.
-pub(super) const PI_0_55: BehaviorProfile = BehaviorProfile {
-    compaction_drops_interrupted_answer: true,
-    accepts_empty_input: true,
-    omits_already_compacted: true,
-    ..BehaviorProfile::PI
-};
+/// Returns the behaviour of pi 0.55: a compaction drops the answer that it interrupts.
+fn pi_0_55() -> BehaviorProfile {
+    BehaviorProfile {
+        compaction: CompactionPolicy {
+            drops_interrupted_answer: true,
+            idle_events: IdleCompactionEvents::WithoutAlreadyCompacted,
+            ..CompactionPolicy::default()
+        },
+        input: InputPolicy { accepts_empty: true, ..InputPolicy::default() },
+        ..BehaviorProfile::default()
+    }
+}
 
 /// Returns the outcome of queued input. Returns `None` if the revision does not report outcomes.
 fn queued_result(server: &PiServer) -> Option<InputReceipt> {
@@ -274,7 +307,7 @@ fn source_info(path: &Path, location: Option<Location>, source: CommandSource) -
 
 impl PiCommon for Pi {
     fn behavior_profile(spec: &'static Spec) -> BehaviorProfile {
-        if since_pi_1_5(spec) { PI_1_5 } else { PI_0_55 }
+        if since_pi_1_5(spec) { pi_1_5() } else { pi_0_55() }
     }
 
     const PATHS: AgentPaths = AgentPaths::PI;

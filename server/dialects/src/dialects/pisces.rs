@@ -15,7 +15,7 @@ pub type PiscesServer = pi_common::PiCommonServer<Pisces>;
 
 impl PiCommon for Pisces {
     fn behavior_profile(_: &'static Spec) -> BehaviorProfile {
-        omp::OMP_12_7
+        omp::omp_12_7()
     }
 
     const PATHS: AgentPaths = omp::PATHS;

@@ -91,7 +91,7 @@ impl EngineState {
         let wanted = requested
             .or_else(stored)
             .or(options.settings.default_thinking_level)
-            .unwrap_or(options.profile.default_thinking);
+            .unwrap_or(options.profile.models.default_thinking);
         let thinking = options.nearest_level(chosen.map(|chosen| &chosen.model), wanted);
         // The name is the first entry of a fresh session, as in pi 1.5.
         let named = |mut session: Session| {
@@ -113,7 +113,7 @@ impl EngineState {
         let mut queues = Queues::default();
         queues.set_steering_mode(options.settings.steering_mode);
         queues.set_follow_up_mode(options.settings.follow_up_mode);
-        queues.set_interrupt_mode(options.profile.interrupt_mode);
+        queues.set_interrupt_mode(options.profile.run.interrupt_mode);
         Self {
             session,
             queues,

@@ -249,13 +249,13 @@ impl Host {
     /// Returns true if a request about an event is sent before earlier notifications of the same step.
     pub(super) fn overtakes_events(&self, event: &str) -> bool {
         event == type_of::<ContextHook>()
-            && self.engine().is_none_or(|engine| engine.profile().context_request_first)
+            && self.engine().is_none_or(|engine| engine.profile().extensions.context_request_first)
     }
 
     /// Returns true if extensions receive a change of the session as the end of one session and the start of another,
     /// with a reason.
     pub(super) fn restarts_sessions(&self) -> bool {
-        self.engine().is_some_and(|engine| engine.profile().session_change_restarts)
+        self.engine().is_some_and(|engine| engine.profile().extensions.session_change_restarts)
     }
 
     /// Creates the event about the end of a session.

@@ -13,7 +13,7 @@ use super::client_ui::ClientUi;
 use super::error::{internal_error, invalid_params, unknown_session};
 use super::event_translator::EventTranslator;
 use super::sink::Sink;
-use super::{ATTEMPT_PAUSE, AcpServer, BEHAVIOR, MAX_ATTEMPTS, files, options, terminals};
+use super::{ATTEMPT_PAUSE, AcpServer, MAX_ATTEMPTS, behavior_profile, files, options, terminals};
 use crate::conversation::{AgentComponents, ConversationService, RemoteAgents};
 use crate::dialects::blocking::blocking;
 use crate::engine::Options;
@@ -109,7 +109,7 @@ impl AcpServer {
         };
         let components = agents.start(&cwd, id, close.boxed()).await.map_err(internal_error)?;
         let mut components = components.ok_or_else(|| unknown_session(id.unwrap_or_default()))?;
-        components.options.profile = BEHAVIOR;
+        components.options.profile = behavior_profile();
         let (session, client_ui) = self.assemble(cwd, components);
         Ok(OpenedSession { session, warnings, client_ui: Some(client_ui) })
     }
@@ -156,7 +156,7 @@ impl AcpServer {
                 components = blocking(move || factory.components(&cwd)).await.map_err(internal_error)?;
                 // At its end the process reports all unsaved sessions together.
                 (components.options.unsaved_state, components.options.fairness) = (unsaved, fairness);
-                components.options.profile = BEHAVIOR;
+                components.options.profile = behavior_profile();
             }
             None => {
                 components.options.context.cwd = cwd.to_owned();

@@ -139,7 +139,7 @@ impl<D: PiCommon> BaseService<D> for PiCommonServer<D> {
         }
         // After an end of input that aborts all work, no client is left to show the dialogs of extensions.
         let disconnected = self.spec.edges.end_of_input == EndOfInput::Abort && !self.stop.is_cancelled();
-        if disconnected && D::behavior_profile(self.spec).starts_waiting_prompts {
+        if disconnected && D::behavior_profile(self.spec).input.starts_waiting_prompts {
             tokio::select! {
                 () = self.conversation.start_waiting_prompts() => {}
                 () = self.stop.cancelled() => {}

@@ -66,10 +66,10 @@ impl Builder {
             let worktrees = context.temp_dir.join("agentese-worktrees");
             SharedPolicy::new(SubagentPolicy::new(settings.task.clone(), worktrees))
         });
-        let behavior = self.dialect.behavior_profile();
-        let usual = || select_tools(behavior.default_tools, &policies).tools;
+        let start = self.dialect.behavior_profile().start;
+        let usual = || select_tools(start.default_tools, &policies).tools;
         let mut tools = self.tools.unwrap_or_else(usual);
-        if behavior.edit_takes_list {
+        if start.edit_takes_list {
             tools.exchange(Arc::new(EditTool::List));
         }
         let (budget, run_limits) = (settings.task.budget, settings.limits);

@@ -138,7 +138,7 @@ impl Engine {
     pub fn stats(&self) -> (String, Option<PathBuf>, Stats) {
         let state = self.shared.state();
         let session = &state.session;
-        let stats = match self.shared.options.profile.stats_cover_file {
+        let stats = match self.shared.options.profile.sessions.stats_cover_file {
             true => session.stats_of_file(),
             false => session.stats(),
         };

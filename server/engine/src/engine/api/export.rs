@@ -30,6 +30,21 @@ pub enum ExportPageError {
     Write(#[from] ExportError),
 }
 
+/// Differences between agents in exported pages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportPolicy {
+    /// `true` if a session without messages can be exported.
+    pub exports_empty_sessions: bool,
+    /// Default prefix for the name of a page.
+    pub name_prefix: &'static str,
+}
+
+impl Default for ExportPolicy {
+    fn default() -> Self {
+        Self { exports_empty_sessions: false, name_prefix: "pi-session" }
+    }
+}
+
 /// The data of a page, copied while the state was locked.
 struct ExportSnapshot {
     header: String,
@@ -72,11 +87,13 @@ impl Engine {
             let state = self.shared.state();
             let session = &state.session;
             let file = session.file().ok_or(ExportPageError::InMemory)?;
-            if !session.is_persisted() && !options.profile.exports_empty_sessions {
+            if !session.is_persisted() && !options.profile.export.exports_empty_sessions {
                 return Err(ExportPageError::Empty);
             }
-            let path = target
-                .map_or_else(|| export::default_name(options.profile.export_prefix, file), PathBuf::from);
+            let path = target.map_or_else(
+                || export::default_name(options.profile.export.name_prefix, file),
+                PathBuf::from,
+            );
             let tools = options.tools.iter();
             let snapshot = ExportSnapshot {
                 header: session.header().json().to_owned(),

@@ -25,6 +25,32 @@ pub enum ExtensionDelivery {
     NextTurn,
 }
 
+/// Differences between agents in the treatment of extensions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExtensionPolicy {
+    /// `true` if clients receive events about messages that extensions add to an idle conversation.
+    pub emits_idle_messages: bool,
+    /// `true` if hooks of extensions run when an extension's message starts a run, as they do for user input.
+    pub idle_messages_run_hooks: bool,
+    /// `true` if extensions receive the request about the context before earlier events of the same step. Otherwise
+    /// extensions receive them in the order in which they occurred.
+    pub context_request_first: bool,
+    /// `true` if extensions receive a change of session as two events: the end of one session and the start of the
+    /// next. Otherwise they receive it as a change.
+    pub session_change_restarts: bool,
+}
+
+impl Default for ExtensionPolicy {
+    fn default() -> Self {
+        Self {
+            emits_idle_messages: true,
+            idle_messages_run_hooks: false,
+            context_request_first: true,
+            session_change_restarts: false,
+        }
+    }
+}
+
 /// A weak handle to an engine.
 #[derive(Clone)]
 pub struct WeakEngine(Weak<Shared>);
@@ -80,6 +106,7 @@ impl Engine {
         starts_run: bool,
     ) -> Result<Option<AcceptedPrompt>, PromptError> {
         message.timestamp = self.shared.options.clock.now_ms();
+        let policy = &self.shared.options.profile.extensions;
         let message = AgentMessage::from(message);
         let mut state = self.shared.state();
         if state.closing {
@@ -100,16 +127,12 @@ impl Engine {
         if starts_run && state.work.is_none() {
             let work = self.shared.reserve_work(&mut state)?;
             // Since pi 1.5, hooks of extensions also run for such a run.
-            let original_input = self
-                .shared
-                .options
-                .profile
-                .idle_messages_run_hooks
-                .then(|| OriginalInput::from_message(&message));
+            let original_input =
+                policy.idle_messages_run_hooks.then(|| OriginalInput::from_message(&message));
             return self.shared.accept_run(state, work, vec![message], original_input).map(Some);
         }
         let message = Arc::new(message);
-        if self.shared.options.profile.emits_idle_messages {
+        if policy.emits_idle_messages {
             let sink = &self.shared.sink;
             let entry = &state.session.reserve_id();
             sink.push(Event::MessageStarted { entry, message: &message });

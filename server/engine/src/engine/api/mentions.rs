@@ -6,6 +6,7 @@ use agentese::types::{ImageContent, MentionedFile};
 use serde_json::json;
 
 use super::line_hashes;
+use super::user_input::FileMentions;
 use crate::engine::{Engine, UserInput};
 use crate::tools::{LsTool, ReadTool, Tool, ToolContent, ToolContext, lines_of_file, resolve_existing_path};
 
@@ -19,11 +20,12 @@ impl Engine {
     /// Reads the files that a prompt mentions, if the profile enables it. If a path does not exist, it is only
     /// text. A text that the user did not write is not searched.
     pub async fn read_mentions(&self, mut input: UserInput) -> UserInput {
-        if self.shared.options.profile.reads_mentions && !input.verbatim && input.text.contains('@') {
+        let options = &self.shared.options;
+        let mentions = options.profile.input.file_mentions;
+        if mentions != FileMentions::Ignored && !input.verbatim && input.text.contains('@') {
             let context = self.shared.context();
-            let options = &self.shared.options;
             // Marks are useful only with the tool that edits by them.
-            let marked = options.profile.hashes_mentioned_lines && options.tools.get("edit").is_some();
+            let marked = mentions == FileMentions::ReadWithLineHashes && options.tools.get("edit").is_some();
             for path in mentioned_paths(&input.text).into_iter().take(MAX_FILES) {
                 input.mentioned_files.extend(read_file(context, path, marked).await);
             }

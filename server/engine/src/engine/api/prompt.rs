@@ -4,7 +4,7 @@ use agentese::types::{AgentMessage, ImageContent};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::input_queues::QueueFullError;
-use crate::engine::run::driver::Run;
+use crate::engine::run::driver::{Run, RunSpan};
 use crate::engine::shared::Work;
 use crate::engine::state::{EngineState, WorkKind, WorkPhase};
 use crate::engine::{DeliveryGuard, Engine, Event, InputQueue, PromptError, Shared, UserInput};
@@ -111,7 +111,7 @@ impl Engine {
     /// Checks that an input has content. Returns `true` if it is empty and agents of the dialect accept empty
     /// input. Otherwise fails if it has neither visible text nor images.
     pub fn check_input(&self, text: &str, images: &[ImageContent]) -> Result<bool, PromptError> {
-        let empty = text.is_empty() && images.is_empty() && self.shared.options.profile.accepts_empty_input;
+        let empty = text.is_empty() && images.is_empty() && self.shared.options.profile.input.accepts_empty;
         match is_blank(text) && images.is_empty() && !empty {
             true => Err(PromptError::Blank),
             false => Ok(empty),
@@ -243,6 +243,7 @@ impl Shared {
         }
         self.check_budget()?;
         let Some(working) = &state.work else { return Ok(None) };
+        let span = self.options.profile.run.span;
         match (working.kind, working.phase, busy_queue) {
             (WorkKind::Compaction, ..) => Err(PromptError::Compacting),
             (_, WorkPhase::Running, _)
@@ -251,10 +252,8 @@ impl Shared {
                 Ok(None)
             }
             (_, WorkPhase::Running, None) => Err(PromptError::Busy),
-            (_, _, None) if self.options.profile.runs_until_settled => Err(PromptError::Busy),
-            (_, WorkPhase::RetryPause, None) if self.options.profile.retry_pause_rejects_prompts => {
-                Err(PromptError::Busy)
-            }
+            (_, _, None) if span == RunSpan::UntilSettled => Err(PromptError::Busy),
+            (_, WorkPhase::RetryPause, None) if span == RunSpan::WithRetryPauses => Err(PromptError::Busy),
             (_, _, streaming) => Ok(Some(streaming.unwrap_or(InputQueue::Steer))),
         }
     }

@@ -7,8 +7,29 @@ use agentese::types::Model;
 
 use crate::engine::Hooks as _;
 use crate::engine::state::{EngineState, WorkPhase};
-use crate::engine::{BranchEffect, Engine, Options, SelectionReason, SessionSwitch};
+use crate::engine::{Engine, Options, SelectionReason, SessionSwitch};
 use crate::session::{EntryId, ForkError, OpenError, Session, SessionOptions};
+
+/// The effect of a branch of the session on the current run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum BranchEffect {
+    /// The run is stopped first.
+    #[default]
+    StopsRun,
+    /// The run continues, and its later messages belong to the branch.
+    MovesRun,
+}
+
+/// Differences between agents in sessions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionPolicy {
+    /// The effect of a branch on the current run.
+    pub branch_effect: BranchEffect,
+    /// `true` if switching to a session requires its directory to exist.
+    pub requires_directory: bool,
+    /// `true` if the statistics of a session cover its whole file; otherwise the context of the model.
+    pub stats_cover_file: bool,
+}
 
 impl Engine {
     /// Starts a fresh session. `parent` is the session from which it originates, as the client names it. Current
@@ -174,7 +195,7 @@ impl Engine {
 
     /// Returns the locked state, ready for a fork to replace the session.
     async fn lock_for_branch(&self) -> MutexGuard<'_, EngineState> {
-        if self.shared.options.profile.branch_effect == BranchEffect::MovesRun {
+        if self.shared.options.profile.sessions.branch_effect == BranchEffect::MovesRun {
             let state = self.shared.state();
             // A summary in progress belongs to the previous session.
             if state.phase() != Some(WorkPhase::Compacting) {
@@ -200,7 +221,7 @@ impl Engine {
 impl Engine {
     /// Replaces the session, and returns the previous one.
     fn replace_session(&self, state: &mut EngineState, session: Session) -> Session {
-        if self.shared.options.profile.shell_ends_with_session {
+        if self.shared.options.profile.shell.ends_with_session {
             std::mem::take(&mut state.bash_abort).cancel();
         }
         state.replace_session(session)
@@ -242,7 +263,7 @@ impl Options {
     pub(in crate::engine) fn start(&self) -> SessionOptions {
         let start = SessionOptions::new(&self.context.cwd, self.clock.clone(), self.ids.clone())
             .write_in_background();
-        start.require_directory(self.profile.requires_directory)
+        start.require_directory(self.profile.sessions.requires_directory)
     }
 
     /// Creates a session without messages.

@@ -6,11 +6,24 @@ use agentese::types::{AgentMessage, BashExecutionMessageBuilder};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
+use crate::engine::run::driver::RunSpan;
 use crate::engine::state::WorkPhase;
 use crate::tools::{RpcBashError, RpcBashOutput, run_rpc_bash};
 
 /// Base of the exit codes that shells give to commands ended by a signal.
 const SIGNAL_EXIT_BASE: i32 = 128;
+
+/// Differences between agents in the shell commands of the user.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ShellPolicy {
+    /// `true` if a command inherits the directory and the variables of the previous command.
+    pub keeps_state: bool,
+    /// `true` if a command that was ended by a signal has the exit code that shells use for the signal. Otherwise
+    /// the command is treated as stopped.
+    pub signal_exit_codes: bool,
+    /// `true` if commands end with their session, and add nothing to the next one.
+    pub ends_with_session: bool,
+}
 
 impl Engine {
     /// Runs a shell command of the user at the same time as other work. The output joins the session at once;
@@ -29,21 +42,20 @@ impl Engine {
             context.abort = state.bash_abort.child_token();
             state.session.id().to_owned()
         };
-        let result = match self.shared.options.profile.keeps_shell_state {
+        let policy = &self.shared.options.profile.shell;
+        let result = match policy.keeps_state {
             _ if self.is_remote() => self.run_remote_bash(command, hidden, shown).await,
             true => self.shared.shell.run(&context, command).await,
             false => run_rpc_bash(&context, command, shown).await,
         };
         let result = match result {
-            Err(RpcBashError::Killed { number, partial, .. })
-                if self.shared.options.profile.signal_exit_codes =>
-            {
+            Err(RpcBashError::Killed { number, partial, .. }) if policy.signal_exit_codes => {
                 Ok(RpcBashOutput { exit_code: Some(SIGNAL_EXIT_BASE + number), ..*partial })
             }
             other => other,
         };
         let moved = self.shared.state().session.id() != session;
-        if moved && self.shared.options.profile.shell_ends_with_session {
+        if moved && policy.ends_with_session {
             return result;
         }
         match &result {
@@ -97,7 +109,7 @@ impl Engine {
         let message = Arc::new(AgentMessage::from(message));
         {
             let mut state = self.shared.state();
-            let until_settled = self.shared.options.profile.runs_until_settled;
+            let until_settled = self.shared.options.profile.run.span == RunSpan::UntilSettled;
             if state.phase() == Some(WorkPhase::Running) || (until_settled && state.is_working()) {
                 return state.deferred.push(message);
             }

@@ -32,3 +32,38 @@ pub(in crate::engine) use summary_request::{SummaryPart, request, system_prompt}
 pub(in crate::engine) use token_estimate::{
     ConversationSnapshot, MessageHistory, context_tokens, counted_tokens, estimate, is_due, scale_to_estimate,
 };
+
+/// Events about automatic compactions that had nothing to do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum IdleCompactionEvents {
+    /// The events are emitted, with the reason.
+    #[default]
+    WithReason,
+    /// The events are emitted. The reason is omitted if the conversation has just been compacted.
+    WithoutAlreadyCompacted,
+    /// No event is emitted.
+    Hidden,
+}
+
+/// Differences between agents in compactions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CompactionPolicy {
+    /// `true` if an answer that was interrupted by a compaction is removed from the context. The session file keeps
+    /// it.
+    pub drops_interrupted_answer: bool,
+    /// `true` if the tokens that a compaction keeps are counted as the provider counts them; `false` if they are
+    /// estimated.
+    pub keeps_provider_tokens: bool,
+    /// Events about automatic compactions that had nothing to do.
+    pub idle_events: IdleCompactionEvents,
+    /// `true` if the parts of a summary are requested one after the other; otherwise side by side.
+    pub summarizes_sequentially: bool,
+}
+
+impl CompactionPolicy {
+    /// Returns `true` if the end event of an automatic compaction that did nothing leaves out `reason`.
+    fn omits_reason(&self, reason: &str) -> bool {
+        self.idle_events == IdleCompactionEvents::WithoutAlreadyCompacted
+            && reason == NothingToCompactError::AlreadyCompacted.to_string()
+    }
+}

@@ -12,6 +12,33 @@ use crate::config::{CompactionSettings, RetrySettings};
 use crate::engine::FollowUpRun;
 use crate::providers::{ProviderError, ProviderErrorKind, default_max_tokens};
 
+/// Differences between agents in the repetition of requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// `true` if a request with a transient failure is repeated at first without any event.
+    pub provider_retries: bool,
+    /// `true` if an answer that had already begun is requested again after its connection broke.
+    pub retries_started_answers: bool,
+    /// `true` if an answer leaves the context before the compaction after which it is requested again. Clients then
+    /// see no retry. In that case, an answer that was cut off below the output limit of the model is requested
+    /// again as well.
+    pub drops_answer_before_compaction: bool,
+    /// `true` if the session stores an entry, and emits an event, when an answer leaves the context before it is
+    /// requested again. Otherwise only the running process knows this.
+    pub records_context_edits: bool,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self {
+            provider_retries: true,
+            retries_started_answers: true,
+            drops_answer_before_compaction: false,
+            records_context_edits: false,
+        }
+    }
+}
+
 /// Returns the pause before a retry. `attempt` is its number, from 1. Each pause is twice as long as the previous
 /// one.
 fn pause(settings: &RetrySettings, attempt: u64) -> Duration {
@@ -100,10 +127,8 @@ pub(in crate::engine) struct PolicyInput<'a> {
     pub tokens: u64,
     /// The model of the answer.
     pub model: &'a Model,
-    /// `true` if an answer is requested again when it was cut off below the output limit of the model.
-    pub repeats_cut_answers: bool,
-    /// `true` if an answer that had already begun is requested again after its connection broke.
-    pub retries_started_answers: bool,
+    /// The policy of the agent.
+    pub policy: &'a RetryPolicy,
 }
 
 /// Decides about the work after a run. Returns `None` to leave the decision to the next policy.
@@ -121,7 +146,7 @@ fn retry_policy(
     let failure = input.failure?;
     let had_started = failure.kind == ProviderErrorKind::Network && !input.answer.content.is_empty();
     let pause = next_retry_pause(retry, failure, input.attempt)
-        .filter(|_| input.retries_started_answers || !had_started);
+        .filter(|_| input.policy.retries_started_answers || !had_started);
     if let Some(pause) = pause {
         return Some(NextAction::Retry { attempt: input.attempt + 1, pause });
     }
@@ -154,7 +179,9 @@ fn compaction_policy(
 /// Returns `true` if the answer was cut off below its own output limit: the conversation may have left too few tokens.
 fn was_cut_off(input: &PolicyInput<'_>) -> bool {
     let (answer, most) = (input.answer, default_max_tokens(input.model));
-    input.repeats_cut_answers && answer.stop_reason == StopReason::Length && answer.usage.output < most
+    input.policy.drops_answer_before_compaction
+        && answer.stop_reason == StopReason::Length
+        && answer.usage.output < most
 }
 
 /// Returns `true` if the conversation did not fit: the provider reported it, or it exceeds the context of the model.
@@ -202,7 +229,6 @@ mod tests {
     ) -> NextAction {
         let (answer, model) = (answer(stop, tokens), model());
         let failure = failure.as_ref();
-        let (repeats_cut_answers, retries_started_answers) = (false, true);
         let ended = PolicyInput {
             answer: &answer,
             failure,
@@ -210,8 +236,7 @@ mod tests {
             compacted_once,
             tokens,
             model: &model,
-            repeats_cut_answers,
-            retries_started_answers,
+            policy: &RetryPolicy::default(),
         };
         let wants =
             |policy: BuiltInPolicy| policy(&ended, &RetrySettings::default(), &CompactionSettings::default());
@@ -343,7 +368,7 @@ mod tests {
         let small = model();
         let mut large = model();
         large.max_tokens = 64_000;
-        let wants = |model: &Model, output: u64, compacted_once: bool, repeats_cut_answers: bool| {
+        let wants = |model: &Model, output: u64, compacted_once: bool, drops_answer: bool| {
             let mut answer = answer("length", 10);
             answer.usage.output = output;
             let ended = PolicyInput {
@@ -353,8 +378,10 @@ mod tests {
                 compacted_once,
                 tokens: 10,
                 model,
-                repeats_cut_answers,
-                retries_started_answers: true,
+                policy: &RetryPolicy {
+                    drops_answer_before_compaction: drops_answer,
+                    ..RetryPolicy::default()
+                },
             };
             compaction_policy(&ended, &RetrySettings::default(), &CompactionSettings::default())
         };
@@ -374,7 +401,7 @@ mod tests {
         let wants = |content: serde_json::Value, retries_started_answers: bool| {
             let mut answer = answer("error", 0);
             answer.content = serde_json::from_value(content).unwrap();
-            let (attempt, compacted_once, tokens, repeats_cut_answers) = (0, false, 0, false);
+            let (attempt, compacted_once, tokens) = (0, false, 0);
             let failure = Some(&failure);
             let ended = PolicyInput {
                 answer: &answer,
@@ -383,8 +410,7 @@ mod tests {
                 compacted_once,
                 tokens,
                 model: &model,
-                repeats_cut_answers,
-                retries_started_answers,
+                policy: &RetryPolicy { retries_started_answers, ..RetryPolicy::default() },
             };
             retry_policy(&ended, &RetrySettings::default(), &CompactionSettings::default()).is_some()
         };

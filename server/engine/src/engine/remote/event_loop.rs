@@ -382,7 +382,7 @@ fn append_message(shared: &Shared, message: AgentMessage) {
         state.session.append_as(entry.clone(), message.clone());
         entry
     };
-    if shared.options.profile.emits_idle_messages {
+    if shared.options.profile.extensions.emits_idle_messages {
         shared.sink.push(Event::MessageStarted { entry: &entry, message: &message });
         shared.sink.push(Event::MessageEnded { entry: &entry, message: &message });
     }

@@ -103,7 +103,8 @@ impl RemoteRun {
         }
         let partial = self.partial_answer.get_or_insert_with(|| {
             let entry = shared.state().session.reserve_id();
-            let assembler = assembler(shared).with_details(shared.options.profile.stores_provider_details);
+            let assembler =
+                assembler(shared).with_details(shared.options.profile.answers.stores_provider_details);
             let message = &assembler.message().clone().into();
             shared.sink.push(Event::MessageStarted { entry: &entry, message });
             PartialAnswer { entry, assembler }
@@ -140,10 +141,10 @@ impl RemoteRun {
 
     fn complete(&mut self, shared: &Shared, entry: EntryId, answer: AssistantMessage) {
         let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
-        let profile = &shared.options.profile;
+        let policy = &shared.options.profile.tool_calls;
         let calls = answer.content.iter().filter_map(|block| match block {
             AssistantBlock::ToolCall(call) => Some(CallState {
-                call: profile.without_purpose(call),
+                call: policy.without_purpose(call),
                 early: false,
                 started: false,
                 ended: false,
@@ -168,7 +169,7 @@ impl RemoteRun {
 
     /// Starts a call.
     pub fn tool_started(&mut self, shared: &Shared, call: &ToolCall) {
-        let call = shared.options.profile.without_purpose(call);
+        let call = shared.options.profile.tool_calls.without_purpose(call);
         let turn = self.open_turn(shared);
         let known = turn.calls.iter_mut().find(|known| known.call.id == call.id);
         match known {

@@ -3,23 +3,64 @@
 use std::sync::Arc;
 
 use agentese::types::{
-    AgentMessage, AssistantBlock, Model, StopReason, ThinkingLevel, ToolDeclaration, ToolResultMessage,
+    AgentMessage, AssistantBlock, InterruptMode, Model, StopReason, ThinkingLevel, ToolDeclaration,
+    ToolResultMessage,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::agent_loop::{AgentLoop, RequestedCall, Step};
+use super::model_request::InterruptedAnswer;
+use super::tool_calls::CallOrder;
 use crate::dialect_messages;
 use crate::engine::Hooks as _;
 use crate::engine::accounting::run_limits::RunLimitError;
 use crate::engine::api::user_input::OriginalInput;
 use crate::engine::policies::retry::{classify_by_text, excessive_delay};
 use crate::engine::state::EngineState;
-use crate::engine::{CallOrder, Event, InterruptedAnswer, Shared};
+use crate::engine::{Event, Shared};
 use crate::providers::{Answer, Assembler, Provider, ProviderError, ProviderErrorKind};
 use crate::session::EntryId;
 
 /// Error text of an aborted answer, as in pi 0.55.
 pub(in crate::engine) const REQUEST_ABORTED: &str = "Request was aborted.";
+
+/// The work that a run includes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RunSpan {
+    /// The turns. A prompt without a delivery waits for the following run if it arrives between two runs.
+    #[default]
+    Turns,
+    /// The turns, and for prompts the pauses before retries: a prompt without a delivery is then rejected, as it is
+    /// during a run.
+    WithRetryPauses,
+    /// The turns, and the retries and automatic compactions that follow, with the pauses before the retries.
+    UntilSettled,
+}
+
+/// Differences between agents in their runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunPolicy {
+    /// Initial moment at which steering reaches the run; clients may change it.
+    pub interrupt_mode: InterruptMode,
+    /// The work that a run includes.
+    pub span: RunSpan,
+    /// `true` if a conversation starts with a message that contains the sections of the system prompt, and the tools.
+    pub declares_instructions: bool,
+    /// `true` if a change of model or thinking level during a run takes effect in the next turn. Otherwise it
+    /// takes effect in the next run.
+    pub switches_model_between_turns: bool,
+}
+
+impl Default for RunPolicy {
+    fn default() -> Self {
+        Self {
+            interrupt_mode: InterruptMode::Immediate,
+            span: RunSpan::default(),
+            declares_instructions: false,
+            switches_model_between_turns: false,
+        }
+    }
+}
 
 /// One run without its last event. The caller emits that event, because the caller decides about the work after the
 /// run.
@@ -117,7 +158,7 @@ impl Run {
                     let first = std::mem::take(&mut self.before_first_turn);
                     self.outcome.answer = None;
                     self.results.clear();
-                    if !first && self.shared.options.profile.switches_model_between_turns {
+                    if !first && self.shared.options.profile.run.switches_model_between_turns {
                         self.adopt_selected_model();
                     }
                     self.shared.options.hooks.turn_started(&self.shared.state().session, first);
@@ -185,7 +226,7 @@ impl Run {
         let assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
         let start_message = assembler.message().clone();
         let answer = self.with_timing(assembler.aborted(REQUEST_ABORTED));
-        let stores_durations = self.shared.options.profile.stores_durations;
+        let stores_durations = self.shared.options.profile.answers.stores_durations;
         let message = &if stores_durations { answer.message.clone() } else { start_message }.into();
         self.push(Event::MessageStarted { entry, message });
         answer
@@ -228,7 +269,7 @@ impl Run {
     /// Adds a message with the system prompt and the tools, if the profile enables it and the conversation has no such
     /// message.
     async fn add_instructions(&mut self) {
-        if !self.shared.options.profile.declares_instructions {
+        if !self.shared.options.profile.run.declares_instructions {
             return;
         }
         if self.shared.state().session.instructions().is_some() {
@@ -313,7 +354,7 @@ impl Run {
 
     /// Returns the answer with its duration and thinking level, if the profile enables it.
     pub(in crate::engine) fn with_timing(&self, mut answer: Answer) -> Answer {
-        if self.shared.options.profile.stores_durations {
+        if self.shared.options.profile.answers.stores_durations {
             let message = &mut answer.message;
             let took = self.shared.options.clock.now_ms().saturating_sub(message.timestamp).max(0);
             message.duration_ms = Some(took.into());
@@ -331,13 +372,13 @@ impl Run {
         let profile = &self.shared.options.profile;
         let failure = failure.map(|failure| classify_by_text(failure, profile.behavior.retried_words));
         let tools = self.shared.tools();
-        let shared = |name: &str| match profile.call_order {
+        let shared = |name: &str| match profile.tool_calls.order {
             CallOrder::Sequential => false,
             CallOrder::SharedInParallel => tools.get(name).is_some_and(|tool| tool.shared()),
             CallOrder::AllInParallel => true,
         };
         let failed = matches!(stop, StopReason::Error | StopReason::Aborted);
-        let answers = !failed || profile.interrupted_answer == InterruptedAnswer::WithErrorResults;
+        let answers = !failed || profile.answers.interrupted == InterruptedAnswer::WithErrorResults;
         let calls: Vec<_> = message
             .content
             .iter()
@@ -346,7 +387,7 @@ impl Run {
                 AssistantBlock::ToolCall(call) => Some(RequestedCall {
                     unusable: unusable.iter().find(|it| it.id == call.id).map(|it| it.reason.clone()),
                     shared: shared(&call.name),
-                    call: profile.without_purpose(call),
+                    call: profile.tool_calls.without_purpose(call),
                 }),
                 _ => None,
             })

@@ -16,8 +16,8 @@ use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use super::agent_loop::{AgentLoop, NO_MESSAGES};
-use super::driver::{Run, RunOutcome};
-use crate::engine::policies::compaction::{context_tokens, counted_tokens, is_due};
+use super::driver::{Run, RunOutcome, RunSpan};
+use crate::engine::policies::compaction::{IdleCompactionEvents, context_tokens, counted_tokens, is_due};
 use crate::engine::policies::retry::{BUILT_IN, NextAction, PolicyInput};
 use crate::engine::shared::{Work, WorkEndGuard};
 use crate::engine::state::{ActiveWork, EngineState, WorkPhase};
@@ -147,7 +147,7 @@ impl Work {
         let is_before = later >= session.message_count() - session.compacted_messages();
         // Directly after a compaction another one has nothing to do. pi 0.55 emits such a compaction, and so does this.
         let right_behind = || {
-            self.shared.options.profile.emits_idle_compactions
+            self.shared.options.profile.compaction.idle_events != IdleCompactionEvents::Hidden
                 && session.leaf().is_some_and(|leaf| matches!(leaf.body(), Body::Compaction(_)))
         };
         let tokens = match () {
@@ -205,11 +205,11 @@ impl Work {
         let error = outcome.failure.as_ref().map(|failure| failure.text.clone()).unwrap_or_default();
         let sink = &self.shared.sink;
         let own = self.built_in_decision(&state, outcome).filter(|_| !self.abort.is_cancelled());
-        let profile = &self.shared.options.profile;
+        let policy = &self.shared.options.profile.retry;
         let will_retry = match own {
             Some(NextAction::Retry { .. }) => true,
             Some(NextAction::Compact { repeat_request: again, .. }) => {
-                again && !profile.drops_answer_before_compaction
+                again && !policy.drops_answer_before_compaction
             }
             _ => false,
         };
@@ -243,7 +243,7 @@ impl Work {
                 state.enter_phase(number, WorkPhase::RetryPause);
             }
             NextAction::Compact { repeat_request: again, .. } => {
-                if *again && profile.drops_answer_before_compaction {
+                if *again && policy.drops_answer_before_compaction {
                     state.session.hide_last_answer();
                     self.record_context_edits(&mut state);
                 }
@@ -255,7 +255,7 @@ impl Work {
 
     /// Records the messages removed from the context, with events, if the profile enables it.
     fn record_context_edits(&self, state: &mut EngineState) {
-        if self.shared.options.profile.records_context_edits {
+        if self.shared.options.profile.retry.records_context_edits {
             for entry in state.session.record_hidden() {
                 self.shared.sink.push(Event::EntryAppended(entry.as_str()));
             }
@@ -323,8 +323,7 @@ impl Work {
                 None => context_tokens(&state.session),
             },
             model: &outcome.model,
-            repeats_cut_answers: self.shared.options.profile.drops_answer_before_compaction,
-            retries_started_answers: self.shared.options.profile.retries_started_answers,
+            policy: &self.shared.options.profile.retry,
         };
         // Another model may have a larger context, so the result of the previous model does not apply.
         let same = state
@@ -389,7 +388,7 @@ impl Work {
     /// Ends the work: no automatic work follows.
     fn end_work(&self, state: &mut EngineState) {
         state.end_work(self.end_guard.number);
-        if self.shared.options.profile.runs_until_settled {
+        if self.shared.options.profile.run.span == RunSpan::UntilSettled {
             state.append_deferred();
         }
         let aborted = self.abort.is_cancelled() && self.shared.options.usage_tracker.reached().is_none();

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentese::types::{AgentMessage, InputBlock};
 use futures::FutureExt as _;
@@ -10,14 +11,46 @@ use tokio::time::Instant;
 
 use super::driver::{REQUEST_ABORTED, Run};
 use super::response_stream::{self, ResponseStream};
+use crate::engine::Event;
 use crate::engine::Hooks as _;
-use crate::engine::{Event, InterruptedAnswer};
 use crate::providers::{
     Answer, Assembler, Messages, ProviderError, ProviderErrorKind, Request, StreamEvent, ToolDescription,
     Update, history,
 };
 use crate::session::EntryId;
 use crate::tools::as_terminal_shows;
+
+/// Treatment of an answer that was stopped in the middle.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum InterruptedAnswer {
+    /// The open block is closed if the model's API does so, and the calls get no results.
+    #[default]
+    Closed,
+    /// The answer stays as it is, and each of its calls gets an error as its result.
+    WithErrorResults,
+}
+
+/// Differences between agents in the answers of models.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AnswerPolicy {
+    /// The end of an answer that was stopped.
+    pub interrupted: InterruptedAnswer,
+    /// `true` if the start of an answer is emitted when its first content arrives; `false` if it is emitted with
+    /// the request to the model.
+    pub starts_with_content: bool,
+    /// `true` if blocks that grow at the same time are all closed at the end of the answer. Applies only to models
+    /// whose API lets blocks grow at the same time.
+    pub closes_blocks_together: bool,
+    /// Minimum interval between emitted pieces of an answer. Pieces within the interval are joined and emitted before
+    /// any other event. Zero if each piece is emitted at once.
+    pub min_update_interval: Duration,
+    /// `true` if answers and results store their duration. Answers then also store the thinking level of their
+    /// request.
+    pub stores_durations: bool,
+    /// `true` if answers store details of the provider (see [`Assembler::with_details`]) and summaries store their
+    /// usage.
+    pub stores_provider_details: bool,
+}
 
 /// Error text of an answer whose stream ended early.
 pub(in crate::engine) const CUT_OFF: &str = "The stream ended before the answer was complete.";
@@ -54,10 +87,11 @@ impl Run {
         }
         let mut responses = ResponseStream::new(self.provider.stream(request), self.provider.name());
         let options = &self.shared.options;
-        let mut assembler = Assembler::new(&self.model, options.clock.now_ms())
-            .with_details(options.profile.stores_provider_details);
+        let policy = &options.profile.answers;
+        let mut assembler =
+            Assembler::new(&self.model, options.clock.now_ms()).with_details(policy.stores_provider_details);
         let (mut started, mut stopped) = (false, false);
-        let together = options.profile.closes_blocks_together && self.provider.interleaves(&self.model);
+        let together = policy.closes_blocks_together && self.provider.interleaves(&self.model);
         // Updates of closed blocks, held until the end of the answer if all of them close together.
         let mut closed: Vec<Update> = Vec::new();
         // Time of the last emitted piece.
@@ -78,7 +112,7 @@ impl Run {
             };
             match next {
                 Either::Left(()) => {
-                    let closes = self.shared.options.profile.interrupted_answer == InterruptedAnswer::Closed
+                    let closes = policy.interrupted == InterruptedAnswer::Closed
                         && self.provider.closes_when_aborted(&self.model);
                     if closes {
                         closed.extend(assembler.closing_event().and_then(|event| assembler.apply(event)));
@@ -98,15 +132,14 @@ impl Run {
                 }
                 Either::Right(Some(mut event)) => {
                     if let Some(last) = last_piece_at {
-                        let time = self.unless_aborted(tokio::time::sleep_until(
-                            last + options.profile.min_update_interval,
-                        ));
+                        let time =
+                            self.unless_aborted(tokio::time::sleep_until(last + policy.min_update_interval));
                         event = responses.join_pieces(event, time.map(drop)).await;
                     }
                     if joins {
                         event = responses.join_pieces(event, self.wait_for_capacity()).await;
                     }
-                    let starts = event != StreamEvent::Start || !options.profile.starts_answers_with_content;
+                    let starts = event != StreamEvent::Start || !policy.starts_with_content;
                     if starts && !std::mem::replace(&mut started, true) {
                         self.push(Event::MessageStarted {
                             entry,
@@ -122,7 +155,7 @@ impl Run {
                         self.wait_for_capacity().await;
                         let message = assembler.message();
                         self.push(Event::MessageUpdated { entry, message, update: &update });
-                        if is_piece && !options.profile.min_update_interval.is_zero() {
+                        if is_piece && !policy.min_update_interval.is_zero() {
                             last_piece_at = Some(Instant::now());
                         }
                         if let Some(rules) = self.shared.options.hooks.should_stop(message, &update) {
@@ -194,7 +227,7 @@ impl Run {
             thinking: self.thinking,
             max_tokens: None,
             session_id,
-            may_retry: repeats && self.shared.options.profile.provider_retries,
+            may_retry: repeats && self.shared.options.profile.retry.provider_retries,
         }
     }
 }

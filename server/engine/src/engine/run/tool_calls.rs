@@ -32,6 +32,44 @@ const TOOL_PANICKED: &str = "The tool failed inside the agent.";
 /// seconds.
 const ABORT_GRACE: Duration = Duration::from_secs(4);
 
+/// The order of execution for the tool calls of one answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CallOrder {
+    /// One after another.
+    #[default]
+    Sequential,
+    /// Successive shared calls ([`crate::tools::Tool::shared`]) run side by side; every other call runs alone. Ends
+    /// and results keep the order of the calls.
+    SharedInParallel,
+    /// All calls run side by side. Ends and results keep the order of the calls.
+    AllInParallel,
+}
+
+/// Differences between agents in the calls of tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolCallPolicy {
+    /// The order of execution for the calls of one answer.
+    pub order: CallOrder,
+    /// Name of the argument in which a model states the purpose of a call. The argument stays in the model's answer;
+    /// tools and events about calls omit it.
+    pub purpose_argument: Option<&'static str>,
+    /// `true` if a tool with progress output emits an empty update at its start.
+    pub emits_empty_update_first: bool,
+    /// `true` if results are also given as data; see [`crate::tools::ToolContext::wants_structured`].
+    pub structured_results: bool,
+}
+
+impl ToolCallPolicy {
+    /// Returns a call as tools receive it, without the purpose argument.
+    pub(in crate::engine) fn without_purpose(&self, call: &ToolCall) -> ToolCall {
+        let mut call = call.clone();
+        if let Some(purpose) = self.purpose_argument {
+            call.arguments.shift_remove(purpose);
+        }
+        call
+    }
+}
+
 /// Access of a tool to the conversation before its call.
 struct PriorConversation(Weak<Shared>);
 
@@ -105,7 +143,7 @@ impl Run {
                 self.push(Event::ToolEnded(call, &output));
                 let executed = *verdict == Verdict::Execute && !output.is_error;
                 ends_run |= executed && tools.get(&call.name).is_some_and(|tool| tool.ends_run());
-                let took = output.took.filter(|_| self.shared.options.profile.stores_durations);
+                let took = output.took.filter(|_| self.shared.options.profile.answers.stores_durations);
                 let mut result = result_message(call, output, self.shared.options.clock.now_ms());
                 result.duration_ms = took.map(|took| milliseconds(took).into());
                 let message = self.emit_message(AgentMessage::from(result.clone())).await;
@@ -161,7 +199,7 @@ impl Run {
         let options = &self.shared.options;
         let latest = Arc::new(LatestUpdate::default());
         let mut context = self.shared.context().clone();
-        context.wants_structured = options.profile.structured_results;
+        context.wants_structured = options.profile.tool_calls.structured_results;
         context.no_vision_details = options.profile.behavior.blind_model_detail.and_then(|member| {
             let state = self.shared.state();
             let model = state.model.as_ref().filter(|model| !model.input.contains(&InputKind::Image))?;
@@ -178,7 +216,7 @@ impl Run {
         });
         let arguments = Value::Object(call.arguments.clone());
         let tools = self.shared.tools();
-        if options.profile.emits_empty_update_first
+        if options.profile.tool_calls.emits_empty_update_first
             && tools.get(&call.name).is_some_and(|tool| tool.shows_progress())
         {
             self.push(Event::ToolUpdated(call, &ToolUpdate { content: Vec::new(), details: None }));

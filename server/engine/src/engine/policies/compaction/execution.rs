@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 use super::branch::apply_remote_compaction;
 use super::summary::{CompactionJob, Summary, summarize};
 use super::{
-    BranchEntry, ConversationSnapshot, KeptAmount, context_tokens, estimate, plan, scale_to_estimate,
+    BranchEntry, ConversationSnapshot, IdleCompactionEvents, KeptAmount, context_tokens, estimate, plan,
+    scale_to_estimate,
 };
 use crate::config::RetrySettings;
 use crate::engine::Hooks as _;
@@ -71,7 +72,7 @@ impl Engine {
                 if state.work.is_some() {
                     continue;
                 }
-                if cut && self.shared.options.profile.compaction_drops_interrupted_answer {
+                if cut && self.shared.options.profile.compaction.drops_interrupted_answer {
                     state.session.hide_aborted_answer();
                 }
                 let draft = plan_input(&self.shared, &mut state, CompactionReason::Manual, keep_recent)?;
@@ -119,13 +120,14 @@ pub(in crate::engine) async fn auto_compact(
     will_retry: bool,
     abort: &CancellationToken,
 ) -> bool {
+    let policy = &shared.options.profile.compaction;
     let draft = plan_input(shared, &mut shared.state(), reason.clone(), None);
     let job = match draft {
         Ok(draft) => draft.into_job().await,
         Err(error) => Err(error),
     };
     let idle = matches!(job, Err(CompactError::NothingToCompact(_) | CompactError::NoModel(_)));
-    if idle && !shared.options.profile.emits_idle_compactions {
+    if idle && policy.idle_events == IdleCompactionEvents::Hidden {
         return false;
     }
     shared.sink.push(Event::CompactionStarted { reason });
@@ -152,9 +154,7 @@ pub(in crate::engine) async fn auto_compact(
             None => end(None, true, None),
         },
         // As recorded from the agent.
-        Err(CompactError::NothingToCompact(reason)) if shared.options.profile.omits_reason(reason) => {
-            end(None, false, None)
-        }
+        Err(CompactError::NothingToCompact(reason)) if policy.omits_reason(reason) => end(None, false, None),
         Err(error) => end(None, false, Some(&format!("{prefix}: {error}"))),
     }
     result.is_ok()
@@ -210,7 +210,7 @@ fn plan_input(
         items: super::branch::branch_entries(&state.session),
         snapshot,
         keep,
-        in_provider_tokens: options.profile.keeps_provider_tokens,
+        in_provider_tokens: options.profile.compaction.keeps_provider_tokens,
         thinking: options.catalog.nearest_level(&model, ThinkingLevel::High),
         model,
         provider,
@@ -272,13 +272,13 @@ async fn apply_summary(
             SummaryOrigin::Extension(result) => *result,
             SummaryOrigin::Model(Summary { text, usage }) => {
                 let mut result = CompactionResult::new(text, &job.plan.first_kept, job.plan.tokens_before);
-                result.usage = usage.filter(|_| shared.options.profile.stores_provider_details);
+                result.usage = usage.filter(|_| shared.options.profile.answers.stores_provider_details);
                 result.details = Some(job.plan.details()).into();
                 result
             }
         };
         let entry = super::branch::apply_compaction(&mut state.session, &result, given);
-        if shared.options.profile.stores_provider_details {
+        if shared.options.profile.answers.stores_provider_details {
             result.estimated_tokens_after = Some(estimate(state.session.messages_rev()));
         }
         (result, entry)

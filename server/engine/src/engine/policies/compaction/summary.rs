@@ -60,7 +60,7 @@ pub(in crate::engine) async fn summarize(
         }
     };
     let requests = async {
-        let (history, turn) = match shared.options.profile.summarizes_sequentially {
+        let (history, turn) = match shared.options.profile.compaction.summarizes_sequentially {
             true => (history.await?, turn.await?),
             false => try_join(history, turn).await?,
         };
@@ -98,7 +98,7 @@ async fn request_with_retries(
     part: SummaryPart,
     focus: Option<&str>,
 ) -> Result<Summary, CompactError> {
-    let quietly = shared.options.profile.provider_retries;
+    let quietly = shared.options.profile.retry.provider_retries;
     let mut guard = RetryEndGuard { shared, started: false };
     for attempt in 0.. {
         let failure = match request_once(shared, job, part, focus).await {
@@ -150,10 +150,10 @@ async fn request_once(
         thinking: if part.uses_thinking() { job.thinking } else { ThinkingLevel::Off },
         max_tokens: Some(part.output_limit(job.reserve).min(job.model.max_tokens.max(1))),
         session_id: job.session.clone(),
-        may_retry: job.retry.enabled && profile.provider_retries,
+        may_retry: job.retry.enabled && profile.retry.provider_retries,
     };
     let mut stream = job.provider.stream(request);
-    let mut assembler = Assembler::new(&job.model, 0).with_details(profile.stores_provider_details);
+    let mut assembler = Assembler::new(&job.model, 0).with_details(profile.answers.stores_provider_details);
     loop {
         let next = std::panic::AssertUnwindSafe(stream.next()).catch_unwind().await;
         match next {
