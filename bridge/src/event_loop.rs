@@ -50,7 +50,7 @@ pub(super) struct EventLoop {
     pub unanswered: bool,
     /// `true` if a prompt was processed and the engine does not know yet that the agent is idle.
     pub idle_pending: bool,
-    /// The held input that continues the run.
+    /// State of input that was held back and now continues the run.
     pub merge: MergeState,
     /// The text of input that the bridge has already reported. If the agent reports it too, that report is dropped.
     pub reported_input: Option<String>,

@@ -1,8 +1,7 @@
-//! The words of comments and names: counts per package of the words that docs/glossary.md lists as not used. A count
-//! may only fall.
+//! Counts the words in comments and names that docs/glossary.md advises against, for each package.
 //!
-//! `words/counts.txt` holds the counts. A greater count fails the test. A smaller one fails it too, until
-//! `AGENTESE_WORDS=write cargo test --workspace --test words` writes it into the file.
+//! `words/counts.txt` holds the permitted counts. The test fails if a count has risen. It also fails if one has fallen,
+//! until `AGENTESE_WORDS=write cargo test --workspace --test words` stores the lower count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -178,11 +178,11 @@ pub enum Fingerprint {
     EventMember(&'static str, &'static str),
     /// An event of that type without that member.
     EventWithout(&'static str, &'static str),
-    /// A successful answer to that command (by wire name) whose data contain that member.
+    /// A successful answer to the first (a command, by wire name) whose data contain the second (a member).
     AnswerMember(&'static str, &'static str),
-    /// A successful answer to that command without data, or whose data lack that member.
+    /// A successful answer to the first (a command) that has no data, or whose data lack the second (a member).
     AnswerWithout(&'static str, &'static str),
-    /// A successful answer to that command without the member for data.
+    /// A successful answer to this command that has no data member.
     AnswerBare(&'static str),
     /// Any event without an envelope.
     BareEvent,
@@ -285,7 +285,7 @@ pub struct Dialect {
     pub probe_command: &'static str,
     /// Rows of the dialect itself. A row replaces the parent's row of the same name.
     pub rows: &'static [&'static [Row]],
-    /// Settings of the dialect's document.
+    /// Settings that the document of the dialect defines.
     pub settings: &'static [Setting],
     /// Rules for the comparison of transcripts.
     pub matching: Matching,

@@ -171,7 +171,7 @@ pub enum Condition {
     Lacks(&'static str),
 }
 
-/// A slot of a reducer, or a member of a neutral record, with the source of its value.
+/// The name of a slot of a reducer, or of a member of a record of all dialects, with the source of its value.
 pub type Binding = (&'static str, Source);
 
 /// The effect of a row on a part of the conversation.

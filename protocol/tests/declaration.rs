@@ -234,7 +234,7 @@ fn a_member_that_is_declared_again_keeps_its_type() {
     }
 }
 
-/// The fingerprints of revisions name declared rows.
+/// Each fingerprint of a revision names a declared event or command.
 #[test]
 fn fingerprints_are_rows_of_the_dialect() {
     for dialect in DIALECTS {

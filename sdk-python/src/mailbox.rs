@@ -20,7 +20,7 @@ struct PendingTokens {
 
 /// The state that a mailbox shares with the threads of the runtime.
 pub struct MailboxState {
-    /// Readable for the event loop; a socket pair, which every system supports in some form.
+    /// The end of a socket pair that the event loop watches. It becomes readable when a result is ready.
     woken: Stream,
     waker: Stream,
     ready: Mutex<PendingTokens>,

@@ -107,7 +107,7 @@ AGENTS = [
     ("operator", "operator", "bash"),
     ("opal", "opal", "shell"),
 ]
-"""Rows of the dialect to start, the dialect that is detected, and the tool that runs commands."""
+"""Each row: the dialect of the agent, the dialect that is detected, and the name of the tool that runs commands."""
 
 
 @pytest.fixture(params=KINDS)

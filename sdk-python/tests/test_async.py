@@ -203,7 +203,7 @@ def test_ask_returns_the_text_of_the_agent(agent):
 
 
 async def work_with(client_of, fail_after):
-    """A program on any library: a call, a run, a dialog, a call that is given up."""
+    """Runs the same program on any async library: a call, a run, a dialog, and a call that is abandoned."""
     answered = []
 
     class ConfirmHandler(pi.AsyncDialogs):

@@ -241,8 +241,8 @@ export class Queue<T extends Item> {
   }
 
   /**
-   * Limits the wait for room to the given number of milliseconds without activity of the subscriber. Later
-   * losses cause a {@link DetachedError} at the end.
+   * Limits the wait for room: it ends once the subscriber has read nothing for `patience` milliseconds. If items are
+   * dropped afterwards, the subscription ends with a {@link DetachedError}.
    */
   limitWait(patience: number): void {
     this.#patience = patience;

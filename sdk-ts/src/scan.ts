@@ -40,7 +40,7 @@ export class StringCache {
   /** Strings without their quotes, newest first. */
   readonly #strings: string[] = [];
 
-  /** Approximate memory in UTF-16 units: a string is part of its line, which remains in memory with it. */
+  /** Approximate memory, in UTF-16 units. Counts whole lines, because a string keeps its line in memory. */
   get size(): number {
     return this.#strings.reduce((sum, { length }) => sum + length * MAX_LINE_RATIO, 0);
   }

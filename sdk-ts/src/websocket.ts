@@ -187,7 +187,8 @@ class ReconnectingSocket {
   }
 
   /**
-   * Returns `true` if a frame with that id answers a command. All lines before that command have arrived too.
+   * Settles the command with that id, and all answers to questions that were sent before it, because the agent has
+   * received these too. Returns `false` if no command with that id is pending.
    */
   #settleCommand(id: string): boolean {
     if (!this.#unsettled.has(id)) return false;

@@ -1,4 +1,4 @@
-//! The tables of a dialect's revisions, and of its clients.
+//! Generates the Rust tables that describe each revision of a dialect, and those of its clients.
 
 use std::fmt::Write as _;
 

@@ -20,12 +20,12 @@ pub(super) struct Exclusions {
     json_rpc: bool,
 }
 
-/// Freedom of a value: the other values that the matcher accepts in its place.
+/// The values that the matcher accepts in place of the recorded one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Freedom {
-    /// No other value: the matcher compares the whole value.
+    /// The matcher accepts only the recorded value.
     None,
-    /// Absence or null.
+    /// Also absence or null.
     MayBeAbsent,
     /// Any earlier version of the final value.
     Grows,
@@ -244,7 +244,7 @@ fn holds(row: &Wording, object: &Value) -> bool {
     }
 }
 
-/// Returns the freedom that an allowance gives to a member.
+/// Returns the values that an allowance accepts in place of `value`, the member of `object`.
 fn allowed(form: &Form, (record, member): (&str, &str), object: &Value, value: &Value) -> Freedom {
     let here = |of: &str, name: &str| (of == record || of == "*") && name == member;
     let among = |rows: &[(&str, &str)]| rows.iter().any(|(of, name)| here(of, name));

@@ -140,7 +140,7 @@ protocol! {
         optional: Opt<Bool>,
     }
 
-    /// The verification of a task: a profile of the settings, or the object form of `verify`.
+    /// The verification of a task: the content of a profile in the settings, or `verify` as an object.
     record TaskVerifyConfig {
         /// Name of the base profile.
         profile: Opt<Str>,

@@ -235,7 +235,7 @@ protocol! {
         "incomplete" [since "omp@18.2"],
     }
 
-    /// The disposition of the user's input.
+    /// The agent's treatment of the user's input.
     strings Disposition(open) {
         /// The input started a run.
         "started",
@@ -247,7 +247,7 @@ protocol! {
 
     /// The agent accepted the user's input.
     record InputReceipt {
-        /// Disposition of the input.
+        /// The agent's treatment of the input.
         disposition: Disposition,
     }
 

@@ -35,7 +35,7 @@ protocol! {
     strings CheckLevel(closed) {
         /// The document of the dialect requires it.
         "must",
-        /// The agent that the dialect comes from behaves so.
+        /// The original agent of the dialect does it; its document does not require it.
         "should",
         /// Information only, never a failure.
         "info",

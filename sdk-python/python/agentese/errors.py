@@ -249,4 +249,4 @@ class EncodeError(UsageError, ValueError):
 
 
 class ForkedError(UsageError, RuntimeError):
-    """A client that was created before a fork was used in the child."""
+    """A child process used a client that its parent created before the fork."""

@@ -52,8 +52,8 @@ async fn lines_that_are_no_json_are_answered_and_reading_goes_on() {
     }
 }
 
-/// F04 in pi: a blank line or a byte order mark is answered as a parse failure, as by the real agent. A
-/// carriage return before the line feed is dropped.
+/// A blank line or a byte order mark is a parse failure in pi, as in the real agent. A carriage return before the
+/// line feed is dropped.
 #[tokio::test]
 async fn fm_f04_blank_lines_are_answered_in_pi_and_ignored_in_omp() {
     let mut wire = pi();

@@ -878,7 +878,7 @@ export type DialogAnswer = CancelledAnswer | ConfirmedAnswer | ValueAnswer;
 /** The direction of a line. */
 export type Direction = "c2s" | "s2c";
 
-/** The disposition of the user's input. */
+/** The agent's treatment of the user's input. */
 export type Disposition = "started" | "queued" | "handled" | (string & {});
 
 /** The reason for the end of a complete message. */
@@ -1218,7 +1218,7 @@ export interface InputLimits {
 
 /** The agent accepted the user's input. */
 export interface InputReceipt {
-  /** Disposition of the input. */
+  /** The agent's treatment of the input. */
   disposition: Disposition;
 }
 
@@ -3875,7 +3875,7 @@ export interface SystemMessage {
   timestamp: number;
 }
 
-/** The verification of a task: a profile of the settings, or the object form of `verify`. */
+/** The verification of a task: the content of a profile in the settings, or `verify` as an object. */
 export interface TaskVerifyConfig {
   /** Name of the base profile. */
   profile?: string | undefined;

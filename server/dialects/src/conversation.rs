@@ -162,8 +162,8 @@ impl ConversationService {
         self.engine.abort_bash();
     }
 
-    /// Waits until the extensions are ready, so that waiting prompts can start. Then waits a limited time for these
-    /// starts, and for the end of commands of extensions. Returns at once if no prompt waits.
+    /// Starts the prompts that wait for extensions. Returns when they have started and the running commands of
+    /// extensions have ended, or after a time limit. Returns at once if no prompt waits.
     pub async fn start_waiting_prompts(&self) {
         self.host.start_pending_prompts(FINAL_COMMANDS_TIMEOUT).await;
     }

@@ -1081,7 +1081,7 @@ class InputLimits(TypedDict):
 class InputReceipt(TypedDict):
     """The agent accepted the user's input."""
     disposition: "Disposition"
-    """Disposition of the input."""
+    """The agent's treatment of the input."""
 
 
 class InputResult(TypedDict):
@@ -3591,7 +3591,7 @@ class SystemMessage(TypedDict):
 
 
 class TaskVerifyConfig(TypedDict):
-    """The verification of a task: a profile of the settings, or the object form of `verify`."""
+    """The verification of a task: the content of a profile in the settings, or `verify` as an object."""
     profile: NotRequired["str"]
     """Name of the base profile."""
     mode: NotRequired["VerificationMode"]

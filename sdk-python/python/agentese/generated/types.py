@@ -1077,7 +1077,7 @@ class InputReceipt(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("disposition",)
     _constants = {}
-    disposition = Member("disposition", "Disposition", "Disposition: Disposition of the input.")
+    disposition = Member("disposition", "Disposition", "Disposition: The agent's treatment of the input.")
 
 
 class InputResult(Record, metaclass=plain_class):
@@ -3650,7 +3650,7 @@ class SystemMessage(Record, metaclass=plain_class):
 
 
 class TaskVerifyConfig(Record, metaclass=plain_class):
-    """The verification of a task: a profile of the settings, or the object form of `verify`."""
+    """The verification of a task: the content of a profile in the settings, or `verify` as an object."""
     __slots__ = ()
     __match_args__ = ("profile", "mode", "commands", "on_failure", "max_retries")
     _constants = {}

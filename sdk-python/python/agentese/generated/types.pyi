@@ -1857,7 +1857,7 @@ class InputReceipt(Record):
     def __new__(cls, *, disposition: shapes.Disposition | Disposition) -> Self: ...
     @property
     def disposition(self) -> Disposition:
-        """Disposition of the input."""
+        """The agent's treatment of the input."""
     def to_dict(self) -> shapes.InputReceipt: ...
     @classmethod
     def from_dict(cls, members: shapes.InputReceipt) -> InputReceipt: ...
@@ -6230,7 +6230,7 @@ class SystemMessage(Record):
     def from_dict(cls, members: shapes.SystemMessage) -> SystemMessage: ...
 
 class TaskVerifyConfig(Record):
-    """The verification of a task: a profile of the settings, or the object form of `verify`."""
+    """The verification of a task: the content of a profile in the settings, or `verify` as an object."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["profile"], Literal["mode"], Literal["commands"], Literal["on_failure"], Literal["max_retries"]]] = ("profile", "mode", "commands", "on_failure", "max_retries")
     def __new__(cls, *, profile: str | None = None, mode: shapes.VerificationMode | VerificationMode | None = None, commands: Sequence[shapes.VerifyCommand | VerifyCommand] | None = None, on_failure: shapes.FailurePolicy | FailurePolicy | None = None, max_retries: int | None = None) -> Self: ...
@@ -7277,7 +7277,7 @@ Direction: TypeAlias = Literal["c2s", "s2c"]
 "The direction of a line."
 
 Disposition: TypeAlias = Literal["started", "queued", "handled"] | str
-"The disposition of the user's input."
+"The agent's treatment of the user's input."
 
 DoneReason: TypeAlias = Literal["stop", "length", "toolUse"]
 "The reason for the end of a complete message."

@@ -196,9 +196,9 @@ impl Shared {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Waits for a slow receiver while it keeps reading; after a pause in its reading, waits again only when it has
-    /// caught up. Does not wait during pending calls, open questions or after the exit of the agent, nor with a policy
-    /// other than [`Overflow::Block`].
+    /// Waits for a slow receiver as long as it keeps reading. After a pause in its reading, the next wait comes only
+    /// once it has caught up. Returns at once if a call or a question is open, if the agent has exited, or if the policy
+    /// is not [`Overflow::Block`].
     pub(super) async fn apply_backpressure(&self, backpressure: &mut Backpressure) {
         let behind = {
             let state = self.state();

@@ -694,7 +694,7 @@ strings! {
     pub enum CheckLevel closed {
         /// The document of the dialect requires it.
         Must = "must",
-        /// The agent that the dialect comes from behaves so.
+        /// The original agent of the dialect does it; its document does not require it.
         Should = "should",
         /// Information only, never a failure.
         Info = "info",

@@ -723,7 +723,7 @@ choice! {
 }
 
 strings! {
-    /// The disposition of the user's input.
+    /// The agent's treatment of the user's input.
     pub enum Disposition open {
         /// The input started a run.
         Started = "started",
@@ -1025,7 +1025,7 @@ impl InputDialog {
 record! {
     /// The agent accepted the user's input.
     pub struct InputReceipt() {
-        /// Disposition of the input.
+        /// The agent's treatment of the input.
         required disposition: Disposition = "disposition",
     }
 }

@@ -364,7 +364,7 @@ impl SubagentVerificationStart {
 }
 
 record! {
-    /// The verification of a task: a profile of the settings, or the object form of `verify`.
+    /// The verification of a task: the content of a profile in the settings, or `verify` as an object.
     pub struct TaskVerifyConfig() {
         /// Name of the base profile.
         optional profile: String = "profile",

@@ -54,11 +54,11 @@ pub enum CompactionDecision {
 /// Reason for the use of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SelectionReason {
-    /// Selection by name.
+    /// A command named the model.
     Set,
-    /// Selection of the next model.
+    /// A command selected the next model.
     Cycled,
-    /// Selection by the opened session.
+    /// The opened session was stored with this model.
     Restored,
 }
 

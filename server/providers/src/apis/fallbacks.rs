@@ -70,7 +70,7 @@ impl ActiveFallbacks {
 /// in Python.
 const NAME_MEMBERS: &[&str] = &["param", "loc"];
 
-/// Returns the part names from these members.
+/// Returns the names of the request parts that an error response contains in [`NAME_MEMBERS`].
 fn places(value: &Value) -> Vec<String> {
     match value {
         Value::Array(items) => items.iter().flat_map(places).collect(),

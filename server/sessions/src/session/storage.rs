@@ -112,7 +112,7 @@ pub(super) fn reopen(
     }
 }
 
-/// Locks a file for this process. If another process uses the file, returns this process.
+/// Locks a file for the current process. If another process holds the lock, returns that process.
 pub(super) fn lock(
     storage: &dyn Storage,
     path: &Path,

@@ -294,7 +294,7 @@ impl CompletionReader {
 /// The JSON texts within a delta or a message that must be sent back unchanged.
 struct VerbatimParts<'a> {
     details: Option<&'a str>,
-    /// The JSON text for each call.
+    /// The JSON text of the additional members of each call; `None` if a call has no such members.
     extras: Vec<Option<&'a str>>,
 }
 
