@@ -492,3 +492,14 @@ async fn a_permission_without_data_says_so() {
         Title from the agent: Cleans up";
     assert_eq!(question, expected);
 }
+
+#[tokio::test]
+async fn the_reason_of_an_exit_contains_the_last_lines_of_stderr() {
+    let script = "echo first >&2; echo >&2; echo 'no longer maintained' >&2; printf 'use \\033[1mthat\\n' >&2; echo \"key sk-ant-api03-$(printf a%.0s $(seq 90))\" >&2";
+    let child = agentese::transport::ChildOptions::new("sh").args(["-c", script]);
+    let transport = Transport::from_child(child).unwrap();
+    let (connection, _events) = AcpConnection::from_transport(transport, Arc::<FrameCounts>::default());
+    let reason = soon("the reason", connect(&connection)).await.unwrap_err();
+    let expected = "exited with code 0, last on stderr: no longer maintained / use \\u{1b}[1mthat / key ";
+    assert!(reason.starts_with(expected) && !reason.contains("aaaa"), "{reason}");
+}

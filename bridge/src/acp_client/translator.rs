@@ -52,6 +52,8 @@ struct CallState {
 pub(super) struct UpdateTranslator {
     /// The parts of the growing answer. The flag is `true` if more text may follow in the last part.
     answer: Option<(Vec<Part>, bool)>,
+    /// `true` in a turn that has no answer yet.
+    is_unanswered: bool,
     calls: BTreeMap<String, CallState>,
     /// Number of tokens in the context. Below it, in US dollars: the cost of the session so far, and the cost that was
     /// already reported with answers.
@@ -64,6 +66,7 @@ impl UpdateTranslator {
     /// Starts a turn.
     pub fn start_turn(&mut self) -> Vec<RemoteEvent> {
         self.calls.clear();
+        self.is_unanswered = true;
         vec![RemoteEvent::RunStarted]
     }
 
@@ -138,7 +141,8 @@ impl UpdateTranslator {
             Err(trouble) => (StopReason::Error, Some(trouble)),
         };
         let aborted = stop == StopReason::Aborted;
-        if self.answer.is_some() || error.is_some() {
+        // A turn without any update gets an empty answer, because a client's turn ends with an answer.
+        if self.answer.is_some() || error.is_some() || self.is_unanswered {
             self.end_answer(stop, error, &mut events);
         }
         (events, aborted)
@@ -223,6 +227,7 @@ impl UpdateTranslator {
 
     /// Completes the growing answer.
     fn end_answer(&mut self, stop: StopReason, error: Option<String>, events: &mut Vec<RemoteEvent>) {
+        self.is_unanswered = false;
         let mut parts = Vec::new();
         if let Some((all, mut open)) = self.answer.take() {
             close_part(&all, &mut open, events);

@@ -90,3 +90,17 @@ fn a_failed_or_stopped_turn_reports_its_reason() {
     assert_eq!(ended(Ok(AcpPromptEnd::new(AcpStopReason::Refusal))).0, StopReason::Error);
     assert!(UpdateTranslator::default().end_turn(Ok(AcpPromptEnd::new(AcpStopReason::EndTurn))).0.is_empty());
 }
+
+#[test]
+fn a_turn_without_updates_has_an_empty_answer() {
+    let mut turns = UpdateTranslator::default();
+    turns.start_turn();
+    let (events, _) = turns.end_turn(Ok(AcpPromptEnd::new(AcpStopReason::EndTurn)));
+    assert_eq!(names(&events), ["answered 0 Stop"]);
+    turns.start_turn();
+    all(
+        &mut turns,
+        &[json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "ls", "status": "completed"})],
+    );
+    assert!(turns.end_turn(Ok(AcpPromptEnd::new(AcpStopReason::EndTurn))).0.is_empty());
+}
