@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use agentese::acp::{AcpCancelRequestParams, AcpPromptEnd, AcpStopReason, Command, Dialog, Failure, Reply};
 use agentese::framing::{FrameReader, Incoming};
+use agentese::redact::redact_text;
 use agentese::tap::{Direction, Tap};
-use agentese::transport::{BoxReader, BoxWriter, ChildProcess, Transport};
+use agentese::transport::{BoxReader, BoxWriter, ChildProcess, Exit, Transport};
 use agentese::wire::{Envelope, NamedUnion, ReplyUnion as _};
+use agentese_process::sanitize::sanitize_line;
 use agentese_server_dialects::conversation::RemoteSessionError;
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
@@ -25,6 +27,10 @@ const DISCONNECTED: &str = "the agent has disconnected";
 
 /// The time limit for an agent to exit after it has closed its output.
 const EXIT_LIMIT: Duration = Duration::from_secs(2);
+
+/// The number of the last lines of stderr in the reason for the end of an agent, and their maximum length in characters.
+const STDERR_LINES: usize = 3;
+const STDERR_LINE_LENGTH: usize = 300;
 
 /// A message from the agent, or a local event that must keep its place among these messages.
 pub(super) enum ConnectionEvent {
@@ -109,7 +115,7 @@ impl AcpConnection {
             // An agent may close its output and continue to run.
             let exit = tokio::time::timeout(EXIT_LIMIT, exit).await.ok().flatten();
             reading.disconnect(
-                &exit.map_or_else(|| "the agent closed its output".to_owned(), |exit| exit.to_string()),
+                &exit.map_or_else(|| "the agent closed its output".to_owned(), |exit| exit_text(&exit)),
             );
         });
         (Self { inner, child }, receiver)
@@ -346,6 +352,20 @@ async fn write(mut writer: BoxWriter, mut lines: UnboundedReceiver<String>) {
         if writer.write_all(line.as_bytes()).await.is_err() || writer.flush().await.is_err() {
             return;
         }
+    }
+}
+
+/// Returns the reason for the end of a process, with its last lines on stderr: some agents write a reason there and exit
+/// with code 0. Keys are replaced.
+fn exit_text(exit: &Exit) -> String {
+    let lines: Vec<&str> = exit.stderr_tail.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(STDERR_LINES)..].iter().map(|line| {
+        let short: String = redact_text(line.trim()).chars().take(STDERR_LINE_LENGTH).collect();
+        sanitize_line(&short).into_owned()
+    });
+    match last.collect::<Vec<_>>().join(" / ") {
+        last if last.is_empty() => exit.to_string(),
+        last => format!("{exit}, last on stderr: {last}"),
     }
 }
 

@@ -22,7 +22,7 @@ use super::connection::{ConnectionEvent, Outcome};
 use super::history::History;
 use super::questions::{self, Permission};
 use super::state::AcpContext;
-use super::translator::UpdateTranslator;
+use super::translator::{self, UpdateTranslator};
 use crate::{client_ui, convert, event_queue};
 
 /// The key of the widget that displays the agent's plan.
@@ -162,6 +162,9 @@ impl AcpEventLoop {
         let Some(id) = id else { return };
         {
             let mut state = self.context.state();
+            // A new session has no earlier cost.
+            let new = matches!(outcome, Ok(Reply::NewSession(_))).then_some(0.0);
+            self.translator.open_session(new.or_else(|| state.usage.get(&id)?.cost));
             state.session = id;
             (state.history, state.name) = (loading.history.messages(), None);
         }
@@ -194,6 +197,18 @@ impl AcpEventLoop {
         if self.context.state().pending_options == 0 {
             let model = choices.model().map(|model| RemoteEvent::ModelChanged(Box::new(model)));
             self.send(model.into_iter().chain(choices.level().map(RemoteEvent::ThinkingChanged)).collect());
+        }
+    }
+
+    /// Reports the size of the context window as a part of the current model.
+    fn report_context_window(&self) {
+        let model = {
+            let state = self.context.state();
+            if state.pending_options > 0 { None } else { state.choices.current() }
+        };
+        if let Some(mut model) = model {
+            model.context_window = self.translator.context_window();
+            self.send(vec![RemoteEvent::ModelChanged(Box::new(model))]);
         }
     }
 
@@ -253,6 +268,19 @@ impl AcpEventLoop {
                 let more = notice.description.as_option().map(|more| format!("\n{more}")).unwrap_or_default();
                 self.context.ui.notify(&format!("{}{more}", notice.title), notice.severity.as_str());
             }
+            AcpUpdate::UsageUpdate(usage) => {
+                if let Some(cost) = usage.cost.as_option().and_then(|cost| cost.amount.as_f64()) {
+                    let mut state = self.context.state();
+                    let session = state.session.clone();
+                    state.usage.entry(session).or_default().cost = Some(cost);
+                }
+                let known_window = self.translator.context_window();
+                let events = self.translator.translate(usage.into());
+                self.send(events);
+                if self.translator.context_window() != known_window {
+                    self.report_context_window();
+                }
+            }
             update => {
                 let mut events = self.translator.translate(update);
                 // A compaction between turns has no other end.
@@ -274,6 +302,9 @@ impl AcpEventLoop {
                 // The turn was abandoned.
                 return;
             };
+            if let Some(usage) = ended.as_ref().ok().and_then(|ended| ended.usage.as_option()) {
+                state.add_tokens(&turn.session, &translator::tokens(usage));
+            }
             // Input that waits when the turn is stopped stays until the next turn.
             let stopped = cancelled || turn.stopped.is_cancelled();
             let next = if stopped { None } else { state.held_input.pop_front() };

@@ -18,6 +18,8 @@ pub(super) struct History {
     translator: UpdateTranslator,
     /// The text so far of the user message that is arriving.
     user_text: String,
+    /// The id of that message, if the agent gives one.
+    user_message_id: Option<String>,
     /// The names of tools, by the ids of their calls.
     tool_names: BTreeMap<String, String>,
     messages: Vec<AgentMessage>,
@@ -27,9 +29,15 @@ impl History {
     /// Adds the next update.
     pub fn push(&mut self, update: AcpUpdate) {
         if let AcpUpdate::UserMessageChunk(chunk) = update {
+            let id = chunk.message_id.into_option();
+            let is_other = id.is_some() && self.user_message_id.is_some() && id != self.user_message_id;
+            if is_other {
+                self.end_user_message();
+            }
             if self.user_text.is_empty() {
                 self.end_turn();
             }
+            self.user_message_id = id.or(self.user_message_id.take());
             self.user_text.push_str(&content_text(&chunk.content));
             return;
         }
@@ -46,6 +54,7 @@ impl History {
     }
 
     fn end_user_message(&mut self) {
+        self.user_message_id = None;
         if !self.user_text.is_empty() {
             self.messages.push(convert::user(std::mem::take(&mut self.user_text)));
         }
@@ -118,5 +127,23 @@ mod tests {
             (&json!("execute"), &json!("a.rs"))
         );
         assert_eq!(messages[2]["details"]["changes"][0]["newText"], "b");
+    }
+
+    #[test]
+    fn user_pieces_with_different_ids_are_different_messages() {
+        let mut history = History::default();
+        for (text, id) in [
+            ("slow", Some("1")),
+            (" it", Some("1")),
+            (" down", None),
+            ("slow 80", Some("2")),
+            ("hello", Some("3")),
+        ] {
+            let content = json!({"type": "text", "text": text});
+            let update = json!({"sessionUpdate": "user_message_chunk", "content": content, "messageId": id});
+            history.push(serde_json::from_value(update).unwrap());
+        }
+        let texts: Vec<_> = history.messages().iter().filter_map(convert::user_text).collect();
+        assert_eq!(texts, ["slow it down", "slow 80", "hello"]);
     }
 }

@@ -11,7 +11,9 @@ use agentese::acp::{
 use agentese::types::{AgentMessage, ImageContent};
 use agentese_server_base::config::{Settings, SettingsChange, SettingsStore};
 use agentese_server_base::ui::Ui;
-use agentese_server_engine::engine::{Delivery, RemoteAgent, RemoteError, RemoteEvent, RemoteSession};
+use agentese_server_engine::engine::{
+    Delivery, RemoteAgent, RemoteError, RemoteEvent, RemoteSession, ReportedUsage,
+};
 use agentese_server_engine::resources::CommandInfo;
 use agentese_server_sessions::session::ExternalSession;
 use futures::FutureExt;
@@ -179,6 +181,11 @@ impl RemoteAgent for AcpRemoteAgent {
 
     fn commands(&self) -> BoxFuture<'_, Vec<CommandInfo>> {
         futures::future::ready(self.context.state().commands.clone()).boxed()
+    }
+
+    fn usage(&self) -> BoxFuture<'_, Option<ReportedUsage>> {
+        let state = self.context.state();
+        futures::future::ready(state.usage.get(&state.session).copied()).boxed()
     }
 
     fn switch_session<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<bool, RemoteError>> {

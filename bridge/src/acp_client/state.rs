@@ -1,11 +1,11 @@
 //! The data that both directions of the bridge to an ACP agent share.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentese::acp::{AcpCancelParams, AcpContentBlock, AcpImage, AcpPromptParams, AcpText, Command};
-use agentese::types::{AgentMessage, ImageContent};
-use agentese_server_engine::engine::RemoteError;
+use agentese::types::{AgentMessage, ImageContent, Usage};
+use agentese_server_engine::engine::{RemoteError, ReportedUsage};
 use agentese_server_engine::resources::CommandInfo;
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +26,8 @@ pub(super) struct AcpState {
     pub can_load: bool,
     /// `true` if the agent accepts images in prompts.
     pub accepts_images: bool,
+    /// The reported usage of the sessions that this connection has opened, by their ids.
+    pub usage: BTreeMap<String, ReportedUsage>,
     /// The messages of the session that existed when it was opened.
     pub history: Vec<AgentMessage>,
     pub choices: Choices,
@@ -56,6 +58,19 @@ pub(super) struct Turn {
 }
 
 impl AcpState {
+    /// Adds the tokens of a turn to the usage of its session.
+    pub fn add_tokens(&mut self, session: &str, tokens: &Usage) {
+        let usage = self.usage.entry(session.to_owned()).or_default();
+        for (sum, more) in [
+            (&mut usage.input, tokens.input),
+            (&mut usage.output, tokens.output),
+            (&mut usage.cache_read, tokens.cache_read),
+            (&mut usage.cache_write, tokens.cache_write),
+        ] {
+            *sum = Some(sum.unwrap_or_default().saturating_add(more));
+        }
+    }
+
     /// Starts a turn.
     pub fn start_turn(&mut self) -> Turn {
         self.turn_count += 1;

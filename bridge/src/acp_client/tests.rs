@@ -239,11 +239,12 @@ async fn tool_updates_do_not_accumulate_for_a_slow_client() {
         json!({"sessionUpdate": kind, "toolCallId": "c", "title": "c", "status": "in_progress",
             "content": [{"type": "content", "content": {"type": "text", "text": shown}}]})
     };
+    let usage = |used: u64| json!({"sessionUpdate": "usage_update", "used": used, "size": 9_000});
+    fake.send_update("one", usage(0)).await;
     fake.send_update("one", call("tool_call", "")).await;
     for number in 0..2_000 {
         fake.send_update("one", call("tool_call_update", &format!("{number} {}", "x".repeat(1_000)))).await;
-        fake.send_update("one", json!({"sessionUpdate": "usage_update", "used": number, "size": 9_000}))
-            .await;
+        fake.send_update("one", usage(number)).await;
     }
     fake.send_result(&prompt, ended("end_turn")).await;
     // The answer to this request proves that the previous frames were processed.
@@ -491,4 +492,105 @@ async fn a_permission_without_data_says_so() {
     let expected = "Allow a call of an unnamed tool?\nThe agent did not say what the call does.\n\
         Title from the agent: Cleans up";
     assert_eq!(question, expected);
+}
+
+#[tokio::test]
+async fn the_reason_of_an_exit_contains_the_last_lines_of_stderr() {
+    let script = "echo first >&2; echo >&2; echo 'no longer maintained' >&2; printf 'use \\033[1mthat\\n' >&2; echo \"key sk-ant-api03-$(printf a%.0s $(seq 90))\" >&2";
+    let child = agentese::transport::ChildOptions::new("sh").args(["-c", script]);
+    let transport = Transport::from_child(child).unwrap();
+    let (connection, _events) = AcpConnection::from_transport(transport, Arc::<FrameCounts>::default());
+    let reason = soon("the reason", connect(&connection)).await.unwrap_err();
+    let expected = "exited with code 0, last on stderr: no longer maintained / use \\u{1b}[1mthat / key ";
+    assert!(reason.starts_with(expected) && !reason.contains("aaaa"), "{reason}");
+}
+
+/// Plays a turn with an answer and a report of usage, and returns the usage of the answer.
+async fn turn_usage(agent: &AcpRemoteAgent, fake: &mut FakeAgent, session: &str, cost: f64) -> Value {
+    send_prompt(agent, "go").await;
+    let prompt = fake.receive("session/prompt").await;
+    fake.send_update(session, chunk("done")).await;
+    let cost = json!({"amount": cost, "currency": "USD"});
+    fake.send_update(
+        session,
+        json!({"sessionUpdate": "usage_update", "used": 1_500, "size": 1_000_000, "cost": cost}),
+    )
+    .await;
+    let usage =
+        json!({"totalTokens": 1_320, "inputTokens": 300, "outputTokens": 20, "cachedReadTokens": 1_000});
+    fake.send_result(&prompt, json!({"stopReason": "end_turn", "usage": usage})).await;
+    let events = events_until_idle(agent).await;
+    let usage = events.iter().find_map(|event| match event {
+        RemoteEvent::AnswerEnded(answer) => Some(serde_json::to_value(&answer.usage).unwrap()),
+        _ => None,
+    });
+    usage.unwrap_or_else(|| panic!("no answer: {events:#?}"))
+}
+
+/// Opens another session. `stored` is the id of a stored one; `None` creates the session `two`.
+async fn change_session(agent: &Arc<AcpRemoteAgent>, fake: &mut FakeAgent, stored: Option<&'static str>) {
+    let moving = tokio::spawn({
+        let agent = agent.clone();
+        async move {
+            match stored {
+                Some(id) => agent.switch_session(id.as_ref()).await,
+                None => agent.new_session().await,
+            }
+        }
+    });
+    let method = if stored.is_some() { "session/load" } else { "session/new" };
+    let request = fake.receive(method).await;
+    fake.send_result(&request, json!({"sessionId": "two"})).await;
+    assert_eq!(soon("the session", moving).await.unwrap(), Ok(true));
+}
+
+#[tokio::test]
+async fn tokens_and_the_context_window_are_reported() {
+    let (agent, mut fake) = started_agent();
+    assert_eq!(agent.usage().await, None);
+    let usage = turn_usage(&agent, &mut fake, "one", 0.01).await;
+    assert_eq!(
+        (&usage["input"], &usage["output"], &usage["cacheRead"]),
+        (&json!(300), &json!(20), &json!(1_000))
+    );
+    assert_eq!(usage["totalTokens"], 1_500);
+    turn_usage(&agent, &mut fake, "one", 0.02).await;
+    let session = agent.usage().await.unwrap();
+    assert_eq!((session.input, session.output, session.cache_read), (Some(600), Some(40), Some(2_000)));
+    assert_eq!(session.cost, Some(0.02));
+
+    // The window is a part of the model. A report of the same window changes nothing.
+    send_prompt(&agent, "go").await;
+    let prompt = fake.receive("session/prompt").await;
+    for size in [1_000_000, 200_000, 200_000] {
+        fake.send_update("one", json!({"sessionUpdate": "usage_update", "used": 0, "size": size})).await;
+    }
+    fake.send_result(&prompt, ended("end_turn")).await;
+    let events = events_until_idle(&agent).await;
+    let windows: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            RemoteEvent::ModelChanged(model) => Some(model.context_window),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(windows, [200_000]);
+    // The total is never missing.
+    let Some(RemoteEvent::AnswerEnded(answer)) = events.iter().rev().nth(2) else { panic!("{events:#?}") };
+    assert_eq!(answer.usage.total_tokens, Some(0));
+}
+
+#[tokio::test]
+async fn the_cost_of_a_session_begins_at_its_own_cost() {
+    let (agent, mut fake) = started_agent();
+    let cost = |usage: Value| (usage["cost"]["total"].as_f64().unwrap() * 1e4).round();
+    assert_eq!(cost(turn_usage(&agent, &mut fake, "one", 0.0056).await), 56.0);
+    change_session(&agent, &mut fake, None).await;
+    assert_eq!(cost(turn_usage(&agent, &mut fake, "two", 0.0008).await), 8.0);
+    change_session(&agent, &mut fake, Some("one")).await;
+    assert_eq!(cost(turn_usage(&agent, &mut fake, "one", 0.008).await), 24.0);
+    // The cost of a session from before this connection is unknown until the agent reports it.
+    change_session(&agent, &mut fake, Some("stored")).await;
+    assert_eq!(cost(turn_usage(&agent, &mut fake, "stored", 2.5).await), 0.0);
+    assert_eq!(cost(turn_usage(&agent, &mut fake, "stored", 2.6).await), 1_000.0);
 }

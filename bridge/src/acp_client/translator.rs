@@ -6,14 +6,15 @@
 use std::collections::BTreeMap;
 
 use agentese::acp::{
-    AcpCompactionStatus, AcpPermissionCall, AcpPromptEnd, AcpStopReason, AcpToolCallUpdate, AcpToolStatus,
-    AcpUpdate,
+    AcpCompactionStatus, AcpPermissionCall, AcpPromptEnd, AcpStopReason, AcpTokenUsage, AcpToolCallUpdate,
+    AcpToolStatus, AcpUpdate,
 };
 use agentese::types::{
     AssistantBlock, AssistantMessage, CompactionReason, CompactionResult, StopReason, TextContent,
-    ThinkingContent, ToolCall,
+    ThinkingContent, ToolCall, Usage,
 };
 use agentese::view::Message;
+use agentese::wire::Maybe;
 use agentese_server_base::runtime::{Clock as _, SystemClock};
 use agentese_server_dialects::conversation::RemoteSessionError;
 use agentese_server_engine::engine::{RemoteCompaction, RemoteEvent};
@@ -52,18 +53,38 @@ struct CallState {
 pub(super) struct UpdateTranslator {
     /// The parts of the growing answer. The flag is `true` if more text may follow in the last part.
     answer: Option<(Vec<Part>, bool)>,
+    /// `true` in a turn that has no answer yet.
+    is_unanswered: bool,
     calls: BTreeMap<String, CallState>,
-    /// Number of tokens in the context. Below it, in US dollars: the cost of the session so far, and the cost that was
-    /// already reported with answers.
+    /// Number of tokens in the context.
     context_tokens: u64,
+    /// Size of the context window in tokens; 0 if it is unknown.
+    context_window: u64,
+    /// The cost of the session so far, and the cost that was already reported with answers, both in US dollars.
     cost: f64,
     reported_cost: f64,
+    /// `true` if the cost of the session before it was opened is unknown. The first report of a cost then contains it.
+    is_earlier_cost_unknown: bool,
 }
 
 impl UpdateTranslator {
+    /// Starts the accounting of another session. `cost` is the cost of the session so far, if it is known.
+    pub fn open_session(&mut self, cost: Option<f64>) {
+        (self.context_tokens, self.context_window) = (0, 0);
+        self.cost = cost.unwrap_or_default();
+        self.reported_cost = self.cost;
+        self.is_earlier_cost_unknown = cost.is_none();
+    }
+
+    /// Returns the size of the context window in tokens; 0 if it is unknown.
+    pub fn context_window(&self) -> u64 {
+        self.context_window
+    }
+
     /// Starts a turn.
     pub fn start_turn(&mut self) -> Vec<RemoteEvent> {
         self.calls.clear();
+        self.is_unanswered = true;
         vec![RemoteEvent::RunStarted]
     }
 
@@ -80,9 +101,12 @@ impl UpdateTranslator {
             AcpUpdate::ToolCall(call) => self.push_call(update_of(call), false, &mut events),
             AcpUpdate::ToolCallUpdate(update) => self.push_call(update, false, &mut events),
             AcpUpdate::UsageUpdate(usage) => {
-                self.context_tokens = usage.used;
+                (self.context_tokens, self.context_window) = (usage.used, usage.size);
                 if let Some(cost) = usage.cost.as_option() {
                     self.cost = cost.amount.as_f64().unwrap_or_default();
+                    if std::mem::take(&mut self.is_earlier_cost_unknown) {
+                        self.reported_cost = self.cost;
+                    }
                 }
             }
             AcpUpdate::CompactionUpdate(compaction) => match compaction.status {
@@ -128,6 +152,7 @@ impl UpdateTranslator {
     /// Ends the turn. The returned flag is `true` if the turn was aborted.
     pub fn end_turn(&mut self, ended: Result<AcpPromptEnd, RemoteSessionError>) -> (Vec<RemoteEvent>, bool) {
         let mut events = Vec::new();
+        let tokens = ended.as_ref().ok().and_then(|ended| ended.usage.as_option()).map(tokens);
         let (stop, error) = match ended {
             Ok(ended) => match ended.stop_reason {
                 AcpStopReason::Cancelled => (StopReason::Aborted, Some(ABORTED.to_owned())),
@@ -138,8 +163,9 @@ impl UpdateTranslator {
             Err(trouble) => (StopReason::Error, Some(trouble)),
         };
         let aborted = stop == StopReason::Aborted;
-        if self.answer.is_some() || error.is_some() {
-            self.end_answer(stop, error, &mut events);
+        // A turn without any update gets an empty answer, because a client's turn ends with an answer.
+        if self.answer.is_some() || error.is_some() || self.is_unanswered {
+            self.end_answer(stop, error, tokens.unwrap_or_default(), &mut events);
         }
         (events, aborted)
     }
@@ -149,7 +175,7 @@ impl UpdateTranslator {
             return;
         }
         if self.answer.as_ref().is_some_and(|(parts, _)| matches!(parts.last(), Some(Part::Call(_)))) {
-            self.end_answer(StopReason::ToolUse, None, events);
+            self.end_answer(StopReason::ToolUse, None, Usage::default(), events);
         }
         let (parts, open) = current_answer(&mut self.answer, events);
         match parts.last_mut() {
@@ -204,7 +230,7 @@ impl UpdateTranslator {
                 shows |= !call.details.content().is_empty();
                 let began = ToolCall::new(id.as_str(), call.details.tool_name(), arguments);
                 if self.answer.is_some() {
-                    self.end_answer(StopReason::ToolUse, None, events);
+                    self.end_answer(StopReason::ToolUse, None, Usage::default(), events);
                 }
                 events.push(RemoteEvent::ToolStarted(began));
             }
@@ -221,8 +247,15 @@ impl UpdateTranslator {
         }
     }
 
-    /// Completes the growing answer.
-    fn end_answer(&mut self, stop: StopReason, error: Option<String>, events: &mut Vec<RemoteEvent>) {
+    /// Completes the growing answer. `tokens` is the number of tokens of the turn, for its last answer.
+    fn end_answer(
+        &mut self,
+        stop: StopReason,
+        error: Option<String>,
+        tokens: Usage,
+        events: &mut Vec<RemoteEvent>,
+    ) {
+        self.is_unanswered = false;
         let mut parts = Vec::new();
         if let Some((all, mut open)) = self.answer.take() {
             close_part(&all, &mut open, events);
@@ -256,7 +289,11 @@ impl UpdateTranslator {
         answer.content = blocks;
         answer.stop_reason = if calls && stop == StopReason::Stop { StopReason::ToolUse } else { stop };
         answer.error_message = error;
-        answer.usage.total_tokens = (self.context_tokens > 0).then_some(self.context_tokens);
+        answer.usage = tokens;
+        // The total of an answer is the size of the context.
+        if self.context_tokens > 0 || answer.usage.total_tokens.is_none() {
+            answer.usage.total_tokens = Some(self.context_tokens);
+        }
         answer.usage.cost.total = number((self.cost - self.reported_cost).max(0.0));
         self.reported_cost = self.cost;
         events.push(RemoteEvent::AnswerEnded(Box::new(answer)));
@@ -300,6 +337,27 @@ impl CallState {
         output.details = Some(self.report());
         output
     }
+}
+
+/// Converts the tokens of a turn to those of a message, whose input excludes cached tokens and whose output includes
+/// reasoning. Agents differ in both; the total shows which parts are counted apart. Without a total, both are.
+pub(super) fn tokens(usage: &AcpTokenUsage) -> Usage {
+    let count = |count: &Maybe<u64>| count.as_option().copied().unwrap_or_default();
+    let (input, output) = (count(&usage.input_tokens), count(&usage.output_tokens));
+    let (read, written) = (count(&usage.cached_read_tokens), count(&usage.cached_write_tokens));
+    let (cached, thought) = (read.saturating_add(written), count(&usage.thought_tokens));
+    let all = cached.saturating_add(thought);
+    let sum = input.saturating_add(output);
+    let total = usage.total_tokens.as_option().copied().unwrap_or_else(|| sum.saturating_add(all));
+    let apart = total.saturating_sub(sum);
+    let is_thought_apart = apart == all || (apart == thought && apart != cached);
+    let is_cache_apart = if apart == thought && apart != all { apart == cached } else { apart >= cached };
+    let mut tokens = Usage::default();
+    tokens.input = if is_cache_apart { input } else { input.saturating_sub(cached) };
+    tokens.output = output.saturating_add(if is_thought_apart { thought } else { 0 });
+    (tokens.cache_read, tokens.cache_write) = (read, written);
+    tokens.total_tokens = Some(total);
+    tokens
 }
 
 /// Returns the growing answer. If no answer is growing, starts one and adds its start to `events`.

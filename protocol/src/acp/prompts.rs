@@ -3,7 +3,7 @@
 use super::content::AcpContentBlock;
 use crate::dsl::protocol;
 use crate::model::Timeout::Never;
-use crate::typed::{List, Nothing, Str};
+use crate::typed::{Count, List, Nothing, OptNull, Str};
 
 protocol! {
     /// The stop reason of a turn.
@@ -20,10 +20,30 @@ protocol! {
         "cancelled",
     }
 
+    /// Number of tokens by their kind, as far as the agent counts them.
+    record AcpTokenUsage {
+        /// Number of all tokens.
+        totalTokens: OptNull<Count>,
+        /// Number of input tokens.
+        inputTokens: OptNull<Count>,
+        /// Number of output tokens.
+        outputTokens: OptNull<Count>,
+        /// Number of tokens of reasoning.
+        thoughtTokens: OptNull<Count>,
+        /// Number of input tokens that were read from a cache.
+        cachedReadTokens: OptNull<Count>,
+        /// Number of input tokens that were written to a cache.
+        cachedWriteTokens: OptNull<Count>,
+        ;
+        example {"totalTokens": 1320, "inputTokens": 300, "outputTokens": 20, "cachedReadTokens": 1000}
+    }
+
     /// The end of a turn.
     record AcpPromptEnd {
         /// Stop reason of the turn.
         stopReason: AcpStopReason,
+        /// Tokens of the turn. Not in the stable part of the schema, but sent by most agents.
+        usage: OptNull<AcpTokenUsage>,
         ;
         example {"stopReason": "end_turn"}
     }

@@ -27,8 +27,8 @@ pub use super::types::{
     AcpResourceLink, AcpResumeSessionParams, AcpSelectOption, AcpSelectOptionBuilder, AcpSelectedOutcome,
     AcpSessionCapabilities, AcpSessionInfo, AcpSessionInfoUpdate, AcpSessionList, AcpSessionUpdate,
     AcpSetConfigOptionParams, AcpSetModeParams, AcpStopReason, AcpTerminal, AcpTerminalOutput,
-    AcpTerminalText, AcpText, AcpToolCall, AcpToolCallUpdate, AcpToolContent, AcpToolKind, AcpToolStatus,
-    AcpUpdate, AcpUsageUpdate, AcpUserMessageChunk, AcpWaitForExit, AcpWriteTextFile,
+    AcpTerminalText, AcpText, AcpTokenUsage, AcpToolCall, AcpToolCallUpdate, AcpToolContent, AcpToolKind,
+    AcpToolStatus, AcpUpdate, AcpUsageUpdate, AcpUserMessageChunk, AcpWaitForExit, AcpWriteTextFile,
 };
 
 /// The acp protocol, revision 1.

@@ -90,3 +90,34 @@ fn a_failed_or_stopped_turn_reports_its_reason() {
     assert_eq!(ended(Ok(AcpPromptEnd::new(AcpStopReason::Refusal))).0, StopReason::Error);
     assert!(UpdateTranslator::default().end_turn(Ok(AcpPromptEnd::new(AcpStopReason::EndTurn))).0.is_empty());
 }
+
+#[test]
+fn a_turn_without_updates_has_an_empty_answer() {
+    let mut turns = UpdateTranslator::default();
+    turns.start_turn();
+    let (events, _) = turns.end_turn(Ok(AcpPromptEnd::new(AcpStopReason::EndTurn)));
+    assert_eq!(names(&events), ["answered 0 Stop"]);
+    turns.start_turn();
+    all(
+        &mut turns,
+        &[json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "ls", "status": "completed"})],
+    );
+    assert!(turns.end_turn(Ok(AcpPromptEnd::new(AcpStopReason::EndTurn))).0.is_empty());
+}
+
+#[test]
+fn cached_tokens_and_reasoning_are_counted_once() {
+    let counted = |usage: Value| {
+        let usage = tokens(&serde_json::from_value(usage).unwrap());
+        [usage.input, usage.output, usage.cache_read, usage.cache_write]
+    };
+    // Input and output contain the parts, or both parts are apart, or one of them.
+    for (total, input, output) in [(1100, 1000, 100), (1100, 400, 70), (1100, 400, 100), (1100, 1000, 70)] {
+        let usage = json!({"totalTokens": total, "inputTokens": input, "outputTokens": output,
+            "thoughtTokens": 30, "cachedReadTokens": 500, "cachedWriteTokens": 100});
+        assert_eq!(counted(usage), [400, 100, 500, 100], "{input} {output}");
+    }
+    assert_eq!(counted(json!({"totalTokens": 3, "inputTokens": 1, "outputTokens": 2})), [1, 2, 0, 0]);
+    let without_total = json!({"inputTokens": 1, "outputTokens": 2, "cachedReadTokens": 3});
+    assert_eq!(counted(without_total), [1, 2, 3, 0]);
+}

@@ -1585,6 +1585,8 @@ record! {
     pub struct AcpPromptEnd() {
         /// Stop reason of the turn.
         required stop_reason: AcpStopReason = "stopReason",
+        /// Tokens of the turn. Not in the stable part of the schema, but sent by most agents.
+        maybe usage: AcpTokenUsage = "usage",
     }
 }
 
@@ -1593,6 +1595,7 @@ impl AcpPromptEnd {
     pub fn new(stop_reason: AcpStopReason) -> Self {
         Self {
             stop_reason,
+            usage: crate::wire::Maybe::Absent,
             extra: crate::wire::ExtraMembers::default(),
         }
     }
@@ -2179,6 +2182,45 @@ impl AcpText {
             annotations: crate::wire::Maybe::Absent,
             extra: crate::wire::ExtraMembers::default(),
         }
+    }
+}
+
+record! {
+    /// Number of tokens by their kind, as far as the agent counts them.
+    pub struct AcpTokenUsage() {
+        /// Number of all tokens.
+        maybe total_tokens: u64 = "totalTokens",
+        /// Number of input tokens.
+        maybe input_tokens: u64 = "inputTokens",
+        /// Number of output tokens.
+        maybe output_tokens: u64 = "outputTokens",
+        /// Number of tokens of reasoning.
+        maybe thought_tokens: u64 = "thoughtTokens",
+        /// Number of input tokens that were read from a cache.
+        maybe cached_read_tokens: u64 = "cachedReadTokens",
+        /// Number of input tokens that were written to a cache.
+        maybe cached_write_tokens: u64 = "cachedWriteTokens",
+    }
+}
+
+impl AcpTokenUsage {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            total_tokens: crate::wire::Maybe::Absent,
+            input_tokens: crate::wire::Maybe::Absent,
+            output_tokens: crate::wire::Maybe::Absent,
+            thought_tokens: crate::wire::Maybe::Absent,
+            cached_read_tokens: crate::wire::Maybe::Absent,
+            cached_write_tokens: crate::wire::Maybe::Absent,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for AcpTokenUsage {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -154,9 +154,14 @@ impl Shared {
     pub(in crate::engine) fn record_remote_model(&self, model: Model) {
         let mut state = self.state();
         let is_it = |known: &Model| known.provider == model.provider && known.id == model.id;
-        if !state.model.as_ref().is_some_and(is_it) {
-            state.session.record_model(&model.provider, &model.id);
-            state.model = Some(model);
+        match state.model.as_mut().filter(|known| is_it(known)) {
+            // Some agents report the size of the context window later than the model.
+            Some(known) if model.context_window > 0 => known.context_window = model.context_window,
+            Some(_) => {}
+            None => {
+                state.session.record_model(&model.provider, &model.id);
+                state.model = Some(model);
+            }
         }
     }
 
