@@ -455,7 +455,7 @@ async fn a_permission_adds_the_members_that_the_call_lacked() {
         "kind": "edit", "status": "pending", "rawInput": {}});
     let call = json!({"toolCallId": "c", "rawInput": {"file_path": "/w/a.rs"},
         "content": [{"type": "diff", "path": "/w/a.rs", "oldText": "a\nb\n", "newText": "a\nc\n"}]});
-    let (events, question) = ask(&[announced.clone()], call.clone()).await;
+    let (events, question) = ask(std::slice::from_ref(&announced), call.clone()).await;
     assert_eq!(started_with(&events), json!({"file_path": "/w/a.rs"}));
     assert_eq!(last_details(&events)["changes"][0]["newText"], "a\nc\n");
     let expected = "Allow Edit (edit)?\nArguments:\n  file_path: /w/a.rs\n\
