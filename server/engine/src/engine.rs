@@ -42,15 +42,16 @@ use std::sync::{Arc, Mutex, OnceLock};
 pub use accounting::budget::CumulativeUsage;
 pub use accounting::usage_tracker::UsageTracker;
 pub use api::control::EngineStatus;
-pub use api::export::{ExportPageError, ExportPolicy};
-pub use api::extension_api::{EntryList, ExtensionDelivery, ExtensionPolicy, WeakEngine};
-pub use api::models::ModelPolicy;
+pub use api::export::ExportPageError;
+pub use api::extension_api::{EntryList, ExtensionDelivery, WeakEngine};
+pub use api::policy::{
+    BranchEffect, ExportPolicy, ExtensionPolicy, FileMentions, InputPolicy, ModelPolicy, SessionPolicy,
+    ShellPolicy,
+};
 pub use api::prompt::{AcceptedPrompt, RunHandle};
 pub use api::reservation::EngineReservation;
-pub use api::sessions::{BranchEffect, SessionPolicy};
-pub use api::shell::ShellPolicy;
 pub use api::trust::TrustedConfig;
-pub use api::user_input::{FileMentions, InputPolicy, InputQueue, UserInput};
+pub use api::user_input::{InputQueue, UserInput};
 pub use behavior_profile::{BehaviorProfile, StartPolicy};
 pub use error::{CompactError, PromptError};
 pub use event::{ChildEvent, Event, EventSink};
@@ -70,9 +71,7 @@ pub use remote::agent::{
     Delivery, RemoteAgent, RemoteCompaction, RemoteError, RemoteEvent, RemoteSession, ReportedUsage,
 };
 pub use remote::delivery::DeliveryGuard;
-pub use run::driver::{RunPolicy, RunSpan};
-pub use run::model_request::{AnswerPolicy, InterruptedAnswer};
-pub use run::tool_calls::{CallOrder, ToolCallPolicy};
+pub use run::policy::{AnswerPolicy, CallOrder, InterruptedAnswer, RunPolicy, RunSpan, ToolCallPolicy};
 #[doc(hidden)]
 pub use run::tool_calls::{content_blocks, milliseconds};
 pub use shared::Engine;

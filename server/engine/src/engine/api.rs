@@ -9,6 +9,7 @@ pub(in crate::engine) mod extension_resources;
 pub(in crate::engine) mod line_hashes;
 pub(in crate::engine) mod mentions;
 pub(in crate::engine) mod models;
+pub(in crate::engine) mod policy;
 pub(in crate::engine) mod prompt;
 pub(in crate::engine) mod reservation;
 pub(in crate::engine) mod resources;

@@ -1,19 +1,14 @@
 //! Differences between agents in the behavior of an engine. A dialect server defines them once; the engine never
-//! checks the dialect. Each policy is beside the code that reads it.
+//! checks the dialect. Each policy is in the folder of the code that reads it.
 
 use agentese::spec::Behavior;
 
-use super::api::export::ExportPolicy;
-use super::api::extension_api::ExtensionPolicy;
-use super::api::models::ModelPolicy;
-use super::api::sessions::SessionPolicy;
-use super::api::shell::ShellPolicy;
-use super::api::user_input::InputPolicy;
+use super::api::policy::{
+    ExportPolicy, ExtensionPolicy, InputPolicy, ModelPolicy, SessionPolicy, ShellPolicy,
+};
 use super::policies::compaction::CompactionPolicy;
 use super::policies::retry::RetryPolicy;
-use super::run::driver::RunPolicy;
-use super::run::model_request::AnswerPolicy;
-use super::run::tool_calls::ToolCallPolicy;
+use super::run::policy::{AnswerPolicy, RunPolicy, ToolCallPolicy};
 
 /// The behavior in which an agent differs from other agents. The default is that of pi.
 #[derive(Debug, Clone, PartialEq, Eq)]

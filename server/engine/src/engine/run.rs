@@ -5,5 +5,6 @@ pub(in crate::engine) mod context_overflow;
 pub(in crate::engine) mod driver;
 pub(in crate::engine) mod lifecycle;
 pub(in crate::engine) mod model_request;
+pub(in crate::engine) mod policy;
 pub(in crate::engine) mod response_stream;
 pub(in crate::engine) mod tool_calls;

@@ -30,21 +30,6 @@ pub enum ExportPageError {
     Write(#[from] ExportError),
 }
 
-/// Differences between agents in exported pages.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExportPolicy {
-    /// `true` if a session without messages can be exported.
-    pub exports_empty_sessions: bool,
-    /// Default prefix for the name of a page.
-    pub name_prefix: &'static str,
-}
-
-impl Default for ExportPolicy {
-    fn default() -> Self {
-        Self { exports_empty_sessions: false, name_prefix: "pi-session" }
-    }
-}
-
 /// The data of a page, copied while the state was locked.
 struct ExportSnapshot {
     header: String,

@@ -25,32 +25,6 @@ pub enum ExtensionDelivery {
     NextTurn,
 }
 
-/// Differences between agents in the treatment of extensions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExtensionPolicy {
-    /// `true` if clients receive events about messages that extensions add to an idle conversation.
-    pub emits_idle_messages: bool,
-    /// `true` if hooks of extensions run when an extension's message starts a run, as they do for user input.
-    pub idle_messages_run_hooks: bool,
-    /// `true` if extensions receive the request about the context before earlier events of the same step. Otherwise
-    /// extensions receive them in the order in which they occurred.
-    pub context_request_first: bool,
-    /// `true` if extensions receive a change of session as two events: the end of one session and the start of the
-    /// next. Otherwise they receive it as a change.
-    pub session_change_restarts: bool,
-}
-
-impl Default for ExtensionPolicy {
-    fn default() -> Self {
-        Self {
-            emits_idle_messages: true,
-            idle_messages_run_hooks: false,
-            context_request_first: true,
-            session_change_restarts: false,
-        }
-    }
-}
-
 /// A weak handle to an engine.
 #[derive(Clone)]
 pub struct WeakEngine(Weak<Shared>);

@@ -6,7 +6,7 @@ use agentese::types::{ImageContent, MentionedFile};
 use serde_json::json;
 
 use super::line_hashes;
-use super::user_input::FileMentions;
+use super::policy::FileMentions;
 use crate::engine::{Engine, UserInput};
 use crate::tools::{LsTool, ReadTool, Tool, ToolContent, ToolContext, lines_of_file, resolve_existing_path};
 

@@ -6,23 +6,8 @@ use crate::config::SettingsChange;
 use crate::engine::Hooks as _;
 use crate::engine::state::EngineState;
 use crate::engine::{Engine, Event, SelectionReason, Shared};
-use crate::providers::{ModelSelection, ThinkingLevelRules};
+use crate::providers::ModelSelection;
 use crate::session::BranchSettings;
-
-/// Differences between agents in models.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelPolicy {
-    /// Default thinking level of models.
-    pub default_thinking: ThinkingLevel,
-    /// Rules for the thinking levels of models.
-    pub thinking_levels: ThinkingLevelRules,
-}
-
-impl Default for ModelPolicy {
-    fn default() -> Self {
-        Self { default_thinking: ThinkingLevel::Medium, thinking_levels: ThinkingLevelRules::PI }
-    }
-}
 
 impl Engine {
     /// Returns the available models.

@@ -4,7 +4,8 @@ use agentese::types::{AgentMessage, ImageContent};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::input_queues::QueueFullError;
-use crate::engine::run::driver::{Run, RunSpan};
+use crate::engine::run::driver::Run;
+use crate::engine::run::policy::RunSpan;
 use crate::engine::shared::Work;
 use crate::engine::state::{EngineState, WorkKind, WorkPhase};
 use crate::engine::{DeliveryGuard, Engine, Event, InputQueue, PromptError, Shared, UserInput};

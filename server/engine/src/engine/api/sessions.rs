@@ -7,29 +7,8 @@ use agentese::types::Model;
 
 use crate::engine::Hooks as _;
 use crate::engine::state::{EngineState, WorkPhase};
-use crate::engine::{Engine, Options, SelectionReason, SessionSwitch};
+use crate::engine::{BranchEffect, Engine, Options, SelectionReason, SessionSwitch};
 use crate::session::{EntryId, ForkError, OpenError, Session, SessionOptions};
-
-/// The effect of a branch of the session on the current run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum BranchEffect {
-    /// The run is stopped first.
-    #[default]
-    StopsRun,
-    /// The run continues, and its later messages belong to the branch.
-    MovesRun,
-}
-
-/// Differences between agents in sessions.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SessionPolicy {
-    /// The effect of a branch on the current run.
-    pub branch_effect: BranchEffect,
-    /// `true` if switching to a session requires its directory to exist.
-    pub requires_directory: bool,
-    /// `true` if the statistics of a session cover its whole file; otherwise the context of the model.
-    pub stats_cover_file: bool,
-}
 
 impl Engine {
     /// Starts a fresh session. `parent` is the session from which it originates, as the client names it. Current

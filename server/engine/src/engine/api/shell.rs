@@ -6,24 +6,12 @@ use agentese::types::{AgentMessage, BashExecutionMessageBuilder};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
-use crate::engine::run::driver::RunSpan;
+use crate::engine::run::policy::RunSpan;
 use crate::engine::state::WorkPhase;
 use crate::tools::{RpcBashError, RpcBashOutput, run_rpc_bash};
 
 /// Base of the exit codes that shells give to commands ended by a signal.
 const SIGNAL_EXIT_BASE: i32 = 128;
-
-/// Differences between agents in the shell commands of the user.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ShellPolicy {
-    /// `true` if a command inherits the directory and the variables of the previous command.
-    pub keeps_state: bool,
-    /// `true` if a command that was ended by a signal has the exit code that shells use for the signal. Otherwise
-    /// the command is treated as stopped.
-    pub signal_exit_codes: bool,
-    /// `true` if commands end with their session, and add nothing to the next one.
-    pub ends_with_session: bool,
-}
 
 impl Engine {
     /// Runs a shell command of the user at the same time as other work. The output joins the session at once;

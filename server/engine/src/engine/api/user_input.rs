@@ -8,31 +8,6 @@ use crate::dialect_messages::file_mention_message;
 use crate::engine::error::PromptError;
 use crate::providers::is_blank;
 
-/// Treatment of files that a prompt mentions with `@`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum FileMentions {
-    /// The files are not read.
-    #[default]
-    Ignored,
-    /// The files are read for the model.
-    Read,
-    /// The files are read for the model. Each line has a mark before it: its number, and two letters derived from its
-    /// text.
-    ReadWithLineHashes,
-}
-
-/// Differences between agents in the input of users.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct InputPolicy {
-    /// `true` if a message with an empty text is accepted; the model receives a note that the message is empty.
-    /// Otherwise it is rejected like every other blank message.
-    pub accepts_empty: bool,
-    /// Treatment of files that a prompt mentions with `@`.
-    pub file_mentions: FileMentions,
-    /// `true` if, at the end of input, prompts that wait for extensions are started before all work is stopped.
-    pub starts_waiting_prompts: bool,
-}
-
 /// The input of a user.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UserInput {

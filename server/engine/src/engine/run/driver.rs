@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use agentese::types::{
-    AgentMessage, AssistantBlock, InterruptMode, Model, StopReason, ThinkingLevel, ToolDeclaration,
-    ToolResultMessage,
+    AgentMessage, AssistantBlock, Model, StopReason, ThinkingLevel, ToolDeclaration, ToolResultMessage,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::agent_loop::{AgentLoop, RequestedCall, Step};
-use super::model_request::InterruptedAnswer;
-use super::tool_calls::CallOrder;
+use super::policy::{CallOrder, InterruptedAnswer};
 use crate::dialect_messages;
 use crate::engine::Hooks as _;
 use crate::engine::accounting::run_limits::RunLimitError;
@@ -23,44 +21,6 @@ use crate::session::EntryId;
 
 /// Error text of an aborted answer, as in pi 0.55.
 pub(in crate::engine) const REQUEST_ABORTED: &str = "Request was aborted.";
-
-/// The work that a run includes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum RunSpan {
-    /// The turns. A prompt without a delivery waits for the following run if it arrives between two runs.
-    #[default]
-    Turns,
-    /// The turns, and for prompts the pauses before retries: a prompt without a delivery is then rejected, as it is
-    /// during a run.
-    WithRetryPauses,
-    /// The turns, and the retries and automatic compactions that follow, with the pauses before the retries.
-    UntilSettled,
-}
-
-/// Differences between agents in their runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunPolicy {
-    /// Initial moment at which steering reaches the run; clients may change it.
-    pub interrupt_mode: InterruptMode,
-    /// The work that a run includes.
-    pub span: RunSpan,
-    /// `true` if a conversation starts with a message that contains the sections of the system prompt, and the tools.
-    pub declares_instructions: bool,
-    /// `true` if a change of model or thinking level during a run takes effect in the next turn. Otherwise it
-    /// takes effect in the next run.
-    pub switches_model_between_turns: bool,
-}
-
-impl Default for RunPolicy {
-    fn default() -> Self {
-        Self {
-            interrupt_mode: InterruptMode::Immediate,
-            span: RunSpan::default(),
-            declares_instructions: false,
-            switches_model_between_turns: false,
-        }
-    }
-}
 
 /// One run without its last event. The caller emits that event, because the caller decides about the work after the
 /// run.

@@ -16,7 +16,8 @@ use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use super::agent_loop::{AgentLoop, NO_MESSAGES};
-use super::driver::{Run, RunOutcome, RunSpan};
+use super::driver::{Run, RunOutcome};
+use super::policy::RunSpan;
 use crate::engine::policies::compaction::{IdleCompactionEvents, context_tokens, counted_tokens, is_due};
 use crate::engine::policies::retry::{BUILT_IN, NextAction, PolicyInput};
 use crate::engine::shared::{Work, WorkEndGuard};

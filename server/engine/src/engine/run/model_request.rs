@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
 
 use agentese::types::{AgentMessage, InputBlock};
 use futures::FutureExt as _;
@@ -10,6 +9,7 @@ use futures::future::Either;
 use tokio::time::Instant;
 
 use super::driver::{REQUEST_ABORTED, Run};
+use super::policy::InterruptedAnswer;
 use super::response_stream::{self, ResponseStream};
 use crate::engine::Event;
 use crate::engine::Hooks as _;
@@ -19,38 +19,6 @@ use crate::providers::{
 };
 use crate::session::EntryId;
 use crate::tools::as_terminal_shows;
-
-/// Treatment of an answer that was stopped in the middle.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum InterruptedAnswer {
-    /// The open block is closed if the model's API does so, and the calls get no results.
-    #[default]
-    Closed,
-    /// The answer stays as it is, and each of its calls gets an error as its result.
-    WithErrorResults,
-}
-
-/// Differences between agents in the answers of models.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AnswerPolicy {
-    /// The end of an answer that was stopped.
-    pub interrupted: InterruptedAnswer,
-    /// `true` if the start of an answer is emitted when its first content arrives; `false` if it is emitted with
-    /// the request to the model.
-    pub starts_with_content: bool,
-    /// `true` if blocks that grow at the same time are all closed at the end of the answer. Applies only to models
-    /// whose API lets blocks grow at the same time.
-    pub closes_blocks_together: bool,
-    /// Minimum interval between emitted pieces of an answer. Pieces within the interval are joined and emitted before
-    /// any other event. Zero if each piece is emitted at once.
-    pub min_update_interval: Duration,
-    /// `true` if answers and results store their duration. Answers then also store the thinking level of their
-    /// request.
-    pub stores_durations: bool,
-    /// `true` if answers store details of the provider (see [`Assembler::with_details`]) and summaries store their
-    /// usage.
-    pub stores_provider_details: bool,
-}
 
 /// Error text of an answer whose stream ended early.
 pub(in crate::engine) const CUT_OFF: &str = "The stream ended before the answer was complete.";

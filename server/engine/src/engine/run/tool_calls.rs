@@ -32,44 +32,6 @@ const TOOL_PANICKED: &str = "The tool failed inside the agent.";
 /// seconds.
 const ABORT_GRACE: Duration = Duration::from_secs(4);
 
-/// The order of execution for the tool calls of one answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum CallOrder {
-    /// One after another.
-    #[default]
-    Sequential,
-    /// Successive shared calls ([`crate::tools::Tool::shared`]) run side by side; every other call runs alone. Ends
-    /// and results keep the order of the calls.
-    SharedInParallel,
-    /// All calls run side by side. Ends and results keep the order of the calls.
-    AllInParallel,
-}
-
-/// Differences between agents in the calls of tools.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ToolCallPolicy {
-    /// The order of execution for the calls of one answer.
-    pub order: CallOrder,
-    /// Name of the argument in which a model states the purpose of a call. The argument stays in the model's answer;
-    /// tools and events about calls omit it.
-    pub purpose_argument: Option<&'static str>,
-    /// `true` if a tool with progress output emits an empty update at its start.
-    pub emits_empty_update_first: bool,
-    /// `true` if results are also given as data; see [`crate::tools::ToolContext::wants_structured`].
-    pub structured_results: bool,
-}
-
-impl ToolCallPolicy {
-    /// Returns a call as tools receive it, without the purpose argument.
-    pub(in crate::engine) fn without_purpose(&self, call: &ToolCall) -> ToolCall {
-        let mut call = call.clone();
-        if let Some(purpose) = self.purpose_argument {
-            call.arguments.shift_remove(purpose);
-        }
-        call
-    }
-}
-
 /// Access of a tool to the conversation before its call.
 struct PriorConversation(Weak<Shared>);
 
