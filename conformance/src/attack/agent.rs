@@ -282,11 +282,22 @@ impl AgentUnderTest {
     pub(super) async fn read_until(
         &mut self,
         what: &str,
+        found: impl FnMut(&DialectCodec, &ReceivedLine) -> bool,
+    ) -> Result<ReceivedLine, AttackError> {
+        self.read_until_within(LONG, what, found).await
+    }
+
+    /// Reads lines until `found` returns `true` for one of them; returns that line. `total` limits the whole time.
+    /// Within it, each line restarts the time limit for the next one.
+    pub(super) async fn read_until_within(
+        &mut self,
+        total: Duration,
+        what: &str,
         mut found: impl FnMut(&DialectCodec, &ReceivedLine) -> bool,
     ) -> Result<ReceivedLine, AttackError> {
-        let deadline = Instant::now() + LONG;
+        let deadline = Instant::now() + total;
         loop {
-            let limit = deadline.saturating_duration_since(Instant::now());
+            let limit = deadline.saturating_duration_since(Instant::now()).min(LONG);
             let Some(line) = self.next(what, limit).await? else {
                 let exit = self.process.exit().await;
                 return Err(AttackError::finding(format!(

@@ -138,11 +138,11 @@ async fn run_calls(context: &AttackContext, calls: &[Value]) -> Result<u64, Atta
     let before = env.requests().len();
     let prompt = agent.codec.prompt("go", "go");
     agent.send(prompt);
-    // A call may use up its own time limit; each event restarts the time limit of the wait.
+    let total = LONG * u32::try_from(calls.len()).unwrap_or(u32::MAX);
     let outcome = async {
         let ends = agent.codec.spec.run_end.answer_ends;
         agent
-            .read_until("the end of the run", |codec, line| match &line.kind {
+            .read_until_within(total, "the end of the run", |codec, line| match &line.kind {
                 super::codec::LineKind::Event(name) => !ends && codec.may_end(name),
                 _ => ends && line.answers("go"),
             })
