@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `server`, `assets` | HTTP and WebSocket; the files of the page |
 //! | `hub`, `tabs`, `message_log`, `questions`, `splice` | one agent and several tabs, without I/O |
-//! | `authorization` | permitted commands |
+//! | `command_permissions` | permitted commands |
 //! | `agent_process` | the child process |
 //! | `session_list`, `transcript_file` | the sessions that can be opened; a file with a recorded session |
 

@@ -134,14 +134,19 @@ pub(super) fn update_of(call: AcpToolCall) -> AcpToolCallUpdate {
     update
 }
 
-/// Converts the call of a permission request to an update of that call. The update has no status.
+/// Converts the call of a permission request to an update of that call. The update has no status. Empty lists are
+/// absent in it: they would remove the changes that an earlier update showed.
 pub(super) fn update_of_permission(call: &AcpPermissionCall) -> AcpToolCallUpdate {
     let mut update = AcpToolCallUpdate::new(call.tool_call_id.as_str());
     update.title = call.title.clone();
     update.name = call.name.clone();
     update.kind = call.kind.clone();
-    update.content = call.content.clone();
-    update.locations = call.locations.clone();
+    if call.content.as_option().is_some_and(|content| !content.is_empty()) {
+        update.content = call.content.clone();
+    }
+    if call.locations.as_option().is_some_and(|locations| !locations.is_empty()) {
+        update.locations = call.locations.clone();
+    }
     update.raw_input = call.raw_input.clone();
     update
 }

@@ -195,7 +195,10 @@ impl AcpEventLoop {
 
     fn report_choices(&self, choices: &Choices) {
         if self.context.state().pending_options == 0 {
-            let model = choices.model().map(|model| RemoteEvent::ModelChanged(Box::new(model)));
+            let model = choices.model().map(|mut model| {
+                model.context_window = self.translator.context_window();
+                RemoteEvent::ModelChanged(Box::new(model))
+            });
             self.send(model.into_iter().chain(choices.level().map(RemoteEvent::ThinkingChanged)).collect());
         }
     }

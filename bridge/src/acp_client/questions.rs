@@ -7,6 +7,7 @@ use agentese::acp::{
     AcpPermissionKind, AcpPermissionOption, AcpPermissionOutcome, AcpRequestPermission, AcpSelectedOutcome,
 };
 use agentese::types::{ConfirmQuestion, EditorQuestion, InputQuestion, SelectQuestion};
+use agentese_process::sanitize;
 use agentese_server_base::ui::{Answer, Dialog};
 use serde_json::{Map, Value};
 
@@ -55,14 +56,20 @@ pub(super) fn denial() -> AcpPermissionAnswer {
     AcpPermissionAnswer::new(AcpCancelledOutcome::new())
 }
 
-/// Returns a distinct label for each option. If several options have the same name, the kind is added; if the kind is
-/// also the same, a number is added.
+/// Returns a distinct label for each option, without hidden characters. The kind is added if several options have the
+/// same name, and if an option applies to later calls and its name lacks "always". If the kind is also the same, a number
+/// is added.
 fn labels(options: &[AcpPermissionOption]) -> Vec<String> {
+    let names: Vec<_> = options.iter().map(|option| sanitize::sanitize_line(&option.name)).collect();
     let mut labels: Vec<String> = Vec::new();
-    for option in options {
-        let name = &option.name;
-        let is_alone = options.iter().filter(|other| other.name == *name).count() == 1;
-        let named = if is_alone { name.clone() } else { format!("{name} ({})", option.kind.as_str()) };
+    for (option, name) in options.iter().zip(&names) {
+        let is_alone = names.iter().filter(|other| *other == name).count() == 1;
+        let is_clear =
+            option.kind != AcpPermissionKind::AllowAlways || name.to_lowercase().contains("always");
+        let named = match is_alone && is_clear {
+            true => name.clone().into_owned(),
+            false => format!("{name} ({})", option.kind.as_str()),
+        };
         let numbered = (2..).map(|number| format!("{named} {number}"));
         let mut free = std::iter::once(named.clone()).chain(numbered);
         // There are more numbers than labels.
@@ -177,6 +184,18 @@ mod tests {
             let answer = serde_json::to_value(permission.answer(other)).unwrap();
             assert_eq!(answer["outcome"]["outcome"], "cancelled");
         }
+    }
+
+    #[test]
+    fn a_label_shows_hidden_characters_and_that_it_applies_to_later_calls() {
+        let options = json!([
+            {"optionId": "a", "name": "Yes", "kind": "allow_always"},
+            {"optionId": "b", "name": "Always\nallow", "kind": "allow_always"},
+            {"optionId": "c", "name": "No", "kind": "reject_once"},
+            {"optionId": "d", "name": "No\u{200b}", "kind": "allow_once"},
+        ]);
+        let options: Vec<AcpPermissionOption> = serde_json::from_value(options).unwrap();
+        assert_eq!(labels(&options), ["Yes (allow_always)", "Always\\nallow", "No", "No\\u{200b}"]);
     }
 
     #[test]

@@ -459,7 +459,7 @@ async fn a_permission_adds_the_members_that_the_call_lacked() {
     assert_eq!(started_with(&events), json!({"file_path": "/w/a.rs"}));
     assert_eq!(last_details(&events)["changes"][0]["newText"], "a\nc\n");
     let expected = "Allow Edit (edit)?\nArguments:\n  file_path: /w/a.rs\n\
-        Change of /w/a.rs: 1 lines removed, 1 lines added\n    a\n  - b\n  + c\n\
+        Change of /w/a.rs: 1 line removed, 1 line added\n    a\n  - b\n  + c\n\
         Title from the agent: Edit";
     assert_eq!(question, expected);
 
@@ -483,6 +483,26 @@ async fn a_permission_of_an_announced_call_repeats_its_arguments() {
     let (events, question) = ask(&[announced], json!({"toolCallId": "c", "title": "May it?"})).await;
     assert_eq!(started_with(&events), json!({"command": "ls"}));
     assert!(question.contains("\n  command: ls\n"), "{question}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_list_in_a_permission_removes_no_change() {
+    let announced = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Edit", "kind": "edit",
+        "content": [{"type": "diff", "path": "/w/a.rs", "oldText": "a\n", "newText": "b\n"}]});
+    let call = json!({"toolCallId": "c", "content": [], "locations": []});
+    let (events, question) = ask(&[announced], call).await;
+    assert!(question.contains("\n  - a\n  + b"), "{question}");
+    assert_eq!(last_details(&events)["changes"][0]["newText"], "b\n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_permission_with_the_id_of_an_ended_call_shows_a_call_of_its_own() {
+    let ended = json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "List", "kind": "execute",
+        "status": "completed", "rawInput": {"command": "ls"}});
+    let (events, question) = ask(&[ended], json!({"toolCallId": "1", "title": "List"})).await;
+    assert!(question.contains("did not say") && !question.contains("command"), "{question}");
+    let starts = events.iter().filter(|event| matches!(event, RemoteEvent::ToolStarted(_))).count();
+    assert_eq!(starts, 2, "{events:#?}");
 }
 
 #[tokio::test(start_paused = true)]

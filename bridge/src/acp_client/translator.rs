@@ -70,6 +70,7 @@ pub(super) struct UpdateTranslator {
 impl UpdateTranslator {
     /// Starts the accounting of another session. `cost` is the cost of the session so far, if it is known.
     pub fn open_session(&mut self, cost: Option<f64>) {
+        self.calls.clear();
         (self.context_tokens, self.context_window) = (0, 0);
         self.cost = cost.unwrap_or_default();
         self.reported_cost = self.cost;
@@ -137,13 +138,17 @@ impl UpdateTranslator {
     /// client shows the call before the question.
     pub fn translate_permission(&mut self, call: &AcpPermissionCall) -> Vec<RemoteEvent> {
         let mut events = Vec::new();
+        if self.calls.get(&call.tool_call_id).is_some_and(|known| known.ended) {
+            self.calls.remove(&call.tool_call_id);
+        }
         self.push_call(update_of_permission(call), true, &mut events);
         events
     }
 
-    /// Returns all known data of the call of a permission request.
+    /// Returns all known data of the call of a permission request. A call that has ended is another one, even if it has
+    /// the same id.
     pub fn permission_details(&self, call: &AcpPermissionCall) -> CallDetails {
-        let known = self.calls.get(&call.tool_call_id);
+        let known = self.calls.get(&call.tool_call_id).filter(|known| !known.ended);
         let mut details = known.map(|known| known.details.clone()).unwrap_or_default();
         details.merge(&update_of_permission(call));
         details

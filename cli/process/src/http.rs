@@ -2,7 +2,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `auth` | authentication: token, origin, host |
+//! | `authentication` | authentication: token, origin, host |
 //! | `connections` | connections and their limits |
 
 pub mod authentication;

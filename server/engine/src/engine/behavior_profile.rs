@@ -1,5 +1,5 @@
 //! Differences between agents in the behavior of an engine. A dialect server defines them once; the engine never
-//! checks the dialect. Each policy is in the folder of the code that reads it.
+//! checks the dialect. Each policy is beside the code that it is about.
 
 use agentese::spec::Behavior;
 

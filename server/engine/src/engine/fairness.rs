@@ -158,6 +158,20 @@ mod tests {
         assert!(most <= 2 * ROUND_SIZE, "{most} steps while a task waited for one");
     }
 
+    #[tokio::test]
+    async fn prompt_proceeds_at_once_while_many_runs_wait() {
+        let fairness = Fairness::default();
+        let mut runs: Vec<_> = (0..3 * ROUND_SIZE)
+            .map(|_| Box::pin(fairness.runs.share(std::future::pending::<()>())))
+            .collect();
+        for run in &mut runs {
+            assert!(futures::poll!(run).is_pending());
+        }
+        assert!(!fairness.runs.lock().waiting.is_empty(), "no run waits");
+        let mut prompt = Box::pin(fairness.prompts.share(std::future::ready(())));
+        assert!(futures::poll!(&mut prompt).is_ready());
+    }
+
     #[test]
     fn task_waiting_after_the_last_round_restarts_the_rounds() {
         let queue = FairQueue::default();

@@ -69,8 +69,8 @@ pub struct AnswerPolicy {
     /// `true` if answers and results store their duration. Answers then also store the thinking level of their
     /// request.
     pub stores_durations: bool,
-    /// `true` if answers store details of the provider (see [`crate::providers::Assembler::with_details`]) and summaries store their
-    /// usage.
+    /// `true` if answers store details of the provider (see [`crate::providers::Assembler::with_details`]) and summaries
+    /// store their usage.
     pub stores_provider_details: bool,
 }
 
