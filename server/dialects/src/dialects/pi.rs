@@ -15,7 +15,7 @@ use agentese::spec::Spec;
 use agentese::types::{InterruptMode, ThinkingLevel};
 use agentese::wire::{Maybe, NoParams};
 
-use super::pi_common::{self, PiCommon, command_error, path_text, since_pi_1_5, state_cache};
+use super::pi_common::{self, PiCommon, RevisionFeatures, command_error, path_text, state_cache};
 use crate::config::AgentPaths;
 use crate::conversation::{PromptOutcome, RequestContext};
 use crate::engine::{
@@ -101,7 +101,7 @@ fn pi_0_55() -> BehaviorProfile {
 
 /// Returns the outcome of queued input. Returns `None` if the revision does not report outcomes.
 fn queued_result(server: &PiServer) -> Option<InputReceipt> {
-    since_pi_1_5(server.spec).then(|| InputReceipt::new(Disposition::Queued))
+    server.features.reports_input.then(|| InputReceipt::new(Disposition::Queued))
 }
 
 impl DialectCommands for PiServer {
@@ -110,20 +110,19 @@ impl DialectCommands for PiServer {
         params: PromptParams,
         call: Call<Pi, Option<InputReceipt>>,
     ) -> Result<Option<InputReceipt>, CommandError> {
-        let since_1_5 = since_pi_1_5(self.spec);
-        let to_result = move |outcome: &PromptOutcome| since_1_5.then(|| pi_common::input_receipt(outcome));
+        let reports_input = self.features.reports_input;
+        let to_result =
+            move |outcome: &PromptOutcome| reports_input.then(|| pi_common::input_receipt(outcome));
         let responder = (call.clone(), self.input_ended());
         let on_accepted = move |outcome: &PromptOutcome| match outcome {
             _ if responder.1() => responder.0.leave_unanswered(),
-            PromptOutcome::Command(_) if since_1_5 => {}
+            PromptOutcome::Command(_) if reports_input => {}
             outcome => responder.0.answer(to_result(outcome)),
         };
         let context = RequestContext::new(on_accepted, call.replaced());
         let outcome = self.stoppable(&call, self.submit_prompt(params, context)).await?;
-        // Since 1.5 the response to a command of an extension follows its end, and other commands do not wait
-        // for it.
         if let PromptOutcome::Command(command_end) = &outcome
-            && since_1_5
+            && reports_input
             && !command_end.is_cancelled()
         {
             let (late_call, command_end, ended) = (call.take_over(), command_end.clone(), self.input_ended());
@@ -198,7 +197,7 @@ impl DialectCommands for PiServer {
         self.conversation.ready().await;
         let state = |mut status: EngineStatus| {
             status.model = status.model.map(|model| self.describe_model(model));
-            state(status, since_pi_1_5(self.spec))
+            state(status, self.features.streams_until_settled)
         };
         match self.state_cache.text(self.engine(), state) {
             Some(text) => {
@@ -213,8 +212,7 @@ impl DialectCommands for PiServer {
         let forked = self.conversation.fork(&params.entry_id, RequestContext::for_call(&call));
         let (text, done) = self.stoppable(&call, forked).await.map_err(command_error)?;
         let mut result = ForkResult::new(!done);
-        // Since 1.5 the text is absent if no session was created.
-        result.text = (done || !since_pi_1_5(self.spec)).then_some(text);
+        result.text = (done || !self.features.fork_text_needs_session).then_some(text);
         Ok(result)
     }
 
@@ -228,16 +226,16 @@ impl DialectCommands for PiServer {
     }
 
     async fn get_commands(&self, _: NoParams, _: Call<Pi, Commands>) -> Result<Commands, CommandError> {
-        let since_1_5 = since_pi_1_5(self.spec);
-        let listed = self.conversation.commands().await.into_iter().map(|listed| command(listed, since_1_5));
+        let has_origin = self.features.commands_have_origins;
+        let listed = self.conversation.commands().await.into_iter().map(|listed| command(listed, has_origin));
         Ok(Commands::new(listed.collect()))
     }
 }
 
-fn state(status: EngineStatus, since_1_5: bool) -> SessionState {
+fn state(status: EngineStatus, streams_until_settled: bool) -> SessionState {
     let mut state = SessionStateBuilder {
         thinking_level: status.thinking,
-        is_streaming: if since_1_5 { status.working } else { status.streaming },
+        is_streaming: if streams_until_settled { status.working } else { status.streaming },
         is_compacting: status.compacting,
         steering_mode: status.steering_mode,
         follow_up_mode: status.follow_up_mode,
@@ -253,7 +251,7 @@ fn state(status: EngineStatus, since_1_5: bool) -> SessionState {
     state
 }
 
-fn command(command: CommandInfo, since_1_5: bool) -> WireCommand {
+fn command(command: CommandInfo, has_origin: bool) -> WireCommand {
     let source = match command.source {
         CommandSource::Extension => WireSource::Extension,
         CommandSource::Template => WireSource::Prompt,
@@ -261,7 +259,7 @@ fn command(command: CommandInfo, since_1_5: bool) -> WireCommand {
     };
     let mut listed = WireCommand::new(command.name, source);
     listed.description = command.description;
-    if since_1_5 {
+    if has_origin {
         listed.source_info =
             command.path.as_deref().map(|path| source_info(path, command.location, command.source));
         return listed;
@@ -307,7 +305,7 @@ fn source_info(path: &Path, location: Option<Location>, source: CommandSource) -
 
 impl PiCommon for Pi {
     fn behavior_profile(spec: &'static Spec) -> BehaviorProfile {
-        if since_pi_1_5(spec) { pi_1_5() } else { pi_0_55() }
+        if RevisionFeatures::of(spec).settles { pi_1_5() } else { pi_0_55() }
     }
 
     const PATHS: AgentPaths = AgentPaths::PI;

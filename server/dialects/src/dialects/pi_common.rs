@@ -8,6 +8,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `dialect`, `server` | the dialects, and the server of each |
+//! | `revision_features` | the differences between revisions |
 //! | `service` | the commands that all of them share |
 //! | `sink`, `snapshot`, `append_text` | events, and the updates of an answer |
 //! | `convert` | values of the engine in the form of the family |
@@ -20,13 +21,15 @@ mod client_ui;
 pub(in crate::dialects) mod convert;
 mod dialect;
 mod pi_1_5_events;
+mod revision_features;
 mod server;
 mod service;
 mod sink;
 mod snapshot;
 pub(in crate::dialects) mod state_cache;
 
-pub(super) use convert::{command_error, path_text, since_pi_1_5};
+pub(super) use convert::{command_error, path_text};
 pub use dialect::PiCommon;
+pub(super) use revision_features::RevisionFeatures;
 pub use server::PiCommonServer;
 pub(super) use service::input_receipt;

@@ -7,7 +7,7 @@ use agentese::framing::FrameText;
 use agentese::serve::{CommandError, Segments};
 use agentese::spec::Spec;
 use agentese::types::{
-    AgentEnd, AgentMessage, AgentSettled, AgentStart, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd,
+    AgentEnd, AgentMessage, AgentStart, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd,
     AutoRetryStartBuilder, BashResult, BudgetExceeded, BudgetWarning, ExtensionError, MessageEnd,
     MessageStart, NotifyNotice, NotifyType, StreamingBehavior as WireBehavior, SubagentEnd, SubagentStart,
     TodoReminder, ToolExecutionEndBuilder, ToolExecutionStart, ToolExecutionUpdateBuilder, ToolOutput,
@@ -198,12 +198,6 @@ pub(in crate::dialects) fn declares<T: Record>(spec: &Spec) -> bool {
         [(_, ConstantValue::String(name)), ..] => spec.event(name).is_some(),
         _ => false,
     }
-}
-
-/// Returns true if a revision has the additions of pi 1.5: updates that contain only the new text, an event after
-/// all work, and times.
-pub(in crate::dialects) fn since_pi_1_5(spec: &Spec) -> bool {
-    declares::<AgentSettled>(spec)
 }
 
 /// Converts an error to a rejection with the same text.

@@ -8,8 +8,9 @@ use agentese::types::{Model, Ready};
 use tokio_util::sync::CancellationToken;
 
 use super::client_ui::ClientUi;
-use super::convert::{self, since_pi_1_5};
+use super::convert;
 use super::dialect::PiCommon;
+use super::revision_features::RevisionFeatures;
 use super::sink::Sink;
 use super::state_cache::StateCache;
 use crate::config::AgentPaths;
@@ -23,6 +24,8 @@ pub struct PiCommonServer<D: PiCommon> {
     pub(super) sink: Arc<Sink<D>>,
     /// The revision of the connection.
     pub(in crate::dialects) spec: &'static Spec,
+    /// The features of that revision.
+    pub(in crate::dialects) features: &'static RevisionFeatures,
     /// The last state response.
     pub(in crate::dialects) state_cache: StateCache,
     /// Cancelled if the serving ends for another reason than the end of input.
@@ -52,7 +55,7 @@ impl<D: PiCommon> PiCommonServer<D> {
 
     /// Returns a model in the form of the revision: newer revisions show more members.
     pub(in crate::dialects) fn describe_model(&self, model: Model) -> Model {
-        if since_pi_1_5(self.spec) { self.engine().describe(model) } else { model }
+        if self.features.describes_models { self.engine().describe(model) } else { model }
     }
 
     /// Returns the engine, for calls that need nothing else.
@@ -78,9 +81,10 @@ where
     }
 
     fn new(components: AgentComponents, spec: &'static Spec, stop: CancellationToken) -> Self {
-        let sink = Arc::new(Sink::new(components.updates, since_pi_1_5(spec)));
+        let features = RevisionFeatures::of(spec);
+        let sink = Arc::new(Sink::new(components.updates, features.updates_are_deltas));
         let conversation = ConversationService::new(components, sink.clone(), stop.clone());
-        Self { conversation, sink, spec, state_cache: StateCache::default(), stop }
+        Self { conversation, sink, spec, features, state_cache: StateCache::default(), stop }
     }
 
     fn connect(&self, emitter: Emitter<D>) {

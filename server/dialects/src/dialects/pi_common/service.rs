@@ -15,7 +15,7 @@ use agentese::types::{
 };
 use agentese::wire::NoParams;
 
-use super::convert::{self, command_error, since_pi_1_5};
+use super::convert::{self, command_error};
 use super::dialect::PiCommon;
 use super::pi_1_5_events;
 use super::server::PiCommonServer;
@@ -91,12 +91,12 @@ impl<D: PiCommon> BaseService<D> for PiCommonServer<D> {
         let focus = params.custom_instructions.as_deref();
         let emit = |event: Event<'_>| match pi_1_5_events::event(self.spec, event, &CompactionReason::Manual)
         {
-            Ok(Some(body)) if since_pi_1_5(self.spec) && !self.sink.is_closed() => {
+            Ok(Some(body)) if self.features.compaction_emits_events && !self.sink.is_closed() => {
                 call.emitter().emit_body_now(body);
             }
             _ => {}
         };
-        if since_pi_1_5(self.spec) {
+        if self.features.compaction_emits_events {
             // The closing events of the current run precede the compaction.
             self.engine().abort().await;
         }
@@ -112,7 +112,7 @@ impl<D: PiCommon> BaseService<D> for PiCommonServer<D> {
     }
 
     async fn bash(&self, params: BashParams, call: Call<D, BashResult>) -> Result<BashResult, CommandError> {
-        let hidden = params.exclude_from_context == Some(true) && since_pi_1_5(self.spec);
+        let hidden = params.exclude_from_context == Some(true) && self.features.hides_shell_commands;
         let id = call.id().and_then(|id| serde_json::from_str(id).ok());
         let mut shown = |text: &str| {
             let mut update = BashExecutionUpdate::new(text);
@@ -133,8 +133,7 @@ impl<D: PiCommon> BaseService<D> for PiCommonServer<D> {
     }
 
     async fn shut_down(&self) {
-        // Since 1.5 no event reports work that the end of input stops.
-        if since_pi_1_5(self.spec) {
+        if self.features.silent_after_input_end {
             self.sink.close();
         }
         // After an end of input that aborts all work, no client is left to show the dialogs of extensions.
@@ -174,8 +173,7 @@ impl<D: PiCommon> BaseService<D> for PiCommonServer<D> {
     }
 
     async fn set_session_name(&self, params: SetSessionNameParams, _: Call<D>) -> Result<(), CommandError> {
-        // Since 1.5 a name is one line.
-        let name = if since_pi_1_5(self.spec) { one_line(&params.name) } else { params.name };
+        let name = if self.features.one_line_names { one_line(&params.name) } else { params.name };
         self.engine().set_session_name(&name).map_err(command_error)
     }
 
@@ -231,7 +229,7 @@ impl<D: PiCommon> BaseService<D> for PiCommonServer<D> {
     ) -> Result<(), CommandError> {
         // The other revisions do not have that level.
         let auto = params.level == ThinkingLevel::Auto;
-        if auto || (params.level == ThinkingLevel::Max && !since_pi_1_5(self.spec)) {
+        if auto || (params.level == ThinkingLevel::Max && !self.features.has_max_thinking) {
             return Err(CommandError::new(format!(
                 "Invalid parameters of `set_thinking_level`: level: \"{}\" is not one of its values",
                 params.level
@@ -274,7 +272,7 @@ impl<D: PiCommon> BaseService<D> for PiCommonServer<D> {
         }
         .build();
         answer.session_file = file.map(convert::path_text);
-        if since_pi_1_5(self.spec) {
+        if self.features.stats_have_context {
             answer.context_usage = self.context_usage();
         }
         Ok(answer)

@@ -24,8 +24,8 @@ pub(super) struct Sink<D: PiCommon> {
     emitter: OnceLock<Emitter<D>>,
     /// State from earlier events that later frames need.
     state: Mutex<SinkState>,
-    /// True if the revision has the additions of pi 1.5.
-    since_pi_1_5: bool,
+    /// `true` if each update contains only the new text.
+    updates_are_deltas: bool,
     /// True if each update contains the whole answer.
     sends_snapshots: bool,
     /// True if no further events are sent.
@@ -42,14 +42,14 @@ struct SinkState {
 
 impl<D: PiCommon> Sink<D> {
     /// Creates a sink. `updates` selects the content of the frames while an answer grows.
-    pub fn new(updates: UpdateContent, since_pi_1_5: bool) -> Self {
+    pub fn new(updates: UpdateContent, updates_are_deltas: bool) -> Self {
         let snapshot = Snapshot::new(updates);
-        let sends_snapshots = !since_pi_1_5 && updates != UpdateContent::Delta;
+        let sends_snapshots = !updates_are_deltas && updates != UpdateContent::Delta;
         let state = Mutex::new(SinkState { snapshot, compaction_reason: CompactionReason::Threshold });
         Self {
             emitter: OnceLock::new(),
             state,
-            since_pi_1_5,
+            updates_are_deltas,
             sends_snapshots,
             closed: AtomicBool::new(false),
         }
@@ -104,11 +104,11 @@ impl<D: PiCommon> EventSink for Sink<D> {
         }
         let spec = emitter.spec();
         let body = match &event {
-            Event::MessageUpdated { message, update, .. } if self.since_pi_1_5 => {
+            Event::MessageUpdated { message, update, .. } if self.updates_are_deltas => {
                 pi_1_5_events::update(message, update).map(|body| Some(body.into()))
             }
             Event::MessageUpdated { message, update, .. } => state.snapshot.frame(message, update).map(Some),
-            _ if self.since_pi_1_5 => pi_1_5_events::event(spec, event, &state.compaction_reason)
+            _ if self.updates_are_deltas => pi_1_5_events::event(spec, event, &state.compaction_reason)
                 .map(|body| body.map(Segments::from)),
             _ => convert::event(spec, event).map(|body| body.map(Segments::from)),
         };
