@@ -70,7 +70,6 @@ pub use policies::todo_reminders::TodoReminders;
 pub use remote::agent::{
     Delivery, RemoteAgent, RemoteCompaction, RemoteError, RemoteEvent, RemoteSession, ReportedUsage,
 };
-pub use remote::delivery::DeliveryGuard;
 pub use run::policy::{AnswerPolicy, CallOrder, InterruptedAnswer, RunPolicy, RunSpan, ToolCallPolicy};
 #[doc(hidden)]
 pub use run::tool_calls::{content_blocks, milliseconds};

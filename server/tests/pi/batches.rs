@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agentese::types::{AgentMessage, InterruptMode};
-use agentese_server::engine::{CallOrder, Engine, Event, EventSink, UserInput};
+use agentese_server::engine::{CallOrder, Delivery, Engine, Event, EventSink, InputQueue, UserInput};
 use agentese_server::tools::{Tool, ToolContext, ToolOutput, ToolSet};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -168,7 +168,10 @@ async fn interrupting_steering_stops_concurrent_calls() {
         }
     };
     soon("the calls to begin", started).await;
-    engine.steer(UserInput::text("stop")).unwrap();
+    soon("the steering", engine.submit(UserInput::text("stop"), Delivery::Queue(InputQueue::Steer)))
+        .await
+        .unwrap()
+        .start();
     meeting.started.notify_one();
     soon("the run", engine.wait_until_idle()).await;
     assert_eq!(log.read().join(" "), "+a +b -a =a -b! =b +c -c! =c");
@@ -181,7 +184,10 @@ async fn steering_that_waits_lets_all_calls_run() {
     engine.set_interrupt_mode(InterruptMode::Wait);
     assert_eq!(engine.status().interrupt_mode, InterruptMode::Wait);
     engine.accept_prompt(UserInput::text("go"), None).unwrap().start();
-    engine.steer(UserInput::text("later")).unwrap();
+    soon("the steering", engine.submit(UserInput::text("later"), Delivery::Queue(InputQueue::Steer)))
+        .await
+        .unwrap()
+        .start();
     meeting.started.notify_one();
     soon("the run", engine.wait_until_idle()).await;
     assert_eq!(log.read().join(" "), "+a -a =a +b -b =b");

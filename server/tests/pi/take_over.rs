@@ -118,7 +118,7 @@ async fn no_work_starts_between_the_aborted_run_and_its_replacement() {
     let reservation = soon("the run to end", reserving).await.unwrap();
     assert_eq!(log.read(), ["run", "/run"]);
     assert!(is_busy(engine));
-    reservation.accept_prompt(UserInput::text("instead")).unwrap().start();
+    soon("the prompt", reservation.submit(UserInput::text("instead"))).await.unwrap().start();
     soon("the next run", engine.wait_until_idle()).await;
     assert_eq!(log.read(), ["run", "/run", "run", "/run"]);
     assert_eq!(user_texts(engine), ["go", "instead"]);

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 use super::request_context::OnAccepted;
 use super::trust::TrustWaiter;
 use super::{ConversationService, PromptOutcome, RequestContext, TrustError};
-use crate::engine::{AcceptedPrompt, InputQueue, PromptError, UserInput};
+use crate::engine::{AcceptedPrompt, Delivery, InputQueue, PromptError, UserInput};
 use crate::extensions::{CANCELLED, InputHookResult};
 
 /// A prompt of the user.
@@ -82,14 +82,10 @@ impl ConversationService {
         // later steps.
         Box::pin(self.ready_for_prompts()).await?;
         self.engine.check_budget()?;
-        let delivery = request.delivery;
+        let busy_queue = request.delivery;
         match Box::pin(self.run_input_hooks(request, context)).await? {
             HookedPrompt::Input(input, on_accepted) => {
-                let delivery_guard = self.engine.forward_prompt(&input, delivery).await?;
-                Ok(start_run(
-                    self.engine.accept_prompt(input, delivery)?.with_delivery_guard(delivery_guard),
-                    on_accepted,
-                ))
+                Ok(start_run(self.engine.submit(input, Delivery::Prompt(busy_queue)).await?, on_accepted))
             }
             HookedPrompt::Done(outcome) => Ok(outcome),
         }
@@ -116,11 +112,7 @@ impl ConversationService {
         };
         match hooked? {
             HookedPrompt::Input(input, on_accepted) => {
-                let delivery_guard = self.engine.forward_reserved_prompt(&input).await?;
-                Ok(start_run(
-                    reservation.accept_prompt(input)?.with_delivery_guard(delivery_guard),
-                    on_accepted,
-                ))
+                Ok(start_run(reservation.submit(input).await?, on_accepted))
             }
             HookedPrompt::Done(outcome) => Ok(outcome),
         }
@@ -132,10 +124,7 @@ impl ConversationService {
         text: String,
         images: Option<Vec<ImageContent>>,
     ) -> Result<(), PromptRequestError> {
-        let input = self.prepare_queued_input(text, images).await?;
-        let _delivery_guard = self.engine.forward_to_queue(&input, InputQueue::Steer).await?;
-        self.engine.steer(input)?;
-        Ok(())
+        self.submit_to_queue(text, images, InputQueue::Steer).await
     }
 
     /// Queues a message for the moment at which the agent would stop. While the engine is idle, the message
@@ -145,9 +134,17 @@ impl ConversationService {
         text: String,
         images: Option<Vec<ImageContent>>,
     ) -> Result<(), PromptRequestError> {
+        self.submit_to_queue(text, images, InputQueue::FollowUp).await
+    }
+
+    async fn submit_to_queue(
+        &self,
+        text: String,
+        images: Option<Vec<ImageContent>>,
+        queue: InputQueue,
+    ) -> Result<(), PromptRequestError> {
         let input = self.prepare_queued_input(text, images).await?;
-        let _delivery_guard = self.engine.forward_to_queue(&input, InputQueue::FollowUp).await?;
-        self.engine.follow_up(input)?;
+        self.engine.submit(input, Delivery::Queue(queue)).await?.start();
         Ok(())
     }
 

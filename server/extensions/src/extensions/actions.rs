@@ -16,7 +16,7 @@ use super::process::Process;
 use super::response::{reject, respond};
 use super::state_updates;
 use super::wire::{object, type_of};
-use crate::engine::{Engine, ExtensionDelivery, InputQueue, UserInput};
+use crate::engine::{Delivery, Engine, ExtensionDelivery, InputQueue, UserInput};
 
 /// Result of an action, or the reason for its rejection.
 type ActionResult = Result<Value, String>;
@@ -222,7 +222,7 @@ impl Host {
             InputHookResult::Cancelled => Err(CANCELLED.to_owned()),
             InputHookResult::Input(text_, images) => {
                 let input = engine.prepare(UserInput::new(text_, images)).await.map_err(text)?;
-                engine.accept_prompt(input, queue).map_err(text)?.start();
+                engine.submit(input, Delivery::Prompt(queue)).await.map_err(text)?.start();
                 no_result()
             }
         }

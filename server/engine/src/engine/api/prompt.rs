@@ -4,11 +4,12 @@ use agentese::types::{AgentMessage, ImageContent};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::input_queues::QueueFullError;
+use crate::engine::remote::delivery::DeliveryGuard;
 use crate::engine::run::driver::Run;
 use crate::engine::run::policy::RunSpan;
 use crate::engine::shared::Work;
 use crate::engine::state::{EngineState, WorkKind, WorkPhase};
-use crate::engine::{DeliveryGuard, Engine, Event, InputQueue, PromptError, Shared, UserInput};
+use crate::engine::{Delivery, Engine, Event, InputQueue, PromptError, Shared, UserInput};
 use crate::providers::is_blank;
 use crate::tools::prepare_image;
 
@@ -44,8 +45,12 @@ impl AcceptedPrompt {
         }
     }
 
+    fn queued() -> Self {
+        Self { disposition: PromptDisposition::Queued, delivery_guard: DeliveryGuard::default() }
+    }
+
     /// Holds back the events of the remote agent until this prompt is started or dropped.
-    pub fn with_delivery_guard(self, delivery_guard: DeliveryGuard) -> Self {
+    pub(in crate::engine) fn with_delivery_guard(self, delivery_guard: DeliveryGuard) -> Self {
         Self { delivery_guard, ..self }
     }
 
@@ -158,7 +163,24 @@ impl Engine {
         prepared.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
     }
 
-    /// Accepts a prompt. If the engine is idle, the prompt starts a run. During a run, the prompt joins the queue
+    /// Submits input of the user: forwards it to the remote agent, if there is one, and then accepts it. Input with
+    /// [`Delivery::Queue`] joins its queue even if the engine is idle, and waits there for the next prompt. Events of
+    /// the remote agent are held back until the returned prompt is started or dropped.
+    ///
+    /// Fails like [`Engine::accept_prompt`], and if the remote agent rejects the input.
+    pub async fn submit(&self, input: UserInput, delivery: Delivery) -> Result<AcceptedPrompt, PromptError> {
+        let delivery_guard = self.shared.forward(&input, delivery).await?;
+        let accepted = match delivery {
+            Delivery::Prompt(busy_queue) => self.accept_prompt(input, busy_queue)?,
+            Delivery::Queue(queue) => {
+                self.enqueue(input, queue)?;
+                AcceptedPrompt::queued()
+            }
+        };
+        Ok(accepted.with_delivery_guard(delivery_guard))
+    }
+
+    /// Accepts a prompt without a remote agent. If the engine is idle, the prompt starts a run. During a run, the prompt joins the queue
     /// `busy_queue`. During the pause before a retry and during an automatic compaction, it waits for the following
     /// run, or after an abort for the next run. The profile may treat these phases as a part of the run, or reject
     /// prompts in the pause.
@@ -176,10 +198,7 @@ impl Engine {
         let mut state = self.shared.state();
         if let Some(queue) = self.shared.admit_prompt(&state, busy_queue)? {
             self.shared.enqueue(&mut state, message, queue == InputQueue::FollowUp)?;
-            return Ok(AcceptedPrompt {
-                disposition: PromptDisposition::Queued,
-                delivery_guard: DeliveryGuard::default(),
-            });
+            return Ok(AcceptedPrompt::queued());
         }
         let work = self.shared.reserve_work(&mut state)?;
         self.shared.accept_run(
@@ -188,12 +207,6 @@ impl Engine {
             std::iter::once(message).chain(files).collect(),
             Some(original_input),
         )
-    }
-
-    /// Queues a message that interrupts the run. If the engine is idle, the message waits for the next prompt.
-    /// Fails if the message is blank or the queues are full.
-    pub fn steer(&self, input: UserInput) -> Result<(), PromptError> {
-        self.enqueue(input, InputQueue::Steer)
     }
 
     /// Empties the queues, and returns the texts of the steering messages and of the follow-ups.
@@ -207,12 +220,8 @@ impl Engine {
         texts
     }
 
-    /// Queues a message for the moment at which the agent would stop. If the engine is idle, the message waits for
-    /// the next prompt. Fails if the message is blank or the queues are full.
-    pub fn follow_up(&self, input: UserInput) -> Result<(), PromptError> {
-        self.enqueue(input, InputQueue::FollowUp)
-    }
-
+    /// Queues a message. If the engine is idle, the message waits for the next prompt. Fails if the message is blank or
+    /// the queues are full.
     fn enqueue(&self, input: UserInput, queue: InputQueue) -> Result<(), PromptError> {
         input.check()?;
         let message = input.message(self.shared.options.clock.now_ms());

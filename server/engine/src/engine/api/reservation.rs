@@ -51,8 +51,14 @@ impl EngineReservation {
         self.work.abort_token()
     }
 
-    /// Accepts a prompt. Fails without a model or its key, or if the prompt is blank.
-    pub fn accept_prompt(self, input: UserInput) -> Result<AcceptedPrompt, PromptError> {
+    /// Submits a prompt: forwards it to the remote agent, if there is one, and then accepts it. Fails without a model or
+    /// its key, if the prompt is blank, or if the remote agent rejects it.
+    pub async fn submit(self, input: UserInput) -> Result<AcceptedPrompt, PromptError> {
+        let delivery_guard = self.shared.forward_reserved(&input).await?;
+        Ok(self.accept_prompt(input)?.with_delivery_guard(delivery_guard))
+    }
+
+    fn accept_prompt(self, input: UserInput) -> Result<AcceptedPrompt, PromptError> {
         let Self { shared, work } = self;
         input.check()?;
         let (original_input, message, files) = input.split(shared.options.clock.now_ms());

@@ -9,7 +9,7 @@ use agentese::types::AgentMessage;
 use tokio::sync::{Notify, OwnedMutexGuard};
 
 use crate::engine::shared::{RemoteState, Work};
-use crate::engine::{Delivery, Engine, InputQueue, PromptError, RemoteAgent, UserInput};
+use crate::engine::{Delivery, Engine, PromptError, RemoteAgent, Shared, UserInput};
 
 /// Time limit for the remote agent to end a run that was aborted.
 pub(in crate::engine) const GRACE: Duration = Duration::from_secs(4);
@@ -19,7 +19,7 @@ pub(in crate::engine) const NO_ABORT: &str = "The agent did not accept the abort
 
 /// Guard of the delivery lock, held until the client has its response.
 #[derive(Default)]
-pub struct DeliveryGuard {
+pub(in crate::engine) struct DeliveryGuard {
     _lock: Option<OwnedMutexGuard<()>>,
 }
 
@@ -112,53 +112,55 @@ impl Engine {
     pub fn is_remote(&self) -> bool {
         self.shared.remote.is_some()
     }
+}
 
-    /// Forwards input as a prompt to the remote agent, if there is one. Returns when the remote agent has accepted
-    /// the input. Events are held back until the returned guard is dropped; see
-    /// [`AcceptedPrompt::with_delivery_guard`](crate::engine::AcceptedPrompt::with_delivery_guard). Fails if this
-    /// engine or the remote agent rejects the prompt.
-    pub async fn forward_prompt(
-        &self,
-        input: &UserInput,
-        busy_queue: Option<InputQueue>,
-    ) -> Result<DeliveryGuard, PromptError> {
-        let waits =
-            || self.shared.admit_prompt(&self.shared.state(), busy_queue).map(|queue| queue.is_some());
-        if self.is_remote() {
-            waits()?;
-        }
-        self.forward(input, Delivery::Prompt(busy_queue), waits).await
-    }
-
-    /// Works like [`Engine::forward_prompt`], for a prompt that has reserved the engine.
-    pub async fn forward_reserved_prompt(&self, input: &UserInput) -> Result<DeliveryGuard, PromptError> {
-        self.forward(input, Delivery::Prompt(None), || Ok(false)).await
-    }
-
-    /// Works like [`Engine::forward_prompt`], for input that joins a queue.
-    pub async fn forward_to_queue(
-        &self,
-        input: &UserInput,
-        queue: InputQueue,
-    ) -> Result<DeliveryGuard, PromptError> {
-        self.forward(input, Delivery::Queue(queue), || Ok(true)).await
-    }
-
-    /// Forwards input. `waits` returns `true` if the input will wait in a queue of this engine. In that case, fails
-    /// if the queue has no room, before the remote agent receives the input.
-    async fn forward(
+impl Shared {
+    /// Forwards input to the remote agent, if there is one. Returns when the remote agent has accepted the input. Events
+    /// are held back until the returned guard is dropped. Fails if this engine or the remote agent rejects the input.
+    pub(in crate::engine) async fn forward(
         &self,
         input: &UserInput,
         delivery: Delivery,
-        waits: impl FnOnce() -> Result<bool, PromptError>,
     ) -> Result<DeliveryGuard, PromptError> {
-        let Some(remote) = &self.shared.remote else { return Ok(DeliveryGuard::default()) };
+        if self.remote.is_some() {
+            self.will_queue(delivery)?;
+        }
+        self.forward_if(input, delivery, || self.will_queue(delivery)).await
+    }
+
+    /// Works like [`Shared::forward`], for a prompt that has reserved the engine.
+    pub(in crate::engine) async fn forward_reserved(
+        &self,
+        input: &UserInput,
+    ) -> Result<DeliveryGuard, PromptError> {
+        self.forward_if(input, Delivery::Prompt(None), || Ok(false)).await
+    }
+
+    /// Returns `true` if input will wait in a queue of this engine. Fails if the engine rejects it.
+    fn will_queue(&self, delivery: Delivery) -> Result<bool, PromptError> {
+        match delivery {
+            Delivery::Prompt(busy_queue) => {
+                self.admit_prompt(&self.state(), busy_queue).map(|queue| queue.is_some())
+            }
+            Delivery::Queue(_) => Ok(true),
+        }
+    }
+
+    /// Forwards input. `will_queue` returns `true` if the input will wait in a queue of this engine. In that case,
+    /// fails if the queue has no room, before the remote agent receives the input.
+    async fn forward_if(
+        &self,
+        input: &UserInput,
+        delivery: Delivery,
+        will_queue: impl FnOnce() -> Result<bool, PromptError>,
+    ) -> Result<DeliveryGuard, PromptError> {
+        let Some(remote) = &self.remote else { return Ok(DeliveryGuard::default()) };
         if let Some(reason) = remote.disconnect_reason() {
             return Err(PromptError::Remote(reason));
         }
         let lock = remote.delivery_lock.clone().lock_owned().await;
-        if waits()? {
-            self.shared.check_queue_capacity(input)?;
+        if will_queue()? {
+            self.check_queue_capacity(input)?;
         }
         remote.agent.submit(&input.text, &input.images, delivery).await.map_err(PromptError::Remote)?;
         Ok(DeliveryGuard { _lock: Some(lock) })
