@@ -125,7 +125,7 @@ impl<D: Dialect> Builder<D> {
     pub fn revision(mut self, revision: &str) -> Result<Self, Error> {
         self.settings.revision = Some(revision_of(D::REVISIONS, revision).ok_or_else(|| {
             let (dialect, known) = (D::SPEC.name, revision_names(D::REVISIONS));
-            Error::UnknownRevision { dialect, asked: revision.to_owned(), known }
+            Error::UnknownRevision { dialect, revision: revision.to_owned(), known }
         })?);
         Ok(self)
     }

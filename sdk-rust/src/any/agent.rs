@@ -147,7 +147,7 @@ impl Agent {
                 (found.spec, None, found.transport)
             }
         };
-        let unknown = || Error::UnknownDialect { asked: spec.name.to_owned(), known: dynamic::known() };
+        let unknown = || Error::UnknownDialect { dialect: spec.name.to_owned(), known: dynamic::known() };
         let table = table_of(spec.name).ok_or_else(unknown)?;
         let view = View::open(spec.name).map_err(|_| unknown())?;
         let tracker = Arc::new(ConversationTracker::new(spec, view));

@@ -119,7 +119,7 @@ pub fn explain(front: &Spec, agent: &Spec) -> Result<Vec<RowFidelity>, Error> {
 }
 
 fn dialect_tables(spec: &Spec) -> Result<DialectTables<'_>, Error> {
-    let known = || Error::UnknownDialect { asked: spec.name.to_owned(), known: crate::dynamic::known() };
+    let known = || Error::UnknownDialect { dialect: spec.name.to_owned(), known: crate::dynamic::known() };
     Ok(DialectTables { spec, table: table_of(spec.name).ok_or_else(known)? })
 }
 

@@ -54,17 +54,17 @@ pub fn client(name: &str) -> Result<(&'static Spec, Option<&'static Spec>), Erro
 
 /// Returns all revisions of a dialect, and also the revision that the name contains, if any.
 fn revisions(name: &str) -> Result<(&'static [&'static Spec], Option<&'static Spec>), Error> {
-    let (dialect, asked) =
+    let (dialect, revision) =
         name.split_once('@').map_or((name, None), |(name, revision)| (name, Some(revision)));
     let Some(revisions) = REVISIONS.iter().copied().find(|revisions| revisions[0].name == dialect) else {
-        return Err(Error::UnknownDialect { asked: dialect.to_owned(), known: known() });
+        return Err(Error::UnknownDialect { dialect: dialect.to_owned(), known: known() });
     };
-    let unknown = |asked: &str| Error::UnknownRevision {
+    let unknown = |revision: &str| Error::UnknownRevision {
         dialect: revisions[0].name,
-        asked: asked.to_owned(),
+        revision: revision.to_owned(),
         known: revision_names(revisions),
     };
-    let revision = asked.map(|asked| revision_of(revisions, asked).ok_or_else(|| unknown(asked)));
+    let revision = revision.map(|revision| revision_of(revisions, revision).ok_or_else(|| unknown(revision)));
     Ok((revisions, revision.transpose()?))
 }
 

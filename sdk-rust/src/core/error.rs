@@ -134,20 +134,20 @@ pub enum Error {
         dropped: u64,
     },
     /// The dialect is unknown, or its feature is off.
-    #[error("unknown dialect {asked:?}; known: {known}")]
+    #[error("unknown dialect {dialect:?}; known: {known}")]
     UnknownDialect {
         /// The unknown name.
-        asked: String,
+        dialect: String,
         /// The known dialects.
         known: &'static str,
     },
     /// The dialect does not have this revision.
-    #[error("unknown revision {asked:?} of {dialect}; known: {known}")]
+    #[error("unknown revision {revision:?} of {dialect}; known: {known}")]
     UnknownRevision {
         /// The dialect.
         dialect: &'static str,
         /// The unknown revision.
-        asked: String,
+        revision: String,
         /// The known revisions.
         known: String,
     },

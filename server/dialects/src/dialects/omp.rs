@@ -33,7 +33,7 @@ pub type OmpServer = pi_common::PiCommonServer<Omp>;
 /// interrupts running calls.
 pub(super) fn omp_12_7() -> BehaviorProfile {
     BehaviorProfile {
-        run: RunPolicy { span: RunSpan::WithRetryPauses, ..RunPolicy::default() },
+        run: RunPolicy { span: RunSpan::TurnsAndRetryPauses, ..RunPolicy::default() },
         answers: AnswerPolicy { interrupted: InterruptedAnswer::WithErrorResults, ..AnswerPolicy::default() },
         tool_calls: ToolCallPolicy {
             order: CallOrder::SharedInParallel,

@@ -263,7 +263,9 @@ impl Shared {
             }
             (_, WorkPhase::Running, None) => Err(PromptError::Busy),
             (_, _, None) if span == RunSpan::UntilSettled => Err(PromptError::Busy),
-            (_, WorkPhase::RetryPause, None) if span == RunSpan::WithRetryPauses => Err(PromptError::Busy),
+            (_, WorkPhase::RetryPause, None) if span == RunSpan::TurnsAndRetryPauses => {
+                Err(PromptError::Busy)
+            }
             (_, _, streaming) => Ok(Some(streaming.unwrap_or(InputQueue::Steer))),
         }
     }

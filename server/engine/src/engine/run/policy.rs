@@ -12,7 +12,7 @@ pub enum RunSpan {
     Turns,
     /// The turns, and for prompts the pauses before retries: a prompt without a delivery is then rejected, as it is
     /// during a run.
-    WithRetryPauses,
+    TurnsAndRetryPauses,
     /// The turns, and the retries and automatic compactions that follow, with the pauses before the retries.
     UntilSettled,
 }
