@@ -17,7 +17,7 @@
 //! | `tree`, `context`, `system_messages` | links between entries, the messages that the model sees, system messages |
 //! | `stats` | counts, tokens and cost |
 //! | `line_text` | the text of a line, in memory or in its file |
-//! | `writer`, `file`, `appender`, `sync`, `storage`, `disk` | writing of lines to the disk |
+//! | `session_writer`, `file`, `appender`, `sync`, `storage`, `disk` | writing of lines to the disk |
 //! | `thread_pool`, `claims` | threads, open files and claims that the sessions of a process share |
 //! | `options` | parameters that all sessions share |
 //! | `store`, `session_summary`, `file_names` | the directories with the files |
@@ -56,6 +56,7 @@ mod open;
 mod options;
 mod save;
 mod session_summary;
+mod session_writer;
 mod source;
 mod stats;
 mod storage;
@@ -65,7 +66,6 @@ mod system_messages;
 mod thread_pool;
 mod time;
 mod tree;
-mod writer;
 
 pub use body::{Body, BranchSummary, Compaction, Role};
 pub use context::{BranchSettings, EntryMessage};

@@ -13,8 +13,8 @@ use super::entry::Entry;
 use super::header::Header;
 use super::load::Repairs;
 use super::message_snapshot::DecodedEntries;
+use super::session_writer::SessionWriter;
 use super::tree::Tree;
-use super::writer::SessionWriter;
 use super::{BranchSettings, EntryMessage, SessionOptions, Stats, context, system_messages};
 
 /// An open session with its entries and its file.

@@ -7,8 +7,8 @@ use agentese::types::{AgentMessage, ToolResultMessage};
 use super::body::{Body, Role};
 use super::live_session::Session;
 use super::message_snapshot::{DecodedEntries, MessageSnapshot, StoredMessage};
+use super::session_writer::SessionWriter;
 use super::storage::StoredFile;
-use super::writer::SessionWriter;
 
 /// Maximum total length in bytes of the texts whose decoded messages stay in memory. In a longer conversation, each
 /// message is decoded when it is needed.

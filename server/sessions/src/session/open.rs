@@ -9,8 +9,8 @@ use super::header::{Header, VERSION};
 use super::load::{Repairs, load};
 use super::load_large::load_large;
 use super::message_snapshot::DecodedEntries;
+use super::session_writer::SessionWriter;
 use super::tree::Tree;
-use super::writer::SessionWriter;
 use super::{Session, SessionOptions, Store, file_names, time};
 
 impl Session {

@@ -10,7 +10,7 @@ use super::error::StorageError;
 use super::header::Header;
 use super::line_text::LineText;
 use super::live_session::Session;
-use super::writer::SessionWriter;
+use super::session_writer::SessionWriter;
 
 impl Session {
     /// Writes the entries that are not yet in the file.
