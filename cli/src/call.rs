@@ -24,10 +24,9 @@ use std::process::ExitCode;
 pub(super) use command_line::all_dialects;
 use error::CallError;
 
-use agentese_process::stderr::Stderr;
+use crate::error::USAGE;
 
-/// Exit code for an invalid command line.
-const USAGE: u8 = 2;
+use agentese_process::stderr::Stderr;
 
 /// Runs a call with the arguments after `agentese call`. Returns 0 if the agent responded and the run
 /// succeeded. Returns 1 if the agent rejected the command, failed in its run or disconnected. Returns 2 if the

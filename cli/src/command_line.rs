@@ -27,7 +27,7 @@ const USAGE: &str = "\
 agentese --mode rpc [OPTIONS]
        agentese --mode acp [OPTIONS]
        agentese --list-models [SEARCH]
-       agentese --export FILE [HTML]
+       agentese --export FILE|ID [HTML]
        agentese COMMAND";
 
 const EXAMPLES: &str = "\
@@ -81,8 +81,8 @@ Files in the agent directory and in .pi/ of the working directory:
 The first three are read from .pi/ only if the working directory is trusted. AGENTS.md, or else CLAUDE.md, is \
 context for the model; it is read from the agent directory, the working directory and its parents.
 
-With --mode, stdout contains only frames. The exit code is 0 on success and 1 on failure, with the reason \
-on stderr.";
+With --mode, stdout contains only frames. The exit code is 0 on success, 1 on failure and 2 for an invalid \
+command line, with the reason on stderr.";
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -92,7 +92,6 @@ on stderr.";
     about = ABOUT,
     override_usage = USAGE,
     after_help = EXAMPLES,
-    disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
     // As with pi, the last occurrence of a repeated option wins; lists grow.
     args_override_self = true
@@ -115,6 +114,8 @@ pub(super) enum Command {
     Sessions(Sessions),
     /// Print a completion script for a shell
     Completions(Completions),
+    /// Print the manual page, for `man -l -`
+    Man,
     /// Serve a web page for an agent, and open it in the browser
     Web(Web),
     /// Show a recorded session in the browser, frame by frame
@@ -400,8 +401,8 @@ pub(super) struct Run {
     /// Keep session files in this directory instead of the agent directory
     #[arg(long, value_name = "DIRECTORY", help_heading = "Session")]
     pub session_dir: Option<PathBuf>,
-    /// Export a session file as an HTML page, and exit
-    #[arg(long, value_names = ["FILE", "HTML"], num_args = 1..=2, help_heading = "Session")]
+    /// Export a session, given as a file or as a prefix of its id, as an HTML page, and exit
+    #[arg(long, value_names = ["FILE|ID", "HTML"], num_args = 1..=2, help_heading = "Session")]
     pub export: Vec<PathBuf>,
 
     /// Load a skill, or a directory of skills; may be repeated

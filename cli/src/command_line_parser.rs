@@ -22,6 +22,11 @@ pub(super) struct ParsedArguments {
 /// warnings. Any other error of clap is returned.
 pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<ParsedArguments, clap::Error> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    if arguments.len() > 2 && arguments[1] == "help" {
+        // The help of `call` depends on the words after it, so clap does not have it.
+        arguments.remove(1);
+        arguments.push("--help".into());
+    }
     // Only an agent has extensions. Otherwise an argument may be the name of a command.
     let serves = arguments.iter().any(|argument| is_option(argument, "--mode"));
     // A misspelt protective option must not be ignored.

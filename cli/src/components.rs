@@ -1,6 +1,6 @@
 //! Components of an agent according to a plan.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use agentese_server::mcp;
 use agentese_server::providers::scripted::{self, ScriptedProvider};
 use agentese_server::providers::{self, Catalog, HttpClient, Sources, ThinkingTokens, key_variables, load};
 use agentese_server::runtime::{RandomIds, SystemClock};
-use agentese_server::session::{Session, SessionOptions, Store};
+use agentese_server::session::{ResolveError, Session, SessionOptions, Store};
 use agentese_server::subagents::{self, SharedPolicy, select_tools};
 use agentese_server::tools::{LocalSpawner, ShellSettings, ToolSet};
 
@@ -109,6 +109,22 @@ fn budgets(settings: &Settings) -> ThinkingTokens {
 pub(super) const NO_STORE: &str =
     "no home directory was found for sessions; use --session-dir or --no-session";
 
+/// Returns the file of a session that the command line names by a file or by a prefix of its id. Sessions of other
+/// directories are found as well. Fails if neither a file nor a session has that name.
+pub(super) fn session_file(plan: &Plan, named: &Path) -> Result<PathBuf, CliError> {
+    let Some(text) = named.to_str().filter(|_| !plan.cwd().join(named).exists()) else {
+        return Ok(named.to_owned());
+    };
+    let workspace = &plan.workspace;
+    let home = workspace.home.as_deref();
+    let store = store(&workspace.files, plan.session_dir.as_deref(), plan.agent_dir(), home, plan.cwd());
+    match store.map(|store| store.resolve(text)) {
+        Some(Ok(path) | Err(ResolveError::OtherDirectory { path, .. })) => Ok(path),
+        Some(Err(error @ ResolveError::Unknown(_))) => Err(CliError::Session(error.to_string())),
+        Some(Err(_)) | None => Ok(named.to_owned()),
+    }
+}
+
 /// Returns the store of the sessions, and the session to continue.
 pub(super) fn session(plan: &Plan, stderr: &Stderr) -> Result<(Option<Store>, Option<Session>), CliError> {
     if plan.session == SessionChoice::InMemory {
@@ -128,22 +144,22 @@ pub(super) fn session(plan: &Plan, stderr: &Stderr) -> Result<(Option<Store>, Op
             "no home directory was found, so new sessions are not saved; use --session-dir to save them",
         ),
     }
-    let existing = || store.as_ref().ok_or_else(|| CliError::Usage(NO_STORE.to_owned()));
+    let existing = || store.as_ref().ok_or_else(|| CliError::Session(NO_STORE.to_owned()));
     let start =
         || SessionOptions::new(plan.cwd(), Arc::new(SystemClock), Arc::new(RandomIds)).write_in_background();
-    let usage = |error: &dyn std::fmt::Display| CliError::Usage(error.to_string());
+    let unusable = |error: &dyn std::fmt::Display| CliError::Session(error.to_string());
     let session = match &plan.session {
         SessionChoice::InMemory | SessionChoice::New => None,
         SessionChoice::Newest => match existing()?.latest() {
-            Some(path) => Some(Session::open(&path, start()).map_err(|error| usage(&error))?),
+            Some(path) => Some(Session::open(&path, start()).map_err(|error| unusable(&error))?),
             None => None,
         },
         SessionChoice::File(path) => {
-            Some(Session::open_or_create(path, start()).map_err(|error| usage(&error))?)
+            Some(Session::open_or_create(path, start()).map_err(|error| unusable(&error))?)
         }
         SessionChoice::Id(id) => {
-            let path = existing()?.resolve(id).map_err(|error| usage(&error))?;
-            Some(Session::open(&path, start()).map_err(|error| usage(&error))?)
+            let path = existing()?.resolve(id).map_err(|error| unusable(&error))?;
+            Some(Session::open(&path, start()).map_err(|error| unusable(&error))?)
         }
     };
     Ok((store, session))

@@ -4,8 +4,14 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(super) enum CliError {
+    /// The command line is invalid.
     #[error("{0}")]
     Usage(String),
+    /// A session does not exist or cannot be read.
+    #[error("{0}")]
+    Session(String),
+    #[error(transparent)]
+    Export(#[from] agentese_server::export::ExportError),
     #[error("{context}: {source}")]
     Io { context: String, source: std::io::Error },
     #[error("{path}: {reason}")]
@@ -23,4 +29,17 @@ pub(super) enum CliError {
     Process(#[from] agentese_process::error::Error),
     #[error(transparent)]
     Resource(#[from] agentese_server::resources::MissingPathError),
+}
+
+/// Exit code for an invalid command line.
+pub(super) const USAGE: u8 = 2;
+
+impl CliError {
+    /// Returns the exit code of the program: 2 if the command line is invalid, otherwise 1.
+    pub fn exit_code(&self) -> std::process::ExitCode {
+        match self {
+            Self::Usage(_) => USAGE.into(),
+            _ => std::process::ExitCode::FAILURE,
+        }
+    }
 }

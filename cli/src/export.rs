@@ -19,8 +19,7 @@ pub(super) fn write_page(
     catalog: &Catalog,
     stderr: &Stderr,
 ) -> Result<ExitCode, CliError> {
-    let failed = |error: agentese_server::export::ExportError| CliError::Usage(error.to_string());
-    let file = from_file(&cwd.join(session)).map_err(failed)?;
+    let file = from_file(&cwd.join(session))?;
     let page =
         page.map_or_else(|| default_name(ExportPolicy::default().name_prefix, session), Path::to_owned);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -32,6 +31,6 @@ pub(super) fn write_page(
     }
     let secrets: Vec<String> = secrets.iter().map(|secret| secret.expose_secret().to_owned()).collect();
     let transcript = ExportInput { secrets: &secrets, ..ExportInput::new(&file.header, &file.entries) };
-    write(&transcript, &cwd.join(&page)).map_err(failed)?;
+    write(&transcript, &cwd.join(&page))?;
     Ok(output::print(&format!("{}\n", page.display()))?)
 }

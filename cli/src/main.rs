@@ -7,7 +7,7 @@
 //! | `rpc`, `components`, `trust`, `script_check` | this process as an agent |
 //! | `call` | another agent, called from the command line |
 //! | `bridge` | an agent of one dialect behind a client of another |
-//! | `schema`, `sessions`, `completions`, `list_models`, `export` | commands that print and exit |
+//! | `schema`, `sessions`, `completions`, `man_page`, `list_models`, `export` | commands that print and exit |
 //! | `web` | page for an agent, and for a recorded session |
 //! | `table` | tables for people |
 //! | `error` | failures that end the program |
@@ -23,6 +23,7 @@ mod error;
 mod export;
 mod limits;
 mod list_models;
+mod man_page;
 mod plan;
 mod rpc;
 mod schema;
@@ -73,8 +74,7 @@ fn drain_stdin() {
     }
 }
 
-/// Returns 0 after an orderly end, and 1 after a failure with a message on stderr, including an invalid
-/// command line.
+/// Returns 0 after an orderly end, 1 after a failure and 2 for an invalid command line, both with a message on stderr.
 fn main() -> ExitCode {
     // Commands run under this binary as their guard, which must come first.
     if let Some(code) = agentese_server::tools::guard::main_if_guard() {
@@ -88,10 +88,10 @@ fn main() -> ExitCode {
     let code = match command_line_parser::parse(std::env::args_os()) {
         Ok(parsed) => run(parsed, &stderr).unwrap_or_else(|failure| {
             match failure {
-                CliError::NoSuchModel(_) => stderr.write_line(failure),
+                CliError::NoSuchModel(_) => stderr.write_line(&failure),
                 _ => stderr.write_line(format_args!("Error: {failure}")),
             }
-            ExitCode::FAILURE
+            failure.exit_code()
         }),
         // clap reports help and version as errors. They go to stdout and exit with success.
         Err(error) if !error.use_stderr() => {
@@ -107,7 +107,7 @@ fn main() -> ExitCode {
                 "Error:{}",
                 text.strip_prefix("error:").unwrap_or(&text).trim_end()
             ));
-            ExitCode::FAILURE
+            ExitCode::from(error::USAGE)
         }
     };
     stderr.flush(FLUSH_LIMIT);
@@ -130,6 +130,7 @@ fn run(parsed: ParsedArguments, stderr: &Stderr) -> Result<ExitCode, CliError> {
         Some(Command::Schema(options)) => return schema::print(&options),
         Some(Command::Sessions(options)) => return sessions::print(&options),
         Some(Command::Completions(options)) => return completions::print(&options),
+        Some(Command::Man) => return man_page::print(),
         Some(Command::Web(options)) => return web::run(options, stderr),
         Some(Command::Inspect(options)) => return web::inspect(&options, stderr),
         Some(Command::Bridge(options)) => return bridge::run(options, stderr),
@@ -149,10 +150,11 @@ fn run(parsed: ParsedArguments, stderr: &Stderr) -> Result<ExitCode, CliError> {
         Task::Serve => rpc::run(plan, stderr),
         Task::ListModels(search) => {
             let catalog = components::catalog(&plan, stderr)?;
-            list_models::print(catalog.available().into_iter(), search.as_deref(), stderr)
+            list_models::print(&catalog, search.as_deref(), stderr)
         }
         Task::Export { session, page } => {
             let catalog = components::catalog(&plan, stderr)?;
+            let session = components::session_file(&plan, &session)?;
             export::write_page(plan.cwd(), &session, page.as_deref(), &catalog, stderr)
         }
     }

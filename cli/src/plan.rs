@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use agentese::types::ThinkingLevel;
+use clap::CommandFactory as _;
 
 use super::api_key::ApiKey;
-use super::command_line::Run;
+use super::command_line::{Arguments, Run};
 use super::error::CliError;
 use super::workspace::{Workspace, file_names};
 use agentese_server::config::{Environment, Settings, Trust, expand_home};
@@ -193,10 +194,23 @@ fn task(run: &Run) -> Result<Task, CliError> {
 fn no_mode(run: &Run) -> String {
     match run.messages.first() {
         Some(word) => {
-            format!("unknown command \"{word}\"; to serve, use --mode rpc; see agentese --help")
+            let advice = match nearest_command(word) {
+                Some(command) => format!("did you mean `{command}`?"),
+                None => "to serve, use --mode rpc; see agentese --help".to_owned(),
+            };
+            format!("unknown command \"{word}\"; {advice}")
         }
         None => "no mode given; to serve, use agentese --mode rpc; see agentese --help".to_owned(),
     }
+}
+
+/// Returns the command whose name is most similar to a word. Returns `None` if no name differs by at most two edits.
+fn nearest_command(word: &str) -> Option<String> {
+    let command = Arguments::command();
+    let distances = command.get_subcommands().map(clap::Command::get_name);
+    let distances = distances.map(|name| (strsim::osa_distance(word, name), name));
+    let (distance, name) = distances.min()?;
+    (distance <= 2 && distance < word.chars().count()).then(|| name.to_owned())
 }
 
 /// Rejects invalid options before any file is read.

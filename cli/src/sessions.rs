@@ -47,7 +47,7 @@ fn list(options: &Sessions) -> Result<Vec<SessionSummary>, CliError> {
     let agent_dir = agent_dir(&files, &variable);
     let home = variable("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     let store = store(&files, options.session_dir.as_deref(), agent_dir.as_deref(), home.as_deref(), &cwd);
-    let store = store.ok_or_else(|| CliError::Usage(NO_STORE.to_owned()))?;
+    let store = store.ok_or_else(|| CliError::Session(NO_STORE.to_owned()))?;
     Ok(store.list(if options.all { Scope::All } else { Scope::Here }))
 }
 

@@ -76,6 +76,8 @@ pub(super) fn inspect(options: &Inspect, stderr: &Stderr) -> Result<ExitCode, Cl
         agentese::dynamic::client(&options.dialect).map_err(|error| CliError::Usage(error.to_string()))?;
     let text = transcript_file::read(&options.file)
         .map_err(|source| CliError::Io { context: options.file.display().to_string(), source })?;
+    transcript_file::check_header(&text)
+        .map_err(|reason| CliError::Session(format!("{}: {reason}", options.file.display())))?;
     let name = options.file.file_name().unwrap_or_default().to_string_lossy();
     let name = name.chars().map(|it| if it.is_ascii_graphic() { it } else { '_' }).collect();
     let source = PageSource::Recorded { name, text: text.into(), dialect: spec.name };

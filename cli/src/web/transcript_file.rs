@@ -6,9 +6,13 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::fs::OFlags;
+use serde_json::Value;
 
 /// Limit of the file in bytes. The page keeps several copies of the content.
 const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Version in the header of a transcript.
+const TRANSCRIPT_VERSION: u64 = 1;
 
 /// Reads a regular file of UTF-8. Fails at once for pipes, devices and files that are too long.
 pub(super) fn read(path: &Path) -> io::Result<String> {
@@ -37,6 +41,22 @@ pub(super) fn read(path: &Path) -> io::Result<String> {
     if bytes > MAX_FILE_BYTES { Err(too_long(bytes)) } else { Ok(text) }
 }
 
+/// Checks that a text is a recording: its first line is the header of a transcript. Fails with the reason and with advice
+/// for the user.
+pub(super) fn check_header(text: &str) -> Result<(), &'static str> {
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let header: Value = serde_json::from_str(first).unwrap_or_default();
+    match (header["transcript"].as_u64(), header["type"].as_str()) {
+        (Some(TRANSCRIPT_VERSION), _) => Ok(()),
+        (Some(_), _) => Err("the transcript has a version that this program does not know; known: 1"),
+        (None, Some("session")) => {
+            Err("expected a recording, found a session file; `agentese --export FILE` shows it as a page")
+        }
+        (None, _) => Err("expected a recording, but the first line is no header of a transcript; \
+             `agentese-conformance record` and the page's inspector write recordings"),
+    }
+}
+
 fn invalid(reason: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, reason)
 }
@@ -44,6 +64,19 @@ fn invalid(reason: String) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_without_the_header_of_a_transcript_is_rejected_with_its_kind() {
+        assert_eq!(check_header("\n{\"transcript\":1,\"agent\":\"pi\"}\n"), Ok(()));
+        for (text, reason) in [
+            ("{\"type\":\"session\",\"version\":3}\n", "found a session file"),
+            ("{\"transcript\":2}", "known: 1"),
+            ("host name\n", "no header of a transcript"),
+            ("", "no header of a transcript"),
+        ] {
+            assert!(check_header(text).unwrap_err().contains(reason), "{text}");
+        }
+    }
 
     #[test]
     fn only_regular_files_of_bounded_size_are_read() {

@@ -4,11 +4,17 @@ use serde_json::{Value, json};
 
 use crate::support::process::{Agent, Place};
 
-/// Checks that the binary fails, with the reason on stderr and an empty stdout.
+/// Checks that the binary rejects its command line, with the reason on stderr and an empty stdout.
 #[track_caller]
 fn refused(arguments: &[&str], text: &str) {
+    fails(2, arguments, text);
+}
+
+/// Checks that the binary ends with the exit code, with the reason on stderr and an empty stdout.
+#[track_caller]
+fn fails(code: i32, arguments: &[&str], text: &str) {
     let (status, stdout, stderr) = Place::new().output(arguments);
-    assert_eq!((status.code(), stdout.as_str()), (Some(1), ""), "{arguments:?}: {stderr}");
+    assert_eq!((status.code(), stdout.as_str()), (Some(code), ""), "{arguments:?}: {stderr}");
     assert!(stderr.starts_with("Error: ") && stderr.contains(text), "{arguments:?}: {stderr}");
 }
 
@@ -16,7 +22,7 @@ fn refused(arguments: &[&str], text: &str) {
 fn file_arguments_are_refused() {
     let (status, stdout, stderr) =
         Place::new().output(&["--mode", "rpc", "--provider", "scripted", "@a.txt"]);
-    assert_eq!((status.code(), stdout.as_str()), (Some(1), ""));
+    assert_eq!((status.code(), stdout.as_str()), (Some(2), ""));
     assert_eq!(stderr, "Error: @file arguments are not supported in RPC mode\n");
 }
 
@@ -73,11 +79,17 @@ fn missing_files_and_unknown_names_are_rejected() {
     refused(&["--mode", "json"], "--mode json is not available");
     refused(&["--mode", "rpc", "--dialect", "klingon"], "unknown dialect \"klingon\"; known: pi@0.55");
     refused(&["--mode", "rpc", "--dialect", "pi@9.9"], "unknown dialect");
-    refused(&["--export", "a.jsonl", "a.html"], "ENOENT: no such file or directory, open");
-    refused(&["--mode", "rpc", "--script", "/no/such/file"], "/no/such/file");
+    fails(1, &["--export", "a.jsonl", "a.html"], "ENOENT: no such file or directory, open");
+    fails(1, &["--export", "0b81"], "0b81");
+    fails(1, &["--mode", "rpc", "--script", "/no/such/file"], "/no/such/file");
     let place = Place::new();
     let script = place.file("bad.json", r#"{"responses": [{"blocks": 7}]}"#);
-    refused(&["--mode", "rpc", "--script", &script], "blocks");
+    fails(1, &["--mode", "rpc", "--script", &script], "blocks");
+    fails(1, &["inspect", &script], "expected a recording");
+    refused(&["cal"], "unknown command \"cal\"; did you mean `call`?");
+    refused(&["wbe"], "did you mean `web`?");
+    refused(&["teleport"], "see agentese --help");
+    refused(&["web", "--dialect", "klingon"], "unknown dialect \"klingon\"");
 }
 
 #[test]
@@ -87,8 +99,8 @@ fn invalid_options_are_rejected() {
     refused(&["--mode", "rpc", "--updates", "sometimes"], "snapshots");
     refused(&["--mode", "rpc", "--no-session", "--continue"], "--no-session cannot be combined");
     refused(&["--mode", "rpc", "--session", "a", "-r"], "--session cannot be combined");
-    refused(&["--mode", "rpc", "--session", "../"], "directory");
-    refused(&["--mode", "rpc", "--session", "0b81"], "0b81");
+    fails(1, &["--mode", "rpc", "--session", "../"], "directory");
+    fails(1, &["--mode", "rpc", "--session", "0b81"], "0b81");
     refused(&["--mode", "rpc", "--session", ".."], "neither a file nor the prefix of a session id");
     refused(&["--mode", "rpc", "--trust", "--no-trust"], "cannot be used with");
     refused(&["--mode", "rpc", "--api-key", "k"], "--provider or --model");

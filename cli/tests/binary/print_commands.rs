@@ -14,15 +14,56 @@ fn models_are_listed() {
         "apiKey": "sk-canary", "models": [{"id": "one"}, {"id": "\u001b[2J", "name": "Road Runner"}]}}}"#;
     place.put("home/.pi/agent/models.json", models);
     let (status, stdout, stderr) = place.output(&["--list-models"]);
-    assert_eq!((status.code(), stderr.as_str()), (Some(0), ""));
-    assert!(stdout.starts_with("provider  model "), "{stdout}");
-    assert!(stdout.contains("\nacme      one "), "{stdout}");
+    assert_eq!(status.code(), Some(0), "{stderr}");
+    let rows: Vec<Vec<&str>> = stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert!(rows[0].starts_with(&["provider", "model"]), "{stdout}");
+    assert!(rows[1].starts_with(&["acme", "one"]) && rows[1].ends_with(&["yes"]), "{stdout}");
+    let unavailable = rows.iter().find(|row| row[0] == "anthropic").unwrap();
+    assert!(unavailable.ends_with(&["no"]), "{stdout}");
+    assert_eq!(
+        stderr
+            .matches("No API key found for anthropic. Set the environment variable ANTHROPIC_API_KEY")
+            .count(),
+        1,
+        "{stderr}"
+    );
     assert!(stdout.contains("\\u{1b}[2J") && !stdout.contains('\u{1b}'), "{stdout}");
     assert!(!stdout.contains("canary"), "{stdout}");
     assert_eq!(place.output(&["--list-models", "runner ACME"]).1.lines().count(), 2);
     let (status, stdout, stderr) = place.output(&["--list-models", "nosuch"]);
     assert_eq!((status.code(), stdout.as_str()), (Some(0), ""));
     assert_eq!(stderr, "No model name contains \"nosuch\".\n");
+}
+
+#[test]
+fn help_of_a_command_is_its_own_help() {
+    for words in [&["call"][..], &["call", "prompt"], &["web"], &["bridge"]] {
+        let help = Place::new().output(&[&["help"], words].concat());
+        assert_eq!(help, Place::new().output(&[words, &["--help"]].concat()), "{words:?}");
+        assert_eq!(help.0.code(), Some(0), "{words:?}");
+        assert!(help.1.contains("Usage: agentese "), "{}", help.1);
+    }
+}
+
+#[test]
+fn the_manual_page_has_the_options_of_the_help() {
+    let (status, page, _) = Place::new().output(&["man"]);
+    assert_eq!(status.code(), Some(0));
+    assert!(page.contains(".TH agentese 1") && page.contains(r"\-\-list\-models"), "{page}");
+}
+
+#[test]
+fn a_session_is_exported_by_a_prefix_of_its_id() {
+    let place = Place::new();
+    let script = place.script(json!({"responses": [{"text": "An answer."}]}));
+    let mut agent = Agent::start(place.command(&["--mode", "rpc", "--script", &script]));
+    let id = agent.request(json!({"type": "get_state"}))["data"]["sessionId"].as_str().unwrap().to_owned();
+    agent.send(json!({"type": "prompt", "message": "A question?"}));
+    agent.until_event("agent_end");
+    assert_eq!(agent.finish().0.code(), Some(0));
+    let (status, stdout, stderr) = place.output(&["--export", &id[..8], "page.html"]);
+    assert_eq!((status.code(), stdout.as_str()), (Some(0), "page.html\n"), "{stderr}");
+    assert!(std::fs::read_to_string(place.work().join("page.html")).unwrap().contains("A question?"));
 }
 
 #[test]

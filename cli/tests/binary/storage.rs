@@ -100,7 +100,9 @@ fn output_to_a_full_stdout_is_a_failure() {
     for arguments in [
         &["--help"][..],
         &["--version"],
-        &["schema"],
+        &["schema", "--side", "server"],
+        &["man"],
+        &["help", "call"],
         &["--list-models"],
         &["completions", "bash"],
         &["--mode", "rpc", "--script", &script],
