@@ -12,6 +12,7 @@ help: ## Lists the targets.
 demo: ## Asks the reference agent about this repository through the typed client. No key, no network.
 	$(CARGO) build --quiet -p agentese-cli
 	$(CARGO) run --quiet -p agentese --example demo -- "$(QUESTION)" $(BUILT)/agentese --mode rpc --provider scripted --no-session
+	@echo "To go on: a page, $(BUILT)/agentese web -- $(BUILT)/agentese --mode rpc --provider scripted; with your key, ANTHROPIC_API_KEY=… $(BUILT)/agentese web"
 
 # `make test` runs its parts side by side: most of them wait more than they compute. tools/ci/part keeps the output of a part together.
 PARTS := lint test-rust test-conformance test-python test-typescript test-pi-host test-web test-drivers test-quick-starts test-attack test-other-hands docs release-check
