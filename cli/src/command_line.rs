@@ -106,6 +106,8 @@ pub(super) struct Arguments {
 /// Tasks besides serving.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// Send one prompt to an agent, print the answer, and exit
+    Run(RunPrompt),
     /// Send one command to an agent and print the result
     Call(Call),
     /// Print the JSON Schema of a dialect
@@ -174,6 +176,78 @@ pub(super) enum Side {
     Server,
     /// Frames that its client sends
     Client,
+}
+
+/// Additional help text of `run`.
+const RUN_PROMPT: &str = "\
+Examples:
+  git diff | agentese run \"Review this change\"
+      The text on stdin follows the prompt.
+  agentese run \"Which crates are unused?\" --output-schema answer.json
+      The answer is JSON that matches the schema.
+  agentese run \"Fix the failing test\" --approve bash,edit -- pi --mode rpc
+      Use another agent, and permit two of its tools.
+
+The answer is printed to stdout, tools and notices to stderr. A question of the agent that is not about a tool of \
+--approve is denied. The exit code is 0 on success, 1 on failure, 2 for an invalid command line, and 3 if the run \
+ended but a question was denied.";
+
+/// Options of `run`.
+#[derive(Debug, Default, Args)]
+#[command(override_usage = "agentese run [OPTIONS] [PROMPT] [-- AGENT…]", after_help = RUN_PROMPT)]
+pub(super) struct RunPrompt {
+    /// The prompt; the text on stdin follows it
+    #[arg(value_name = "PROMPT")]
+    pub prompt: Option<String>,
+    /// Print every event as a line of JSON; docs/any.md describes the events
+    #[arg(long)]
+    pub json: bool,
+    /// Require an answer in JSON that matches the JSON Schema in this file; up to two more prompts ask for it
+    #[arg(long, value_name = "FILE")]
+    pub output_schema: Option<PathBuf>,
+    /// Add an image to the prompt: png, jpg, gif or webp; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub image: Vec<PathBuf>,
+    /// Permit calls of these tools if the agent asks for permission
+    #[arg(long, value_name = "TOOL,…", value_delimiter = ',')]
+    pub approve: Vec<String>,
+    /// Continue the newest session
+    #[arg(long = "continue", short = 'c')]
+    pub continues: bool,
+    /// Start the agent in this directory
+    #[arg(long, value_name = "DIRECTORY")]
+    pub cwd: Option<PathBuf>,
+    /// Abort after this time
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub timeout: Option<std::time::Duration>,
+    /// Model of agentese: provider/id or a part of it
+    #[arg(long, value_name = "PATTERN")]
+    pub model: Option<String>,
+    /// Provider of the model of agentese; scripted: the built-in scripted model, which needs no key
+    #[arg(long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// Dialect of another agent; detected if omitted
+    #[arg(long, value_name = "NAME[@REVISION]", requires = "agent")]
+    pub dialect: Option<String>,
+    /// Command line of another agent; default: agentese, which needs a key
+    #[arg(last = true, value_name = "AGENT")]
+    pub agent: Vec<std::ffi::OsString>,
+}
+
+impl RunPrompt {
+    /// Converts the options of `agentese -p PROMPT`. Fails for options that `run` does not have.
+    pub fn from_print(run: Run) -> Result<Self, crate::error::CliError> {
+        let [prompt] = <[String; 1]>::try_from(run.messages).map_err(|prompts| {
+            crate::error::CliError::Usage(format!("-p takes one prompt, found {}", prompts.len()))
+        })?;
+        Ok(Self {
+            prompt: Some(prompt),
+            continues: run.continues || run.resume,
+            model: run.model,
+            provider: run.provider,
+            ..Self::default()
+        })
+    }
 }
 
 /// Options of `sessions`.
@@ -455,6 +529,11 @@ pub(super) struct Resources {
     #[arg(long, hide = true)]
     #[arg(long, hide = true)]
     pub no_themes: bool,
+}
+
+fn seconds(text: &str) -> Result<std::time::Duration, String> {
+    let seconds = text.parse().map_err(|error| format!("expected a number of seconds: {error}"))?;
+    std::time::Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 /// Smallest limit of the line length with which a client can still send a command.

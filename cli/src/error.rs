@@ -19,6 +19,9 @@ pub(super) enum CliError {
     /// Error whose text pi itself prints, so it has no prefix.
     #[error(transparent)]
     NoSuchModel(#[from] agentese_server::providers::SelectError),
+    /// The agent cannot be used, or its run failed.
+    #[error("{0}")]
+    Agent(String),
     #[error("no model is available: {0}")]
     NoModel(String),
     #[error("system prompt: {0}")]

@@ -5,6 +5,7 @@
 //! | `command_line`, `command_line_parser`, `api_key`, `limits` | options, with the tolerance of pi |
 //! | `plan`, `workspace` | plan of a run, from options and files |
 //! | `rpc`, `components`, `trust`, `script_check` | this process as an agent |
+//! | `run_prompt` | one prompt to any agent, without a user |
 //! | `call` | another agent, called from the command line |
 //! | `bridge` | an agent of one dialect behind a client of another |
 //! | `schema`, `sessions`, `completions`, `man_page`, `list_models`, `export` | commands that print and exit |
@@ -26,6 +27,7 @@ mod list_models;
 mod man_page;
 mod plan;
 mod rpc;
+mod run_prompt;
 mod schema;
 mod script_check;
 mod sessions;
@@ -40,7 +42,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use command_line::Command;
+use command_line::{Command, RunPrompt};
 use command_line_parser::ParsedArguments;
 use error::CliError;
 use plan::{Plan, Task};
@@ -126,6 +128,7 @@ fn run(parsed: ParsedArguments, stderr: &Stderr) -> Result<ExitCode, CliError> {
         flag_warnings(&flags, false).iter().for_each(|complaint| stderr.warn(complaint));
     }
     let run = match arguments.command {
+        Some(Command::Run(options)) => return run_prompt::run(options, stderr),
         Some(Command::Call(call)) => return Ok(call::main(&call.words, stderr)),
         Some(Command::Schema(options)) => return schema::print(&options),
         Some(Command::Sessions(options)) => return sessions::print(&options),
@@ -134,6 +137,9 @@ fn run(parsed: ParsedArguments, stderr: &Stderr) -> Result<ExitCode, CliError> {
         Some(Command::Web(options)) => return web::run(options, stderr),
         Some(Command::Inspect(options)) => return web::inspect(&options, stderr),
         Some(Command::Bridge(options)) => return bridge::run(options, stderr),
+        None if arguments.run.resources.print && arguments.run.mode.is_none() => {
+            return run_prompt::run(RunPrompt::from_print(arguments.run)?, stderr);
+        }
         None => arguments.run,
     };
     rpc::log_to(stderr, run.verbose);

@@ -20,6 +20,8 @@ mod print_commands;
 mod resource_access;
 #[path = "binary/resources.rs"]
 mod resources;
+#[path = "binary/run_prompt.rs"]
+mod run_prompt;
 #[path = "binary/settings.rs"]
 mod settings;
 #[path = "../../server/tests/support/skip.rs"]
