@@ -64,7 +64,7 @@ pub struct Settings {
     pub limits: RunLimits,
     /// Subagents, verification and budgets (`task.*`).
     pub task: TaskSettings,
-    /// Members of the files that have no meaning here.
+    /// Members of the files that are not settings of this program.
     pub other: Map<String, Value>,
 }
 
@@ -135,7 +135,7 @@ pub struct RunLimits {
 }
 
 impl RunLimits {
-    /// Returns the smaller limit of both values for each field; 0 counts as no limit.
+    /// Returns, for each field, the smaller limit of the two values. 0 means no limit.
     pub(super) fn within(self, other: Self) -> Self {
         let stricter =
             |one: u64, other: u64| if one == 0 || other == 0 { one.max(other) } else { one.min(other) };
@@ -204,7 +204,7 @@ impl TimeLimit {
         }
     }
 
-    /// Returns the limit as a duration, which is infinite without a limit.
+    /// Returns the limit as a duration; [`Duration::MAX`] if there is no limit.
     pub fn duration(self) -> Duration {
         if self.0 == 0 { Duration::MAX } else { Duration::from_millis(self.0) }
     }

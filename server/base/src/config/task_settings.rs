@@ -37,7 +37,8 @@ impl Default for TaskSettings {
 pub enum IsolationMode {
     /// No isolation.
     None,
-    /// A git worktree. The names of overlay file systems of other programs are aliases here.
+    /// A git worktree. Other programs also have overlay file systems as modes; this program accepts their
+    /// names as aliases.
     Worktree,
 }
 

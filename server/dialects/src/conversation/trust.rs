@@ -98,8 +98,8 @@ impl PendingTrust {
         })
     }
 
-    /// Creates a pending decision. After a yes, `loader` returns the configuration to apply. Its argument is true
-    /// if the user chose to store the answer. `loader` may block.
+    /// Creates a pending decision. If the user trusts the directory, `loader` returns the configuration to
+    /// apply. Its argument is true if the user chose to store the answer. `loader` may block.
     pub fn new(
         question: TrustQuestion,
         loader: impl Fn(bool) -> Result<TrustedComponents, String> + Send + Sync + 'static,
@@ -114,7 +114,7 @@ impl fmt::Debug for PendingTrust {
     }
 }
 
-/// The parts of the agent that a yes changes.
+/// The parts of the agent that change if the user trusts the directory.
 #[derive(Clone, Copy)]
 pub(super) struct TrustTargets<'a> {
     pub engine: &'a Engine,

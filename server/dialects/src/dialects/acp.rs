@@ -43,7 +43,7 @@ use active_session::ActiveSession;
 use client::ClientConnection;
 use error::unknown_session;
 
-/// The maximum number of attempts to use a session that was just closed, and the pause between two attempts.
+/// The maximum number of attempts to use a session that was just closed.
 const MAX_ATTEMPTS: usize = 100;
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(10);
 

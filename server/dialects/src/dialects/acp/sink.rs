@@ -86,7 +86,7 @@ impl Sink {
         self.session()
     }
 
-    /// Waits until an option changes for another reason than a request of the client.
+    /// Waits until an option changes without a request of the client.
     pub async fn wait_for_option_change(&self) {
         self.options_changed.notified().await;
     }

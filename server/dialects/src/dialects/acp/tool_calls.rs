@@ -60,7 +60,7 @@ pub(super) fn locations(cwd: &Path, call: &ToolCall) -> Vec<AcpLocation> {
     vec![location]
 }
 
-/// Resolves a path argument to the file of the tool.
+/// Returns the file that a path argument of a call means, resolved in the same way as by the tool.
 fn resolved_file(cwd: &Path, call: &ToolCall, path: &str) -> String {
     // A file that the call writes in full may not exist yet.
     let is_written = text(&call.arguments, "content").is_some();

@@ -25,7 +25,7 @@ pub struct PiCommonServer<D: PiCommon> {
     pub(in crate::dialects) spec: &'static Spec,
     /// The last state response.
     pub(in crate::dialects) state_cache: StateCache,
-    /// Cancelled if the serving ends for another reason than the end of input.
+    /// Token that is cancelled if the server stops serving for a reason other than the end of its input.
     pub(super) stop: CancellationToken,
 }
 

@@ -1,5 +1,5 @@
-//! Distance of usage from its limits. Decisions without I/O: the [`crate::engine::UsageTracker`] counts, and this
-//! module returns the due notices.
+//! Comparison of usage with its limits, without I/O. The [`crate::engine::UsageTracker`] counts the usage,
+//! and this module returns the notices that are due.
 
 use agentese::types::{
     BudgetScope, BudgetSnapshot, BudgetSnapshotBuilder, BudgetStatus, BudgetViolationReason,
@@ -26,7 +26,7 @@ pub(in crate::engine) struct Budget {
     warned: Vec<BudgetViolationReason>,
     /// `true` if a notice about a reached limit was emitted.
     exceeded_reported: bool,
-    /// `true` if a notice about a rejected child was emitted.
+    /// `true` if a notice about a rejected subagent was emitted.
     rejection_reported: bool,
 }
 
@@ -105,7 +105,7 @@ impl Budget {
         due
     }
 
-    /// Returns the notice about a rejected child. Later calls return `None`.
+    /// Returns the notice about a subagent that the budget rejected. Later calls return `None`.
     pub fn rejection_notice(&mut self, usage: &CumulativeUsage, wall_ms: u64) -> Option<BudgetNotice> {
         let reason = self.exceeded(usage, wall_ms)?;
         let first = !std::mem::replace(&mut self.rejection_reported, true);
@@ -162,7 +162,7 @@ pub struct CumulativeUsage {
     pub requests: u64,
     /// Number of tool calls.
     pub tool_calls: u64,
-    /// Number of started children.
+    /// Number of started subagents.
     pub children: u64,
 }
 
