@@ -89,7 +89,7 @@ pub fn implies_xhigh(model: &Model) -> bool {
 }
 
 /// Returns the levels of a model. A level in `efforts` is available unless its value is null. `xhigh` decides
-/// about that level if `efforts` lacks it.
+/// about the level of this name if `efforts` does not contain it.
 pub fn levels_with(reasoning: bool, xhigh: bool, efforts: &Efforts) -> Vec<ThinkingLevel> {
     let has = |level: &ThinkingLevel| match (efforts.entry(*level), level) {
         (Some(effort), _) => effort.is_some(),

@@ -26,10 +26,10 @@ pub enum Event<'a> {
     MessageStarted {
         /// Id of its future entry in the session.
         entry: &'a EntryId,
-        /// The message, as far as it exists.
+        /// The message so far. The start of an answer has no content yet.
         message: &'a AgentMessage,
     },
-    /// Growth of an answer.
+    /// Addition of new content to an answer.
     MessageUpdated {
         /// Id of its future entry in the session.
         entry: &'a EntryId,
@@ -165,11 +165,11 @@ pub enum Event<'a> {
         /// Maximum number of reminders.
         limit: u64,
     },
-    /// Event of a child of this engine.
+    /// Event of a subagent of this engine.
     Child {
-        /// Id of the child.
+        /// Id of the subagent.
         id: &'a str,
-        /// Name of the agent that the child is.
+        /// Name of the agent definition that the subagent uses.
         agent: &'a str,
         /// The event.
         event: ChildEvent<'a>,
@@ -204,15 +204,15 @@ pub enum Event<'a> {
     },
 }
 
-/// Event of a child, as its parent emits it.
+/// Event of a subagent, as its parent emits it.
 #[derive(Debug, Clone, Copy)]
 pub enum ChildEvent<'a> {
-    /// The child is about to start.
+    /// The subagent is about to start.
     Started {
-        /// `true` if the child works in a copy of the directory.
+        /// `true` if the subagent works in a copy of the directory.
         isolated: bool,
     },
-    /// A step of the child's run, for dialects that show it.
+    /// A step of the subagent's run, for dialects that show it.
     Event(&'a Event<'a>),
     /// Start of an attempt at verification.
     VerificationStarted(&'a SubagentVerificationStart),
@@ -222,7 +222,7 @@ pub enum ChildEvent<'a> {
     VerificationCommandEnded(&'a SubagentVerificationCommandEnd),
     /// End of an attempt at verification.
     VerificationEnded(&'a SubagentVerificationEnd),
-    /// The child and its verification have ended.
+    /// The subagent and its verification have ended.
     Ended {
         /// 0 on success.
         exit_code: i64,

@@ -26,7 +26,7 @@ use crate::tools::{ToolOutput, ToolSet};
 pub enum SessionSwitch<'a> {
     /// A request for a fresh session.
     New,
-    /// A request for the session of that file.
+    /// A request to open the session of that file.
     Resume(&'a Path),
 }
 
@@ -170,9 +170,9 @@ pub trait Hooks: Send + Sync {
         let _ = (settings, resources);
     }
 
-    /// Returns the hooks for a child of the engine. Adds their policies for the runs of the child to `policies`.
-    /// Returns `None` if the child uses these same hooks; several engines may then call them concurrently. Must not
-    /// block.
+    /// Returns the hooks for a subagent of the engine. Adds their policies for the runs of the subagent to
+    /// `policies`. Returns `None` if the subagent uses these same hooks; several engines may then call them
+    /// concurrently. Must not block.
     fn for_child(&self, policies: &mut Vec<Arc<dyn PostRunPolicy>>) -> Option<Arc<dyn Hooks>> {
         let _ = policies;
         None

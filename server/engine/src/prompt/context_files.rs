@@ -64,7 +64,7 @@ pub fn context_files(agent_dir: Option<&Path>, cwd: &Path) -> (Vec<ContextFile>,
     named_context_files(&ContextFileNames::PI, agent_dir, cwd)
 }
 
-/// Works like [`context_files`], with other names.
+/// Works like [`context_files`], with other names of files.
 pub fn named_context_files(
     file_names: &ContextFileNames,
     agent_dir: Option<&Path>,

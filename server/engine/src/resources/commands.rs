@@ -19,21 +19,21 @@ pub enum CommandSource {
 /// A command that a prompt can invoke with `/name`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandInfo {
-    /// The name, without the slash.
+    /// The name of the command, without the slash.
     pub name: String,
-    /// Its description; `None` if its source has no description.
+    /// The description of the command; `None` if its source has no description.
     pub description: Option<String>,
-    /// Its source.
+    /// The source of the command.
     pub source: CommandSource,
-    /// The location of its file, if known.
+    /// The origin of the file that defines the command, if known.
     pub location: Option<Location>,
-    /// Its file.
+    /// The path of the file that defines the command.
     pub path: Option<PathBuf>,
 }
 
 /// Knows the commands that extensions have registered.
 pub trait ExtensionCommands: Send + Sync {
-    /// Returns all of them, in the order of registration. Must not block.
+    /// Returns all commands of extensions, in the order of registration. Must not block.
     fn commands(&self) -> Vec<CommandInfo>;
 }
 

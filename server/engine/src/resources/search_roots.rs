@@ -45,7 +45,7 @@ pub struct ResourceSelection {
     pub command_line: Vec<PathBuf>,
 }
 
-/// A file or directory to search.
+/// A file or directory to search for skills, templates or rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SearchRoot {
     pub path: PathBuf,

@@ -66,7 +66,7 @@ impl PendingCall {
         self
     }
 
-    /// Sets [`Self::is_pre_hook`].
+    /// Sets [`Self::is_pre_hook`]: the request is about an action of the user that has not started.
     pub fn pre_hook(mut self, is_before: bool) -> Self {
         self.is_pre_hook = is_before;
         self

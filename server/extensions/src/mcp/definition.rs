@@ -48,16 +48,16 @@ pub enum TransportConfig {
     Program {
         /// A path, or a name to look for in `PATH`.
         program: OsString,
-        /// Its arguments, without a shell.
+        /// Arguments of the program, without a shell.
         arguments: Vec<OsString>,
-        /// Variables added to the environment.
+        /// Variables added to the environment of the program.
         environment: Vec<(OsString, OsString)>,
-        /// Its working directory.
+        /// Working directory of the program.
         cwd: PathBuf,
     },
     /// An address with streamable HTTP.
     Http {
-        /// Its address.
+        /// URL of the server.
         url: String,
         /// Headers of every request.
         headers: Vec<(String, String)>,

@@ -67,7 +67,7 @@ impl Ids for SessionIdSource {
     }
 }
 
-/// The data from the disk.
+/// Data about the working directory and the stored session, read from the disk.
 #[derive(Default)]
 struct WorkspaceData {
     context: Vec<ContextFile>,
@@ -360,8 +360,8 @@ impl OpalServer {
         components.session.as_ref().map(|session| session.id().to_owned()).filter(|id| may_be_id(id))
     }
 
-    /// Switches the remote agent to the session with that id, or to a new session if it does not store one.
-    /// Returns `None` if its current session is fresh already.
+    /// Switches the remote agent to the session with that id, or to a new session if there is no such
+    /// session. Returns `None` if no switch is needed, because the current session has no messages.
     async fn switch_remote_session(
         &self,
         remote_agent: &dyn RemoteAgent,

@@ -191,7 +191,8 @@ impl UsageTracker {
         let wall = root.wall_ms(now_ms);
         let mut budget = root.budget();
         let due = budget.due_notices(&scope, &root.usage(), wall);
-        // Under the lock, so that two children never emit the same notice, nor emit notices in another order.
+        // Under the lock, so that two subagents never emit the same notice, nor emit notices in another
+        // order.
         root.emit_notices(due);
     }
 

@@ -26,8 +26,8 @@ pub enum RemoteEvent {
     RunStarted,
     /// A new message of the conversation, of the user or of an extension.
     MessageAdded(Box<AgentMessage>),
-    /// Start or growth of an answer. `Done` and `Error` have no effect here: [`RemoteEvent::AnswerEnded`] ends the
-    /// answer.
+    /// Start of an answer, or an addition to it. `Done` and `Error` have no effect here:
+    /// [`RemoteEvent::AnswerEnded`] ends the answer.
     AnswerUpdated(StreamEvent),
     /// End of an answer, with the whole answer.
     AnswerEnded(Box<AssistantMessage>),

@@ -44,7 +44,7 @@ struct CallState {
     ended: bool,
 }
 
-/// A growing answer.
+/// An answer in progress.
 struct PartialAnswer {
     entry: EntryId,
     assembler: Assembler,

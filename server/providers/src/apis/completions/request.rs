@@ -246,8 +246,8 @@ fn tool_call(call: &ToolCall, compat: &Compat<'_>) -> Value {
     written
 }
 
-/// Returns the reasoning details that the model must receive back. They are the signature of the reasoning; sessions of
-/// older versions have them at the calls.
+/// Returns the reasoning details that the model must receive back. They are the signature of the reasoning;
+/// in sessions of older versions, they are the signatures of the calls.
 fn reasoning_details(answer: &AssistantMessage) -> Option<Value> {
     let of_thinking = answer.content.iter().find_map(|block| match block {
         AssistantBlock::Thinking(block) => block.thinking_signature.as_deref(),
