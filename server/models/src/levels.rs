@@ -45,7 +45,7 @@ impl Efforts {
         members.iter().map(effort).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Returns these values with the values of `over` in their place, if both have the level.
+    /// Returns the values of both. If both have a value for a level, the value of `over` applies.
     pub fn with(&self, over: &Self) -> Self {
         let mut all = self.0.clone();
         all.retain(|(level, _)| over.entry(*level).is_none());

@@ -7,14 +7,14 @@ use serde::de::IgnoredAny;
 use super::stream_event_builder::StreamEventBuilder;
 use crate::{ProviderError, ProviderErrorKind};
 
-/// Number of blocks that are open side by side at most.
+/// Maximum number of blocks that are open at the same time.
 const MOST_OPEN: usize = 256;
 
 /// The beginning of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BlockStart {
     Text,
-    /// Reasoning with its first mark.
+    /// Reasoning, with the signature that is known at its start.
     Thinking(Option<String>),
     Call {
         id: String,
@@ -102,8 +102,8 @@ impl<K: PartialEq> BlockSequencer<K> {
         true
     }
 
-    /// Adds the missing rest of a call's arguments, given all of them. Returns false if nothing is missing, or if the
-    /// arguments so far differ.
+    /// Adds the part of a call's arguments that has not arrived. `whole` contains all arguments. Returns
+    /// false if nothing is missing, or if the arguments so far differ.
     pub fn complete(&mut self, key: &K, whole: &str, builder: &mut StreamEventBuilder) -> bool {
         let before = self.arguments(key).unwrap_or_default();
         match whole.strip_prefix(before).filter(|rest| !rest.is_empty()) {

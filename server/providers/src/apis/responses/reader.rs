@@ -176,7 +176,7 @@ impl ResponseReader {
         (free && self.sequencer.is_same_kind(&youngest, &start)).then_some(youngest)
     }
 
-    /// Adds the missing rest of a call's arguments, given all of them.
+    /// Adds the part of a call's arguments that has not arrived. `whole` contains all arguments.
     fn complete(&mut self, number: Number, whole: &Value, builder: &mut StreamEventBuilder) {
         let whole = arguments(whole).unwrap_or_default();
         self.items[number].has_content |= self.sequencer.complete(&number, &whole, builder);
