@@ -273,8 +273,8 @@ pub trait SubagentHost: Send + Sync {
     /// Waits for `duration`, measured by the parent's clock. Dropping the future ends the wait.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 
-    /// Asks the parent's guards to permit a call. Fails with a text for the model if they deny it. Also fails
-    /// if the call that started the subagent is aborted.
+    /// Requests permission for a call from the parent's guards. Fails with a text for the model if they deny
+    /// it. Also fails if the call that started the subagent is aborted.
     fn authorize<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>>;
 
     /// Creates a subagent that waits for its first prompt. It counts as a subagent until it is dropped.
