@@ -58,7 +58,7 @@ pub(super) struct CommandMapping {
 pub(super) struct Divergence {
     /// Description of the difference.
     pub says: String,
-    /// Places in the neutral form whose changes differ from those of the intent.
+    /// Neutral paths whose changes differ from those of the intent.
     #[serde(default)]
     pub changes: Vec<String>,
     /// `true` if the difference exists only for a command that is sent during a run.

@@ -257,7 +257,7 @@ mod tests {
     use crate::operator::Operator;
     use crate::spec::Dialect;
 
-    /// The cases shared by the clients of all languages.
+    /// Runs the test cases that the clients of all languages share.
     #[test]
     fn the_vectors_of_all_languages() {
         let cases: Vec<Value> =

@@ -12,8 +12,8 @@ use crate::generated::intents::Intent;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
-    /// Places in the neutral form, as in [`Member::neutral`](crate::any::Member::neutral), whose values differ
-    /// after the command. The list may also contain these names:
+    /// Neutral paths, as in [`Member::neutral`](crate::any::Member::neutral), whose values differ after the
+    /// command. The list may also contain these names:
     ///
     /// * `order`: the positions of user messages among the other messages, and the number of turns
     /// * `answers`: the number and choice of the model's messages after this input; each single message is

@@ -17,8 +17,8 @@ use crate::run_tracker::TrackerInput;
 use crate::spec::{EventSpec, RunEffect};
 use crate::tap::Diagnostic;
 
-/// Number and bytes of queued events above which the reader waits for a receiver. Events read further ahead only leave
-/// the processor's caches before they are processed.
+/// Maximum number of queued events, and of their bytes, above which the reader waits for a receiver. Reading
+/// further ahead has no advantage, because the events leave the processor's caches before they are processed.
 const READ_AHEAD_LIMIT: (usize, usize) = (2048, 4 << 20);
 /// Minimum limit for the events of a run without a handle, in bytes. Four times the capacity of the queue applies if it
 /// is greater.
