@@ -178,9 +178,11 @@ pub enum Fingerprint {
     EventMember(&'static str, &'static str),
     /// An event of that type without that member.
     EventWithout(&'static str, &'static str),
-    /// A successful answer to the first (a command, by wire name) whose data contain the second (a member).
+    /// A successful answer to a command (first field, by wire name) whose data contain a member (second
+    /// field).
     AnswerMember(&'static str, &'static str),
-    /// A successful answer to the first (a command) that has no data, or whose data lack the second (a member).
+    /// A successful answer to a command (first field, by wire name) that has no data, or whose data lack a
+    /// member (second field).
     AnswerWithout(&'static str, &'static str),
     /// A successful answer to this command that has no data member.
     AnswerBare(&'static str),

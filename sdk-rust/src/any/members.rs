@@ -21,7 +21,8 @@ pub struct Member {
     /// Members, each with a required value. The agent provides this member only in frames with these values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<(String, String)>,
-    /// Place of the value in the neutral form, as in `message<assistant>.blocks<text>.text`.
+    /// Neutral path of the value: its position in a form that all dialects share, as in
+    /// `message<assistant>.blocks<text>.text`.
     pub neutral: String,
 }
 

@@ -24,7 +24,7 @@ const INTERNAL_ERROR: &str = "internal_error";
 pub(super) enum InterpretedLine<D: Dialect> {
     /// A line that has no effect, such as a blank one.
     Ignored,
-    /// A line that only needs a response, which this is.
+    /// A line that needs no work, with the response to it.
     Answer(String),
     /// A line that cannot be read, with the response to it. The line may have been the answer to a question.
     Unreadable(String),

@@ -12,7 +12,7 @@ use crate::framing::FrameText;
 /// A text in segments. Long segments are shared with other texts: they are not copied, and are written from
 /// their original place.
 ///
-/// [`Segments::share`] adds a text that many frames have in common, such as a growing answer or a stored
+/// [`Segments::share`] adds a text that many frames have in common, such as an answer in progress or a stored
 /// message. [`Segments::push_str`] adds any other text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Segments {

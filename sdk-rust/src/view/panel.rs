@@ -15,7 +15,7 @@ record! {
         text: String,
         /// Number of attached images.
         images: u64,
-        /// Way of delivery: as a prompt, or through one of the queues.
+        /// Delivery of the input: as a prompt, or through one of the queues.
         mode: Delivery,
         /// Progress of the delivery.
         state: PendingInputState,

@@ -1,4 +1,4 @@
-//! A client that supports all revisions of a dialect.
+//! Tests of a client that supports all revisions of a dialect.
 
 use agentese::operator::Operator;
 use agentese::pi::{Event, Pi};

@@ -24,7 +24,7 @@ pub struct Difference {
     /// * `shells`: the presence of a message for a shell command of the user
     /// * `history`: everything that responses report about messages
     /// * `events`: everything that events report about the current run, until its end
-    /// * `goesOn`: the presence of a run of the agent's own after an automatic summary
+    /// * `goesOn`: the presence of a run that the agent starts by itself after an automatic compaction
     pub places: Vec<String>,
     /// `true` if the difference exists only for a command that is sent during a run.
     pub busy: bool,
