@@ -248,7 +248,7 @@ pub struct ErrorText {
 /// A request that a client sends.
 #[derive(Debug, Clone, Copy)]
 pub struct Command {
-    /// Name of the helper in every client.
+    /// Name of the method for the command in every client.
     pub name: &'static str,
     /// Wire name of the command.
     pub wire: &'static str,
