@@ -12,7 +12,7 @@ use agentese_protocol::secrets::SECRET_EVENTS;
 use super::{key, quote};
 use crate::outcome::{OutcomeRule, of_event};
 
-/// The default time limit, which the tables omit.
+/// The default time limit of a command in milliseconds, which the tables omit.
 const USUAL_TIMEOUT: u64 = 30_000;
 
 pub fn write(out: &mut String, index: &Index) {
