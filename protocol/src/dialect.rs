@@ -172,11 +172,11 @@ pub struct Chunks {
 /// A property of frames that distinguishes revisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fingerprint {
-    /// An event of that type.
+    /// An event of the given type.
     Event(&'static str),
-    /// An event of that type with that member.
+    /// An event of the given type with the given member.
     EventMember(&'static str, &'static str),
-    /// An event of that type without that member.
+    /// An event of the given type without the given member.
     EventWithout(&'static str, &'static str),
     /// A successful answer to a command (first field, by wire name) whose data contain a member (second
     /// field).

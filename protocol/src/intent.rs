@@ -303,7 +303,7 @@ impl CommandMapping {
     }
 }
 
-/// Returns the source that takes the value of the neutral parameter with that name.
+/// Returns the source that takes the value of the neutral parameter with the given name.
 pub const fn from(name: &'static str) -> ParamSource {
     ParamSource::From(name)
 }
@@ -329,7 +329,7 @@ pub const fn by_adapter(command: &'static str, reason: &'static str) -> DialectO
     DialectOnly { command, reason, by_adapter: true }
 }
 
-/// The parameters of a command that its intents do not cover.
+/// Parameters of a command that do not belong to the command's intents.
 #[derive(Debug, Clone, Copy)]
 pub struct Companion {
     /// Wire name of the command.
@@ -361,7 +361,7 @@ pub struct Intents {
     pub mappings: &'static [CommandMapping],
     /// Commands that no intent covers.
     pub dialect_only: &'static [DialectOnly],
-    /// Parameters that no intent covers, of commands that carry out an intent.
+    /// Command parameters that do not belong to the intent of the command.
     pub companions: &'static [Companion],
     /// Events that the adapter of the dialect in a bridge generates from other events. They have no meaning of their
     /// own.

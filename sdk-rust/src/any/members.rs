@@ -287,7 +287,8 @@ impl MemberWalk {
     }
 }
 
-/// Returns the kind of a message or block in angle brackets, or an empty text if the case does not name it.
+/// Returns the kind of a message or block in angle brackets, or an empty text if the declared case names no
+/// kind.
 fn kind(case: &Case) -> String {
     let variant = ["role", "type"].iter().find_map(|slot| match case.gives.get(*slot) {
         Some(Source::Is { is }) => is.as_str(),

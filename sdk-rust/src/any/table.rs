@@ -77,8 +77,9 @@ pub(super) struct Divergence {
 }
 
 impl Divergence {
-    /// Returns `true` if the difference applies to an agent of that revision. `agent` may also be the tables of
-    /// a client, which cover all revisions. In that case, returns `true` if it applies in any revision.
+    /// Returns `true` if the difference applies to an agent of the given revision. `agent` may also be the
+    /// tables of a client, which cover all revisions. In that case, returns `true` if it applies in any
+    /// revision.
     pub fn applies_to(&self, agent: &Spec) -> bool {
         self.of.is_empty() || !agent.revisions.is_empty() || self.of.contains(&agent.id())
     }

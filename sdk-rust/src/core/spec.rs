@@ -356,16 +356,16 @@ pub struct TextPieces {
     pub begins: &'static str,
     /// The event with pieces of text.
     pub event: &'static str,
-    /// Path of the object that contains a piece of text, or of a list of such objects.
+    /// Path of the part of a message that contains a piece of text, or of a list of parts.
     pub path: &'static [&'static str],
-    /// Member with the kind of this object, and its value for text. `None` if every object contains text.
+    /// Member of a part that holds the kind of the part, and the kind for text. `None` if every part is text.
     pub kind: Option<(&'static str, &'static str)>,
-    /// Member of this object that contains the piece of text.
+    /// Member of a part that contains the piece of text.
     pub piece: &'static str,
 }
 
 impl TextPieces {
-    /// Returns the pieces of text in an event of that type.
+    /// Returns the pieces of text in an event of the given type.
     pub fn of<'a>(&self, event: &str, body: &'a serde_json::Value) -> Vec<&'a str> {
         if event != self.event {
             return Vec::new();
@@ -385,17 +385,17 @@ impl TextPieces {
 /// A frame that distinguishes revisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fingerprint {
-    /// The event of that type.
+    /// The event of the given type.
     Event(&'static str),
-    /// The event of that type with that member.
+    /// The event of the given type with the given member.
     EventMember(&'static str, &'static str),
-    /// The event of that type without that member.
+    /// The event of the given type without the given member.
     EventWithout(&'static str, &'static str),
-    /// A successful answer to that command with that member in its data.
+    /// A successful answer to the given command with the given member in its data.
     AnswerMember(&'static str, &'static str),
-    /// A successful answer to that command without that member in its data, or without data.
+    /// A successful answer to the given command without the given member in its data, or without data.
     AnswerWithout(&'static str, &'static str),
-    /// A successful answer to that command without the member for data.
+    /// A successful answer to the given command without the member for data.
     AnswerBare(&'static str),
     /// Any event without an envelope.
     BareEvent,
@@ -477,20 +477,20 @@ impl Spec {
         self.dialogs.iter().find(|dialog| dialog.frames.is_some_and(|frames| frames.request == kind))
     }
 
-    /// Returns `true` if frames of that type are questions or notices.
+    /// Returns `true` if frames of the given type are questions or notices.
     pub fn is_request(&self, kind: &str) -> bool {
         self.dialog_frames.is_some_and(|frames| frames.request == kind)
             || self.dialog_by_request(kind).is_some()
     }
 
-    /// Returns `true` if frames of that type are answers to dialogs, or their progress.
+    /// Returns `true` if frames of the given type are answers to dialogs, or their progress.
     pub fn is_answer(&self, kind: &str) -> bool {
         let own = |frames: OwnFrames| frames.answer == Some(kind) || frames.progress == Some(kind);
         self.dialog_frames.is_some_and(|frames| frames.answer == kind)
             || self.dialogs.iter().any(|dialog| dialog.frames.is_some_and(own))
     }
 
-    /// Returns `true` if frames of that type are progress of a dialog, which stays open.
+    /// Returns `true` if frames of the given type are progress of a dialog, which stays open.
     pub fn is_progress(&self, kind: &str) -> bool {
         let own = |frames: OwnFrames| frames.progress == Some(kind);
         self.dialogs.iter().any(|dialog| dialog.frames.is_some_and(own))

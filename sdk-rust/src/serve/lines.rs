@@ -67,8 +67,8 @@ pub(super) enum FailedPart {
     Handler,
     /// The parameters, which cannot be read.
     Parameters,
-    /// A value that is not among the permitted ones. Its failure has the command's name and id in every
-    /// dialect.
+    /// The value of a parameter, which is not one of the permitted values. The failure response has the
+    /// command's name and id in every dialect.
     OutsideSet,
 }
 

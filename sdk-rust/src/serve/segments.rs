@@ -19,7 +19,7 @@ pub struct Segments {
     /// Text before all other segments. It is stored separately, so that adding it does not move the rest.
     before: Cow<'static, str>,
     own: String,
-    /// Shared texts, each with its position in `own`.
+    /// Shared texts. Each has the position in `own` before which it is written.
     shared: Vec<(usize, FrameText)>,
 }
 

@@ -200,7 +200,7 @@ record! {
     /// A message of the conversation.
     #[derive(Default)]
     Message {
-        /// A stable key, for rendering.
+        /// A key of the message that stays the same, for rendering.
         key: String,
         /// Author of the message.
         role: Role,

@@ -9,7 +9,7 @@ record! {
     /// Input of the user that is not in the conversation yet.
     #[derive(Default)]
     PendingInput {
-        /// A stable key.
+        /// A key of the input that stays the same, for rendering.
         key: String,
         /// The text.
         text: String,
@@ -56,7 +56,7 @@ pub enum PendingInputState {
 record! {
     /// An open question.
     OpenQuestion {
-        /// A stable key.
+        /// A key of the question that stays the same, for rendering.
         key: String,
         /// The question's id.
         id: Value,
@@ -87,7 +87,7 @@ record! {
 record! {
     /// A running shell command of the client.
     Shell {
-        /// A stable key.
+        /// A key of the command that stays the same, for rendering.
         key: String,
         /// The command line.
         command: String,
@@ -102,7 +102,7 @@ record! {
 record! {
     /// A notice for the user.
     Notice {
-        /// A stable key.
+        /// A key of the notice that stays the same, for rendering.
         key: String,
         /// `info`, `warning` or `error`.
         level: String,

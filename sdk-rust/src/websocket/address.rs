@@ -28,7 +28,7 @@ impl Address {
         Ok(Self { host: format!("{host}:{port}"), is_secure, uri })
     }
 
-    /// Returns the address for a connection of that name. `have` is the number of messages that it has
+    /// Returns the address for a connection of the given name. `have` is the number of messages that it has
     /// received, if any.
     pub fn joined(&self, name: &str, have: Option<u64>) -> String {
         let (scheme, authority) = (self.uri.scheme_str().unwrap_or("ws"), self.uri.authority());

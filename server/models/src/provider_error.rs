@@ -45,7 +45,7 @@ pub struct ProviderError {
 }
 
 impl ProviderError {
-    /// Creates a failure of that kind with that text.
+    /// Creates a failure of the given kind with the given text.
     pub fn new(kind: ProviderErrorKind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into(), retry_after: None, may_be_overflow: false }
     }

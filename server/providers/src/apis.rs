@@ -31,7 +31,7 @@ pub(super) use stream_event_builder::StreamEventBuilder;
 const APIS: &[&dyn Api] =
     &[&anthropic::Anthropic, &completions::Completions, &responses::Responses, &google::Google];
 
-/// Returns the wire format of that name.
+/// Returns the wire format of the given name.
 pub(super) fn named(name: &str) -> Option<&'static dyn Api> {
     APIS.iter().copied().find(|api| api.name() == name)
 }

@@ -92,7 +92,7 @@ protocol! {
         "running",
         /// The model answers.
         "streaming",
-        /// Tools run.
+        /// Tools are running.
         "executing_tools",
     }
 

@@ -41,7 +41,7 @@ impl ActiveRun {
         self.has_handle
     }
 
-    /// Returns `true` if events of that session belong to the run.
+    /// Returns `true` if events of the given session belong to the run.
     pub fn matches_session(&self, session: Option<&str>) -> bool {
         match (&self.session, session) {
             (Some(own), Some(other)) => own == other,

@@ -346,12 +346,12 @@ impl RuleInterrupt {
         (Self::Never, "never"),
     ];
 
-    /// Returns the name in files.
+    /// Returns the name that the mode has in settings files.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(mode, _)| *mode == self).map_or("", |(_, name)| name)
     }
 
-    /// Returns the mode with this name in files.
+    /// Returns the mode that has this name in settings files.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(_, known)| *known == name).map(|(mode, _)| *mode)
     }

@@ -175,13 +175,13 @@ impl TrustGate {
         }
     }
 
-    /// Waits until commands of that kind are stopped.
+    /// Waits until commands of the given kind are stopped.
     pub async fn wait_until_stopped(&self, waiter: TrustWaiter) {
         let stop = self.stop_token(waiter).lock().unwrap_or_else(PoisonError::into_inner).clone();
         stop.cancelled().await;
     }
 
-    /// Stops the waiting commands of that kind.
+    /// Stops the waiting commands of the given kind.
     pub fn stop(&self, waiter: TrustWaiter) {
         let mut stop = self.stop_token(waiter).lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *stop).cancel();

@@ -126,7 +126,7 @@ impl AcpServer {
         self.listed_sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the open session with that id. Fails if there is no such session.
+    /// Returns the open session with the given id. Fails if there is no such session.
     fn session(&self, id: &str) -> Result<Arc<ActiveSession>, CommandError> {
         self.sessions().get(id).cloned().ok_or_else(|| unknown_session(id))
     }

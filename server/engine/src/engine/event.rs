@@ -199,7 +199,7 @@ pub enum Event<'a> {
         extension: &'a str,
         /// The event or action during which it failed.
         event: &'a str,
-        /// Its error message.
+        /// Error message of the extension.
         error: &'a str,
     },
 }

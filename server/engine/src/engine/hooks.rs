@@ -26,7 +26,7 @@ use crate::tools::{ToolOutput, ToolSet};
 pub enum SessionSwitch<'a> {
     /// A request for a fresh session.
     New,
-    /// A request to open the session of that file.
+    /// A request to open the session of the given file.
     Resume(&'a Path),
 }
 
@@ -82,7 +82,7 @@ pub trait Hooks: Send + Sync {
         futures::future::ready(()).boxed()
     }
 
-    /// Returns `true` if a fork may be made from that entry.
+    /// Returns `true` if a fork may be made from the given entry.
     fn before_fork<'a>(&'a self, entry: &'a str) -> BoxFuture<'a, bool> {
         let _ = entry;
         futures::future::ready(true).boxed()
@@ -139,8 +139,8 @@ pub trait Hooks: Send + Sync {
         futures::future::ready(messages).boxed()
     }
 
-    /// Reports the start of a turn in that session; `first` marks the first turn of a run. Must not block, and must not
-    /// call the engine.
+    /// Reports the start of a turn in the given session; `first` marks the first turn of a run. Must not
+    /// block, and must not call the engine.
     fn turn_started(&self, session: &Session, first: bool) {
         let _ = (session, first);
     }

@@ -165,7 +165,7 @@ impl EngineState {
         }
     }
 
-    /// Returns the work of that number if it is still the current work.
+    /// Returns the work of the given number if it is still the current work.
     pub fn active_work(&mut self, number: u64) -> Option<&mut ActiveWork> {
         self.work.as_mut().filter(|work| work.number == number)
     }

@@ -115,7 +115,8 @@ impl Sources {
         own.map(|root| root.path).filter(|path| path.is_dir()).collect()
     }
 
-    /// Returns the folders with those names, of the user and of the project. The user's folders come first.
+    /// Returns the folders with the given names, of the user and of the project. The user's folders come
+    /// first.
     fn text_roots(&self, names: &[&str]) -> Vec<SearchRoot> {
         let root = project_root(&self.cwd);
         let users = self.agent_dir.iter().flat_map(|directory| names.iter().map(|name| directory.join(name)));

@@ -167,7 +167,7 @@ impl Calls {
         Some((number, receiver))
     }
 
-    /// Returns the request with that id.
+    /// Returns the request with the given id.
     pub fn get(&self, id: &str) -> Option<Arc<PendingCall>> {
         self.state().pending.get(&id.parse().ok()?).map(|(call, _)| call.clone())
     }

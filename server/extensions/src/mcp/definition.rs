@@ -80,7 +80,7 @@ impl fmt::Debug for TransportConfig {
 }
 
 impl ServerDefinition {
-    /// Reads the server of that name from its value in a file.
+    /// Reads the server of the given name from its value in a file.
     pub(super) fn read(name: &str, value: &Value, file: &Path, variables: &Variables<'_>) -> Self {
         let empty = Map::new();
         let members = value.as_object().unwrap_or(&empty);

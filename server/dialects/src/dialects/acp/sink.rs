@@ -63,7 +63,7 @@ impl Sink {
         self.translator().outcome()
     }
 
-    /// Returns the call with that id, if it is in progress.
+    /// Returns the call with the given id, if it is in progress.
     pub fn call(&self, id: &str) -> Option<AcpPermissionCall> {
         self.translator().call(id)
     }

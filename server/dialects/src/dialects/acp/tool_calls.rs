@@ -13,7 +13,7 @@ use crate::tools::{ToolContent, ToolKind, resolve_existing_path, resolve_path, t
 /// The maximum length of a title, in characters.
 const LONGEST_TITLE: usize = 120;
 
-/// Returns the kind of the tool with that name.
+/// Returns the kind of the tool with the given name.
 pub(super) fn kind(tool: &str) -> AcpToolKind {
     match tool_kind(tool) {
         Some(ToolKind::Read) => AcpToolKind::Read,

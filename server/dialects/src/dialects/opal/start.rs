@@ -360,7 +360,7 @@ impl OpalServer {
         components.session.as_ref().map(|session| session.id().to_owned()).filter(|id| may_be_id(id))
     }
 
-    /// Switches the remote agent to the session with that id, or to a new session if there is no such
+    /// Switches the remote agent to the session with the given id, or to a new session if there is no such
     /// session. Returns `None` if no switch is needed, because the current session has no messages.
     async fn switch_remote_session(
         &self,

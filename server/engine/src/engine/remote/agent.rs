@@ -36,14 +36,14 @@ pub enum RemoteEvent {
     ToolStarted(ToolCall),
     /// Partial output of the tool of that call, which replaces the previous output.
     ToolUpdated(String, ToolUpdate),
-    /// End of the call with that id.
+    /// End of the call with the given id.
     ToolEnded(String, ToolOutput),
     /// End of the run.
     RunEnded {
         /// `true` if the same request is repeated.
         will_retry: bool,
     },
-    /// Start of a pause, after which another run tries again.
+    /// Start of a pause before another run repeats the request.
     RetryStarted {
         /// Number of this retry, from 1.
         attempt: u64,
@@ -93,7 +93,7 @@ pub enum RemoteEvent {
         extension: String,
         /// The event or action during which it failed.
         event: String,
-        /// Its error message.
+        /// Error message of the extension.
         error: String,
     },
     /// The remote agent has disconnected, for that reason. No event follows.
