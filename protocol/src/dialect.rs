@@ -22,9 +22,9 @@ pub enum Framing {
 /// The spelling of member names. Names in declarations are verbatim; this value informs readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameCase {
-    /// `thinkingLevel`.
+    /// Camel case, as in `thinkingLevel`.
     Camel,
-    /// `thinking_level`.
+    /// Snake case, as in `thinking_level`.
     Snake,
 }
 
@@ -57,9 +57,9 @@ pub enum EndOfInput {
 /// The order of a response's members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseOrder {
-    /// `id, type, command, success, …`.
+    /// The order `id, type, command, success, …`.
     IdFirst,
-    /// `type, command, id, success, …`.
+    /// The order `type, command, id, success, …`.
     TypeFirst,
 }
 

@@ -61,11 +61,11 @@ pub struct Choice {
 /// The condition of a [`Wording`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordingCondition {
-    /// No condition.
+    /// The rule applies without a condition.
     Always,
-    /// The boolean member is true.
+    /// The rule applies if the boolean member is true.
     True(&'static str),
-    /// The member is one of the strings.
+    /// The rule applies if the member is one of the strings.
     OneOf(&'static str, &'static [&'static str]),
 }
 

@@ -67,13 +67,13 @@ pub enum TrackerInput {
 /// Request of the tracker to its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrackerAction {
-    /// Nothing.
+    /// The caller has nothing to do.
     None,
-    /// Request the agent's state.
+    /// The caller must request the agent's state.
     QueryState,
-    /// Pass [`TrackerInput::Elapsed`] after this time. Earlier wake requests are void.
+    /// The caller must pass [`TrackerInput::Elapsed`] after this time. Earlier wake requests are void.
     Wake(Duration),
-    /// The run ended.
+    /// The run has ended.
     End(RunCompletion),
 }
 

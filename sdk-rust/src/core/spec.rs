@@ -410,7 +410,7 @@ pub struct Spec {
     pub name: &'static str,
     /// Name of the revision.
     pub revision: &'static str,
-    /// Name of its agent.
+    /// Name of the agent that the dialect comes from.
     pub agent: &'static str,
     /// Framing of the dialect.
     pub framing: Framing,

@@ -8,7 +8,7 @@ use super::error::ConnectError;
 /// The address of a WebSocket.
 #[derive(Debug, Clone)]
 pub(super) struct Address {
-    /// `HOST:PORT`.
+    /// Host and port, as `HOST:PORT`.
     pub host: String,
     pub is_secure: bool,
     uri: Uri,

@@ -72,9 +72,9 @@ pub enum Notice {
 /// The answer of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// A text.
+    /// The text that the user entered or chose.
     Value(String),
-    /// A yes or a no.
+    /// Yes (`true`) or no (`false`).
     Confirmed(bool),
     /// No answer: the dialog was dismissed.
     Cancelled,

@@ -75,12 +75,12 @@ impl Settings {
 /// Time for which providers are asked to cache requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CacheRetention {
-    /// No retention.
+    /// Requests are not cached.
     None,
-    /// Several minutes.
+    /// Requests are cached for several minutes.
     #[default]
     Short,
-    /// Several hours, if the provider offers this at its own host.
+    /// Requests are cached for several hours, if the provider offers this at its own host.
     Long,
 }
 

@@ -1,4 +1,4 @@
-//! A run among the tables of its connection: its queue, and its state until the end.
+//! The entry of a run in the tables of its connection: the queue of its events, and its state until the end.
 
 use super::event_queue::{EventSender, RunEnded};
 use crate::error::Error;

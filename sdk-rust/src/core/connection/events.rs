@@ -232,8 +232,8 @@ impl Shared {
         }
     }
 
-    /// Queues an event as soon as there is room, or at once after the end of the agent's process: the rest in its pipe
-    /// is small, and must be read before the end is reported.
+    /// Queues an event as soon as there is room. If the agent's process has ended, queues it at once: its
+    /// pipe holds only little more data, which must be read before the end is reported.
     async fn wait_for_room(&self, sender: EventSender, event: EventFrame, key: Option<CoalesceKey>) -> bool {
         let size = event.size();
         let mut event = event;

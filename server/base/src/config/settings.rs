@@ -328,13 +328,13 @@ pub enum RuleContext {
 /// The parts of an answer that a rule can interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleInterrupt {
-    /// All parts.
+    /// A rule can interrupt every part of an answer.
     Always,
-    /// Text and thinking.
+    /// A rule can interrupt text and thinking.
     ProseOnly,
-    /// Arguments of tool calls.
+    /// A rule can interrupt the arguments of tool calls.
     ToolOnly,
-    /// No part. The model is notified after its answer.
+    /// A rule interrupts no part. The model is notified after its answer.
     Never,
 }
 
@@ -360,9 +360,9 @@ impl RuleInterrupt {
 /// The repetition of one rule in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleRepeat {
-    /// Once in a session.
+    /// The rule applies once in a session.
     Once,
-    /// Again after some turns.
+    /// The rule can apply again after some turns.
     AfterGap,
 }
 

@@ -27,11 +27,11 @@ pub struct TrustQuestion {
 /// The answer of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TrustAnswer {
-    /// Yes, from now on.
+    /// The user trusts the directory from now on.
     Always,
-    /// Yes, until the end of this process.
+    /// The user trusts the directory until the end of this process.
     Once,
-    /// No, or no answer.
+    /// The user does not trust the directory, or did not answer.
     No,
 }
 

@@ -24,14 +24,14 @@ pub enum Event<'a> {
     TurnStarted,
     /// A message of the user, a tool result, or the start of an answer.
     MessageStarted {
-        /// Id of its future entry in the session.
+        /// Id that the message's entry in the session will have.
         entry: &'a EntryId,
         /// The message so far. The start of an answer has no content yet.
         message: &'a AgentMessage,
     },
     /// Addition of new content to an answer.
     MessageUpdated {
-        /// Id of its future entry in the session.
+        /// Id that the answer's entry in the session will have.
         entry: &'a EntryId,
         /// The whole answer so far.
         message: &'a AssistantMessage,
@@ -40,7 +40,7 @@ pub enum Event<'a> {
     },
     /// End of a message, which is now in the session.
     MessageEnded {
-        /// Id of its entry.
+        /// Id of the message's entry in the session.
         entry: &'a EntryId,
         /// The whole message.
         message: &'a AgentMessage,
@@ -84,14 +84,14 @@ pub enum Event<'a> {
         /// Reason for the failure of the answer.
         error: &'a str,
     },
-    /// End of retrying. If an answer arrived, this event follows its message. If the agent gave up, it follows the
-    /// end of the run, or it ends a pause.
+    /// End of the retries. If an answer arrived, this event follows its message. If the agent gave up, it
+    /// follows the end of the run, or it ends a pause.
     RetryEnded {
         /// `true` if an answer arrived.
         success: bool,
         /// Number of the last retry.
         attempt: u64,
-        /// Reason for giving up.
+        /// Reason why the engine stopped retrying.
         error: Option<&'a str>,
     },
     /// Start of an automatic compaction.
@@ -237,8 +237,9 @@ pub trait EventSink: Send + Sync {
     /// events after an abort.
     fn wait_for_capacity(&self) -> BoxFuture<'_, ()>;
 
-    /// Returns the length of an answer, in bytes, from which waiting pieces are joined. Returns `None` if pieces
-    /// are never joined. If every update contains the whole answer, joining reduces the data for a slow client.
+    /// Returns the length in bytes from which on the waiting pieces of an answer are joined. Returns `None`
+    /// if pieces are never joined. If every update contains the whole answer, joining reduces the data for a
+    /// slow client.
     fn join_threshold(&self) -> Option<usize> {
         None
     }

@@ -170,14 +170,14 @@ impl EngineState {
         self.work.as_mut().filter(|work| work.number == number)
     }
 
-    /// Changes the phase of that work.
+    /// Changes the phase of the work with the given number.
     pub fn enter_phase(&mut self, number: u64, phase: WorkPhase) {
         if let Some(working) = self.active_work(number) {
             working.phase = phase;
         }
     }
 
-    /// Ends that work.
+    /// Ends the work with the given number.
     pub fn end_work(&mut self, number: u64) {
         if self.active_work(number).is_some() {
             self.work = None;

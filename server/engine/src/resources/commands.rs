@@ -8,11 +8,11 @@ use super::{Location, Resources};
 /// The source of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandSource {
-    /// An extension registered it.
+    /// An extension registered the command.
     Extension,
-    /// It is a prompt template.
+    /// The command is a prompt template.
     Template,
-    /// It is a skill.
+    /// The command is a skill.
     Skill,
 }
 

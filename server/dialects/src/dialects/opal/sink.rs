@@ -21,7 +21,7 @@ pub(super) struct SubagentInfo {
     pub call: String,
     /// The task of the subagent, on one line.
     pub label: String,
-    /// The id of its model.
+    /// The id of the subagent's model.
     pub model: String,
     /// The tools of the subagent.
     pub tools: Vec<String>,

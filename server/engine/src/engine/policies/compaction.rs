@@ -41,7 +41,7 @@ pub enum IdleCompactionEvents {
     WithReason,
     /// The events are emitted. The reason is omitted if the conversation has just been compacted.
     WithoutAlreadyCompacted,
-    /// No event is emitted.
+    /// No event is emitted about the compaction.
     Hidden,
 }
 

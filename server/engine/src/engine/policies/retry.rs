@@ -97,7 +97,7 @@ fn is_transient(kind: ProviderErrorKind) -> bool {
 /// Decision about the work after a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::engine) enum NextAction {
-    /// No work.
+    /// No further work follows.
     Stop,
     /// The same request again, after a pause.
     Retry { attempt: u64, pause: Duration },

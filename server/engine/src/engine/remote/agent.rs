@@ -54,7 +54,7 @@ pub enum RemoteEvent {
         /// Reason for the failure of the answer.
         error: String,
     },
-    /// End of retrying.
+    /// End of the retries.
     RetryEnded {
         /// `true` if an answer arrived.
         success: bool,
@@ -125,9 +125,9 @@ pub struct RemoteSession {
 /// Kind of delivery for input of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// As a prompt. If the agent is working, the queue decides the moment of delivery.
+    /// The input is a prompt. If the agent is working, the queue decides the moment of delivery.
     Prompt(Option<InputQueue>),
-    /// Directly into that queue.
+    /// The input goes directly into the given queue.
     Queue(InputQueue),
 }
 
