@@ -1,11 +1,12 @@
-//! The intents: operations that a client requests, independent of the dialect. A dialect's table names the command that
-//! carries out each intent. Intents concern the sending of commands, as [`crate::meaning`] concerns the reading of
-//! frames.
+//! The intents: operations that a client requests, independent of the dialect. A dialect's table names the
+//! command that carries out each intent. Intents concern the sending of commands, as [`crate::meaning`]
+//! concerns the reading of frames.
 //!
-//! [`INTENTS`] lists the intents with their neutral parameters and results, which no dialect defines. A dialect's table
-//! of [`CommandMapping`]s is declared next to its rows. It names the command that carries out an intent, the source of
-//! its parameters ([`ParamSource`]), and the location of the neutral results in the answer ([`Binding`]). The tables
-//! are data: one small interpreter in each language sends commands according to them (`sdk-rust/src/any/`).
+//! [`INTENTS`] lists the intents with their neutral parameters and results, which no dialect defines. A
+//! dialect's table of [`CommandMapping`]s is declared next to its rows. It names the command that carries out
+//! an intent, the sources of the parameters ([`ParamSource`]), and the locations of neutral results in the
+//! answer ([`Binding`]). The tables are data: one small interpreter in each language sends commands according
+//! to them (`sdk-rust/src/any/`).
 
 mod neutral;
 mod resolve;

@@ -2,12 +2,12 @@
 //! conversation.
 //!
 //! A dialect's table of [`Rule`]s is declared next to its rows. A rule names a row, a [`Reducer`] and the
-//! location of its values in the frame ([`Source`]). A [`Reader`] maps a message or a block of the dialect to the
-//! neutral form. The tables are data: one small interpreter in each language applies them to frames and has no
-//! knowledge of any vocabulary (`sdk-ts/src/ui/`).
+//! location of its values in the frame ([`Source`]). A [`Reader`] maps a message or a block of the dialect to
+//! the neutral form. The tables are data: one small interpreter in each language applies them to frames and
+//! has no knowledge of any vocabulary (`sdk-ts/src/ui/`).
 //!
-//! The tables do not repeat facts of the rows: the start and end of a run ([`crate::model::RunEffect`]), the
-//! commands that stop it ([`crate::model::RunRole`]), and dialog answers.
+//! The tables do not repeat facts of the rows. Rows declare the start and end of a run
+//! ([`crate::model::RunEffect`]), the commands that stop it ([`crate::model::RunRole`]), and dialog answers.
 
 mod resolve;
 

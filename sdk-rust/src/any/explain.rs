@@ -68,7 +68,8 @@ pub struct RowFidelity {
     /// The members of the row's responses or frames whose values come from the agent; empty if the row is lost.
     pub members: Vec<Member>,
     /// Members that the agent does not send. The translator derives them from earlier frames or omits them.
-    /// Members in neither list, such as repetitions of other frames, do not come from the agent either.
+    /// Members that are neither here nor in `members`, such as repetitions of other frames, do not come from
+    /// the agent either.
     #[serde(rename = "untold")]
     pub missing_members: Vec<Member>,
     /// Changes to the conversation that a lost command would have caused, as neutral paths. A path includes

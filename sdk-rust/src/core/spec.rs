@@ -173,8 +173,8 @@ pub struct Behavior {
     /// `true` if a request for the model's last text skips each answer without text that did not end normally. `false`
     /// if it skips only an aborted answer without content.
     pub skips_textless_answers: bool,
-    /// Member of a result's details with the name of the model, if a tool reads an image and the model accepts no
-    /// images; `None` if there is no such member.
+    /// Member in the details of a tool result. It names the model if a tool read an image and the model
+    /// accepts no images. `None` if there is no such member.
     pub blind_model_detail: Option<&'static str>,
     /// Texts in a provider's rejection after which the request is retried, in lower case.
     pub retried_words: &'static [&'static str],

@@ -31,7 +31,7 @@ impl Segments {
     /// Minimum number of segments of a text that is copied only while it is written.
     const MIN_SEGMENTS: usize = 64;
 
-    /// Minimum length of copied text that is itself passed on without another copy, in bytes.
+    /// Length in bytes from which on a copied text is passed to the writer without a second copy.
     const MAX_COPIED: usize = 64 << 10;
 
     /// Creates an empty text with room for that many copied bytes.

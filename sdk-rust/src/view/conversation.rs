@@ -306,7 +306,7 @@ record! {
     /// Internal state of the fold.
     #[derive(Default)]
     FoldState {
-        /// The number of the next key.
+        /// Number for the next key that is generated.
         next: u64,
         /// Unanswered commands, by their ids as JSON.
         sent: BTreeMap<String, SentCommand>,

@@ -1,11 +1,11 @@
 //! Replacement of the content of a file. After a crash, a full disk or a loss of power, the file has the old
 //! content or the new.
 //!
-//! The usual way writes the content to a file beside the target, syncs it, and renames it over the target. So readers
-//! see one of the two. A new file has a new owner and no attributes, so it first receives those of the old file. The
-//! target itself is written (`in_place`) in three cases: the attributes cannot be set, the target has several names or
-//! is a mount point, or the directory accepts no new file. Then a synced copy of the old content exists until the new
-//! content is on the disk.
+//! The usual way writes the content to a file beside the target, syncs it, and renames it over the target. So
+//! readers see one of the two. A new file has a new owner and no attributes, so it first receives those of
+//! the old file. The target itself is written (`in_place`) if the attributes cannot be set, if the target has
+//! several names or is a mount point, or if the directory accepts no new file. Then a synced copy of the old
+//! content exists until the new content is on the disk.
 //!
 //! | file | concept |
 //! |---|---|

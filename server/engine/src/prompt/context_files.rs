@@ -58,9 +58,9 @@ pub enum ContextFileWarning {
 
 /// Returns the context files for a working directory. The file of the agent directory comes first, then the
 /// files from the root of the file system down. If a file is found twice, its first position applies. A link
-/// to a target outside its own directory is not followed, because the author of the link may not be permitted
-/// to read the target. Links in the agent directory are followed, because it belongs to the user. Never
-/// fails: problems become warnings.
+/// to a target outside its own directory is not followed: the author of the link may not be permitted to read
+/// the target. Links in the agent directory are followed, because it belongs to the user. Never fails:
+/// problems become warnings.
 pub fn context_files(agent_dir: Option<&Path>, cwd: &Path) -> (Vec<ContextFile>, Vec<ContextFileWarning>) {
     named_context_files(&ContextFileNames::PI, agent_dir, cwd)
 }

@@ -429,8 +429,7 @@ impl SessionWriter {
     }
 
     /// Ends the writer. The future waits until other processes can open the file. It returns the reason why
-    /// some of the first `lines` lines are possibly missing in the file, or `None` if the file has all of
-    /// them.
+    /// some of the first `lines` lines are possibly missing in the file; `None` if the file has all.
     pub fn close(mut self, lines: usize) -> impl Future<Output = Option<StorageError>> + Send + use<> {
         self.abandon();
         async move {

@@ -96,7 +96,7 @@ impl WorktreeLease {
     }
 
     /// Returns the variables with which git uses the git directory of the call, but stores new objects in the
-    /// user's repository, so that they stay after the call.
+    /// user's repository. The objects therefore stay after the call.
     fn persistent_variables(&self, index: &Path) -> Variables {
         let mut directory = git_variables(self.folder(), &self.repository.root, index);
         directory.push(("GIT_OBJECT_DIRECTORY".into(), self.repository.objects().into()));
