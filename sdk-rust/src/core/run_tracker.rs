@@ -20,7 +20,7 @@ const STATE_INTERVAL: Duration = Duration::from_millis(250);
 /// is considered ended.
 pub const STOP_WITHIN: Duration = Duration::from_secs(10);
 
-/// Number of idle states after which a prompt is considered handled without a run.
+/// Number of responses that report an idle agent, after which a prompt is considered handled without a run.
 const IDLE_CHECKS: u8 = 2;
 
 /// Maximum number of doublings of [`STATE_INTERVAL`] after an unreadable line. The interval grows because the

@@ -9,7 +9,7 @@ const MAX_DEPTH: usize = 127;
 /// is a complete JSON object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JsonDelta {
-    /// Number of bytes of the text before the change that stay.
+    /// Number of bytes at the start of the earlier text that stay unchanged.
     pub keep: usize,
     /// The text that follows the kept bytes.
     pub text: String,

@@ -23,7 +23,7 @@ pub struct Settings {
     pub proxy: Option<ProxyUrl>,
     /// File with certificates in PEM form that are trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
-    /// Time for which providers are asked to cache requests.
+    /// Time for which providers should cache requests.
     pub cache: CacheRetention,
 }
 
@@ -72,7 +72,7 @@ impl Settings {
     }
 }
 
-/// Time for which providers are asked to cache requests.
+/// Time for which providers should cache requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CacheRetention {
     /// Requests are not cached.

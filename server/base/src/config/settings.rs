@@ -57,8 +57,8 @@ pub struct Settings {
     pub persist_defaults: bool,
     /// `true` if shell commands run without the environment variables that contain keys of providers (`rpc.hideKeys`).
     pub hide_keys: bool,
-    /// Time limit in milliseconds for the question about trust in a directory (`rpc.trustDialogMs`). With 0, the
-    /// question is not asked.
+    /// Time limit in milliseconds for the question about trust in a directory (`rpc.trustDialogMs`). With 0,
+    /// no question is sent.
     pub trust_dialog_ms: u64,
     /// Limits of a run (`limits.*`).
     pub limits: RunLimits,

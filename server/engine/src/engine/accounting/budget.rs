@@ -78,9 +78,9 @@ impl Budget {
         self.dimensions(usage, wall_ms).into_iter().find(reached).map(|dimension| dimension.reason)
     }
 
-    /// Returns the notices that are due after usage by `scope`. Each dimension that is near its limit gives one
-    /// warning. The first limit that is reached gives one notice. If usage passes the warning ratio and the limit
-    /// at once, there is no warning.
+    /// Returns the notices that are due because `scope` has used more. Each dimension that is near its limit
+    /// gives one warning. The first limit that is reached gives one notice. If usage passes the warning ratio
+    /// and the limit at once, there is no warning.
     pub fn due_notices(
         &mut self,
         scope: &BudgetScope,

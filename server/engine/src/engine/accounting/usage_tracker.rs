@@ -184,7 +184,7 @@ impl UsageTracker {
         let _ = self.root().started_at_ms.set(now_ms);
     }
 
-    /// Emits the notices that are due after usage.
+    /// Emits the notices that are due because the usage has increased.
     pub(in crate::engine) fn emit_due_notices(&self, now_ms: i64) {
         let scope = if self.is_root() { BudgetScope::Session } else { BudgetScope::Subagent };
         let root = self.root();
