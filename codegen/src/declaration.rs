@@ -23,7 +23,8 @@ pub const FORMATS: &[&str] = &[
     "DriverReport",
 ];
 
-/// The file types that the TypeScript package has, too: formats between a client and its tests.
+/// The file types that the TypeScript package contains too. They are formats that a client and its tests
+/// exchange.
 pub const SHARED_FORMATS: &[&str] = &["TranscriptRecord", "ModelScript"];
 
 /// Returns `revision 0.55`, or `revisions 0.55 and 1.5`.

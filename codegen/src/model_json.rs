@@ -20,7 +20,7 @@ pub fn artefact() -> Artefact {
     Artefact::new("protocol/model.json", crate::json_schema::text(&model()))
 }
 
-/// Returns the model.
+/// Returns the whole declaration as a JSON value.
 pub fn model() -> Value {
     let dialects = Index::all();
     // The declared form: members of some revisions carry their span.

@@ -9,9 +9,9 @@ use similar::TextDiff;
 /// A generated file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artefact {
-    /// Its path from the root of the repository.
+    /// The path of the file from the root of the repository.
     pub path: PathBuf,
-    /// Its content.
+    /// The content of the file.
     pub text: String,
 }
 

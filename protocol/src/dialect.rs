@@ -22,9 +22,9 @@ pub enum Framing {
 /// The spelling of member names. Names in declarations are verbatim; this value informs readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameCase {
-    /// `thinkingLevel`.
+    /// Camel case, as in `thinkingLevel`.
     Camel,
-    /// `thinking_level`.
+    /// Snake case, as in `thinking_level`.
     Snake,
 }
 
@@ -57,9 +57,9 @@ pub enum EndOfInput {
 /// The order of a response's members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseOrder {
-    /// `id, type, command, success, …`.
+    /// The order `id, type, command, success, …`.
     IdFirst,
-    /// `type, command, id, success, …`.
+    /// The order `type, command, id, success, …`.
     TypeFirst,
 }
 
@@ -172,15 +172,17 @@ pub struct Chunks {
 /// A property of frames that distinguishes revisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fingerprint {
-    /// An event of that type.
+    /// An event of the given type.
     Event(&'static str),
-    /// An event of that type with that member.
+    /// An event of the given type with the given member.
     EventMember(&'static str, &'static str),
-    /// An event of that type without that member.
+    /// An event of the given type without the given member.
     EventWithout(&'static str, &'static str),
-    /// A successful answer to the first (a command, by wire name) whose data contain the second (a member).
+    /// A successful answer to a command (first field, by wire name) whose data contain a member (second
+    /// field).
     AnswerMember(&'static str, &'static str),
-    /// A successful answer to the first (a command) that has no data, or whose data lack the second (a member).
+    /// A successful answer to a command (first field, by wire name) that has no data, or whose data lack a
+    /// member (second field).
     AnswerWithout(&'static str, &'static str),
     /// A successful answer to this command that has no data member.
     AnswerBare(&'static str),

@@ -261,7 +261,7 @@ macro_rules! row {
         #[allow(non_camel_case_types)]
         pub struct $name {}
         impl $name {
-            /// The row.
+            /// The declared command.
             pub const ROW: $crate::model::Command = $crate::model::Command {
                 name: stringify!($name),
                 wire: $crate::dsl::or_default!([$($wire)?] stringify!($name)),
@@ -338,7 +338,7 @@ macro_rules! row {
         #[allow(non_camel_case_types)]
         pub struct $name {}
         impl $name {
-            /// The row.
+            /// The declared dialog.
             pub const ROW: $crate::model::Dialog = $crate::model::Dialog {
                 name: stringify!($name),
                 wire: $crate::dsl::or_default!([$($wire)?] stringify!($name)),

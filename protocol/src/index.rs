@@ -35,7 +35,7 @@ pub enum Reply {
     Nothing,
     /// A single member of the answer: the user's choice or input.
     Member(&'static Field),
-    /// All members of the answer: the record with that name.
+    /// All members of the answer: the record with the given name.
     All(&'static str),
 }
 

@@ -1,11 +1,12 @@
-//! The intents: operations that a client requests, independent of the dialect. A dialect's table names the command that
-//! carries out each intent. Intents concern the sending of commands, as [`crate::meaning`] concerns the reading of
-//! frames.
+//! The intents: operations that a client requests, independent of the dialect. A dialect's table names the
+//! command that carries out each intent. Intents concern the sending of commands, as [`crate::meaning`]
+//! concerns the reading of frames.
 //!
-//! [`INTENTS`] lists the intents with their neutral parameters and results, which no dialect defines. A dialect's table
-//! of [`CommandMapping`]s is declared next to its rows. It names the command that carries out an intent, the source of
-//! its parameters ([`ParamSource`]), and the location of the neutral results in the answer ([`Binding`]). The tables
-//! are data: one small interpreter in each language sends commands according to them (`sdk-rust/src/any/`).
+//! [`INTENTS`] lists the intents with their neutral parameters and results, which no dialect defines. A
+//! dialect's table of [`CommandMapping`]s is declared next to its rows. It names the command that carries out
+//! an intent, the sources of the parameters ([`ParamSource`]), and the locations of neutral results in the
+//! answer ([`Binding`]). The tables are data: one small interpreter in each language sends commands according
+//! to them (`sdk-rust/src/any/`).
 
 mod neutral;
 mod resolve;
@@ -303,7 +304,7 @@ impl CommandMapping {
     }
 }
 
-/// Returns the source that takes the value of the neutral parameter with that name.
+/// Returns the source that takes the value of the neutral parameter with the given name.
 pub const fn from(name: &'static str) -> ParamSource {
     ParamSource::From(name)
 }
@@ -329,7 +330,7 @@ pub const fn by_adapter(command: &'static str, reason: &'static str) -> DialectO
     DialectOnly { command, reason, by_adapter: true }
 }
 
-/// The parameters of a command that its intents do not cover.
+/// Parameters of a command that do not belong to the command's intents.
 #[derive(Debug, Clone, Copy)]
 pub struct Companion {
     /// Wire name of the command.
@@ -361,7 +362,7 @@ pub struct Intents {
     pub mappings: &'static [CommandMapping],
     /// Commands that no intent covers.
     pub dialect_only: &'static [DialectOnly],
-    /// Parameters that no intent covers, of commands that carry out an intent.
+    /// Command parameters that do not belong to the intent of the command.
     pub companions: &'static [Companion],
     /// Events that the adapter of the dialect in a bridge generates from other events. They have no meaning of their
     /// own.

@@ -2,12 +2,12 @@
 //! conversation.
 //!
 //! A dialect's table of [`Rule`]s is declared next to its rows. A rule names a row, a [`Reducer`] and the
-//! location of its values in the frame ([`Source`]). A [`Reader`] maps a message or a block of the dialect to the
-//! neutral form. The tables are data: one small interpreter in each language applies them to frames and has no
-//! knowledge of any vocabulary (`sdk-ts/src/ui/`).
+//! location of its values in the frame ([`Source`]). A [`Reader`] maps a message or a block of the dialect to
+//! the neutral form. The tables are data: one small interpreter in each language applies them to frames and
+//! has no knowledge of any vocabulary (`sdk-ts/src/ui/`).
 //!
-//! The tables do not repeat facts of the rows: the start and end of a run ([`crate::model::RunEffect`]), the
-//! commands that stop it ([`crate::model::RunRole`]), and dialog answers.
+//! The tables do not repeat facts of the rows. Rows declare the start and end of a run
+//! ([`crate::model::RunEffect`]), the commands that stop it ([`crate::model::RunRole`]), and dialog answers.
 
 mod resolve;
 
@@ -28,8 +28,8 @@ pub enum RuleTarget {
     Dialog(&'static str),
 }
 
-/// The effect of a rule on the conversation. The comment of each variant names its slots, for which the rule provides
-/// values.
+/// The effect of a rule on the conversation. A reducer has slots, for which the rule provides values; the
+/// comment of each variant lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reducer {
     /// Start or end of the agent's work.
@@ -37,7 +37,7 @@ pub enum Reducer {
     /// * `on`: `true` for the start, `false` for the end
     /// * `error`: reason for a failure
     /// * `refusal`: reason for a failure, which counts only during a run
-    /// * `dropped`: `true` if the agent discards the growing message
+    /// * `dropped`: `true` if the agent discards the message in progress
     Work,
     /// Outcome of the run so far. Typed clients follow these rules too.
     ///
@@ -48,74 +48,76 @@ pub enum Reducer {
     Outcome,
     /// Start of an abort. If `over` is `true`, the end of the abort.
     Abort,
-    /// Start of a message: `message`.
+    /// Start of a message. Slot: `message`.
     Begin,
-    /// Complete state of the growing message: `message`.
+    /// Complete state of the message in progress. Slot: `message`.
     Snapshot,
-    /// A piece of the growing message: `index`, `type`, and the appended `text` or `argumentsText`. Other slots are
-    /// members of the block. Without `index`, the piece belongs to the last block, or to a new one if the last block
-    /// has another type.
+    /// A piece of the message in progress. Slots: `index`, `type`, and the appended `text` or
+    /// `argumentsText`. Other slots are members of the block. Without `index`, the piece belongs to the last
+    /// block, or to a new one if the last block has another type.
     Piece,
-    /// A complete block of the growing message: `index`, `type`, and the members of the block.
+    /// A complete block of the message in progress. Slots: `index`, `type`, and the members of the block.
     Block,
-    /// New values for members of the growing message. Each slot is named after a member.
+    /// New values for members of the message in progress. Each slot is named after a member.
     Message,
-    /// End of a message: `message`; without it, the growing message is complete in its current state.
+    /// End of a message. Slot: `message`; without it, the message in progress is complete in its current
+    /// state.
     End,
-    /// Activity of a tool: `callId`, and members of its block.
+    /// Activity of a tool. Slots: `callId`, and members of the tool's block.
     Tool,
-    /// All messages of the conversation: `messages`.
+    /// Replacement of all messages of the conversation. Slot: `messages`.
     History,
-    /// Number of messages in the conversation according to the agent: `messages`.
+    /// Number of messages in the conversation according to the agent. Slot: `messages`.
     Count,
-    /// Replacement by another conversation: `empty` if it has no messages yet.
+    /// Replacement by another conversation. Slot: `empty`, which is `true` if it has no messages yet.
     Replace,
     /// New values of the conversation's members; a source without a value removes the member.
     Set,
     /// New values of the conversation's members; a source without a value has no effect.
     Keep,
-    /// Tokens and cost of the whole session: `usage`.
+    /// Tokens and cost of the whole session. Slot: `usage`.
     Usage,
     /// Addition of waiting user input to the conversation: the input of the answered command. If the frame belongs to
     /// no command, the input of all waiting prompts.
     Arrive,
-    /// The user's input on its way to the agent: `text`, `images`, `mode`.
+    /// User input that was sent but is not part of the conversation yet. Slots: `text`, `images`, `mode`.
     Wait,
-    /// Change of the user's waiting input: its new `state` is `queued`, `taken` or `gone`.
+    /// Change of waiting user input. Slot: `state`, which is `queued`, `taken` or `gone`.
     Waited,
-    /// Complete content of the queues: `steering`, `followUp`.
+    /// Complete content of the queues. Slots: `steering`, `followUp`.
     Queue,
-    /// Start of a compaction: `reason`.
+    /// Start of a compaction. Slot: `reason`.
     Compacting,
-    /// End of a compaction: `message` for the summary, if there is one; `unknown` if no frame reports the remaining
-    /// messages.
+    /// End of a compaction. Slots: `message` for the summary, if there is one; `unknown` if no frame reports
+    /// the remaining messages.
     Compacted,
-    /// Retry of a request to the model after a delay: `attempt`, `maxAttempts`, `delayMs`, `error`; `reason` is
-    /// `summary` if the request is not for an answer.
+    /// Retry of a request to the model after a delay. Slots: `attempt`, `maxAttempts`, `delayMs`, `error`;
+    /// `reason` is `summary` if the request is not for an answer.
     Retry,
     /// End of the retries.
     Retried,
-    /// An open question: `kind` and its content.
+    /// A question of the agent. Slots: `kind` and the content of the question.
     Ask,
-    /// Withdrawal of a question: `id`.
+    /// Withdrawal of a question. Slot: `id`.
     Withdraw,
-    /// A notice: `level`, `text`, `source`.
+    /// A notice. Slots: `level`, `text`, `source`.
     Notice,
-    /// An entry of the conversation's status or widgets: `in` (the table), `key`, `value`. Without a value the entry is
-    /// removed.
+    /// An entry of the conversation's status or widgets. Slots: `in` (the table), `key`, `value`. Without a
+    /// value the entry is removed.
     Entry,
-    /// Text for the input editor: `text`.
+    /// Text for the input editor. Slot: `text`.
     Draft,
-    /// Start of a shell command of the client: `command`.
+    /// Start of a shell command of the client. Slot: `command`.
     Shell,
-    /// Output of a shell command of the client: `id`, `text`.
+    /// Output of a shell command of the client. Slots: `id`, `text`.
     ShellOutput,
-    /// End of a shell command of the client: `message`. The message enters the conversation when no run is in progress.
+    /// End of a shell command of the client. Slot: `message`. The message enters the conversation when no run
+    /// is in progress.
     ShellDone,
-    /// Work of a subagent: `id`, and members of the task.
+    /// Work of a subagent. Slots: `id`, and members of the task.
     Task,
-    /// An event of a subagent: `callId`, `event`. The event is applied to the conversation in the block of the tool
-    /// call.
+    /// An event of a subagent. Slots: `callId`, `event`. The event is applied to the conversation in the
+    /// block of the tool call.
     Child,
 }
 

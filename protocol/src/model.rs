@@ -183,49 +183,49 @@ pub struct TypeDef {
 /// The time of a command's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// One answer, when the work is complete.
+    /// The agent sends one answer, when the work is complete.
     Done,
-    /// One answer before the work starts: the command is accepted or rejected.
+    /// The agent sends one answer before the work starts: the command is accepted or rejected.
     Accepted,
-    /// An immediate answer; a failure with the same id may follow later.
+    /// The agent answers immediately; a failure with the same id may follow later.
     Acknowledged,
-    /// No answer: in JSON-RPC, a notification of the client.
+    /// The agent sends no answer: in JSON-RPC, the command is a notification of the client.
     Never,
 }
 
 /// The role of a command with respect to runs (the work that a prompt starts).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunRole {
-    /// No effect on runs.
+    /// The command has no effect on runs.
     None,
-    /// Starts a run.
+    /// The command starts a run.
     Starts,
-    /// Acts on the current run (steering, queueing).
+    /// The command acts on the current run (steering, queueing).
     Acts,
-    /// Stops the current run.
+    /// The command stops the current run.
     Stops,
-    /// Replaces the session or the conversation. The current run is over with the answer, even if its closing events
-    /// are missing.
+    /// The command replaces the session or the conversation. The current run is over with the answer, even if
+    /// its closing events are missing.
     Replaces,
 }
 
 /// The lane of a server in which a command is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
-    /// Executed at once, never queued behind other work.
+    /// The command is executed at once, never queued behind other work.
     Immediate,
-    /// One command at a time, in the order of arrival.
+    /// Commands of one session are executed one at a time, in the order of arrival.
     Session,
-    /// Shell commands: executed concurrently, never queued behind another lane.
+    /// Shell commands are executed concurrently, never queued behind another lane.
     Bash,
 }
 
 /// The default timeout of a client for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timeout {
-    /// A timeout in milliseconds.
+    /// The timeout in milliseconds.
     Milliseconds(u64),
-    /// No timeout: the work may take any time.
+    /// The client waits without a timeout, because the work may take any time.
     Never,
 }
 
@@ -248,7 +248,7 @@ pub struct ErrorText {
 /// A request that a client sends.
 #[derive(Debug, Clone, Copy)]
 pub struct Command {
-    /// Name of the helper in every client.
+    /// Name of the method for the command in every client.
     pub name: &'static str,
     /// Wire name of the command.
     pub wire: &'static str,
@@ -297,9 +297,9 @@ pub struct Command {
 /// The effect of an event on the current run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunEffect {
-    /// No effect.
+    /// The event has no effect on the run.
     None,
-    /// The work continues or resumes.
+    /// The event shows that the work continues or resumes.
     Begins,
     /// The run is over unless a later event resumes it or keeps it open.
     MayEnd,

@@ -1,4 +1,5 @@
-//! The quick start of the README, word for word: `conformance/interop/quick-starts` holds the two together.
+//! The quick start of the README, word for word. `conformance/interop/quick-starts` checks that both texts
+//! are equal.
 #![expect(clippy::print_stdout, reason = "it is a program of its own")]
 
 use agentese::pi::{self, AssistantMessageEvent as Piece, Event};

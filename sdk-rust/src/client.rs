@@ -292,10 +292,11 @@ impl<D: Dialect> RpcClient<D> {
         self.inner.send_raw(line)
     }
 
-    /// Sends any command, declared or not, and returns the data of its answer, or null if the answer has no data.
+    /// Sends any command, declared or not, and returns the data of its answer, or null if the answer has no
+    /// data.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`dynamic::Client::call`].
     pub async fn request(&self, command: &str, members: &Map<String, Value>) -> Result<Value, Error> {
         let members = Value::Object(members.clone()).to_string();
         decode(command, self.inner.call(command, &members, self.limit).await?)

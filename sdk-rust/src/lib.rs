@@ -1,8 +1,8 @@
 //! Typed clients and servers for coding agents that speak newline-delimited JSON on stdio.
 //!
-//! There are five dialects; each has a module and a feature of that name, and all features are on by default:
-//! `pi`, `omp`, `pisces`, `operator`, `opal`. To compile one dialect only, use `default-features = false` and
-//! name its feature.
+//! There are five dialects: `pi`, `omp`, `pisces`, `operator`, `opal`. Each has a module and a feature of
+//! that name, and all features are on by default. To compile one dialect only, use `default-features = false`
+//! and name its feature.
 //!
 //! * `Client` in the module of a dialect, for example [`pi::Client`], drives an agent: a method for every
 //!   command, [`Run`] handles with their events, dialogs, timeouts, and one [`Termination`] value that fails

@@ -292,7 +292,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
         }
     }
 
-    /// Returns a description of the limit that a further command of that length would exceed, or `None`.
+    /// Returns a description of the limit that a further command of the given length would exceed, or `None`.
     fn limit_reached(&self, bytes: usize) -> Option<String> {
         if !self.scheduler.has_room(bytes, self.command_bytes) {
             return Some(format!("commands of {} bytes", self.command_bytes));

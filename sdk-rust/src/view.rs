@@ -55,7 +55,7 @@ pub struct View {
 }
 
 impl View {
-    /// Creates a view for an agent of that dialect.
+    /// Creates a view for an agent of the given dialect.
     ///
     /// # Errors
     /// Fails if no dialect has that name.

@@ -12,12 +12,12 @@
 //! ```
 //!
 //! A client of `agentese web` can resume a lost connection. It sends the number of received messages, and
-//! repeats the lines that may be lost: commands without a response, and answers to questions of the agent. Of
-//! each question it repeats the newest line, for the newest 1024 questions. No command runs twice, and the
-//! first answer to a question applies. The newest progress of a tool of the client may reach the agent twice.
-//! The connection ends with an error if the server no longer has the missed messages, or does not confirm the
-//! resumption. The text of that error begins with `reload`, and a new connection has to request history and
-//! state. With other servers, the connection ends with its socket.
+//! repeats the lines that may be lost. These are commands without a response, and answers to questions of the
+//! agent. Of each question it repeats the newest line, for the newest 1024 questions. No command runs twice,
+//! and the first answer to a question applies. The newest progress of a tool of the client may reach the
+//! agent twice. The connection ends with an error if the server no longer has the missed messages, or does
+//! not confirm the resumption. The text of that error begins with `reload`, and a new connection has to
+//! request history and state. With other servers, the connection ends with its socket.
 
 mod address;
 mod error;

@@ -1,4 +1,4 @@
-//! Skipping scanner, compared with serde_json.
+//! Tests of the scanner that skips unwanted members, compared with serde_json.
 #![allow(non_snake_case, reason = "tests carry the number of the fault they guard against")]
 
 use agentese::scan::{

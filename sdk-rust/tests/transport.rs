@@ -1,4 +1,4 @@
-//! Child processes: their start, their end, and waits with a time limit.
+//! Tests of child processes: their start, their end, and waits with a time limit.
 #![allow(non_snake_case, reason = "tests carry the number of the fault they guard against")]
 
 use std::future::Future;
@@ -26,7 +26,7 @@ fn sh(script: &str) -> ChildOptions {
 
 /// Grace period for children that end on end of input or on a signal.
 const GRACE: Duration = LONG;
-/// Grace period for children that end on neither.
+/// Grace period for children that end neither on end of input nor on a signal.
 const SHORT: Duration = Duration::from_millis(100);
 
 struct StartedChild {

@@ -140,7 +140,7 @@ impl Server {
         self.state().sockets.last().unwrap().cut.cancel();
     }
 
-    /// Returns the ids of the received frames of that type.
+    /// Returns the ids of the received frames of the given type.
     fn ids(&self, kind: &str) -> Vec<String> {
         let state = self.state();
         state

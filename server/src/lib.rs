@@ -1,5 +1,5 @@
-//! The reference agent of agentese, as a library: a headless coding agent that communicates with a client in lines of
-//! JSON.
+//! The reference agent of agentese, as a library: a headless coding agent that communicates with a client in
+//! lines of JSON.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
@@ -15,8 +15,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This crate is a facade: its modules are in separate crates, which compile side by side (`agentese-server-base`,
-//! `-tools`, `-sessions`, `-models`, `-providers`, `-engine`, `-extensions`, `-subagents`, `-dialects`).
+//! This crate is a facade: its modules are in separate crates, which compile side by side
+//! (`agentese-server-base`, `-tools`, `-sessions`, `-models`, `-providers`, `-engine`, `-extensions`,
+//! `-subagents`, `-dialects`).
 //!
 //! Layers, each dependent only on those below it:
 //!
@@ -32,7 +33,7 @@
 //! | [`prompt`] | system prompts |
 //! | [`providers`], [`tools`], [`session`], [`config`] | models, tools, conversations, paths and the user's decisions |
 //! | [`export`] | sessions as readable pages |
-//! | [`runtime`] | time and chance |
+//! | [`runtime`] | time and randomness |
 
 #[doc(inline)]
 pub use agentese_server_base::{config, runtime, ui};

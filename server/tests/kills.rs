@@ -22,7 +22,7 @@ const KILLS: u64 = 200;
 /// The longest time from the prompt to the kill, which is about the duration of a whole run.
 const MAX_DELAY: Duration = Duration::from_millis(350);
 
-/// Returns turns with tools that start processes. Without a kill, the processes would run for a minute.
+/// Returns a model script whose tools start processes. Without a kill, the processes would run for a minute.
 fn script() -> Value {
     let lasting = "(echo $BASHPID >> pids; exec sleep 60) & echo $$ >> pids; echo started; sleep 0.02";
     let turn = |number: usize| {

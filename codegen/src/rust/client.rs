@@ -1,4 +1,4 @@
-//! A typed helper for every command.
+//! A typed client method for every command.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Look-ups for several files of this target.
+//! Look-ups in the declaration, shared by several TypeScript generators.
 
 use agentese_protocol::Index;
 use agentese_protocol::model::{Command, Field, Shape};

@@ -12,7 +12,7 @@ use agentese_protocol::secrets::SECRET_EVENTS;
 use super::{key, quote};
 use crate::outcome::{OutcomeRule, of_event};
 
-/// The default time limit, which the tables omit.
+/// The default time limit of a command in milliseconds, which the tables omit.
 const USUAL_TIMEOUT: u64 = 30_000;
 
 pub fn write(out: &mut String, index: &Index) {
@@ -88,7 +88,8 @@ pub fn others(index: &Index) -> &'static str {
     }
 }
 
-/// Returns `true` if revisions rename parameters, limit the length of commands, or send partially read events.
+/// Returns `true` if revisions rename parameters, limit the length of commands, or send events of which
+/// clients keep only the type.
 pub fn has_own_lines(index: &Index) -> bool {
     index.events.iter().any(|event| SECRET_EVENTS.contains(&event.name))
         || index.commands.iter().any(|command| !index.renamed(command).is_empty())

@@ -53,8 +53,8 @@ pub const MEANING: Meaning = Meaning { readers: &[], rules: RULES, silent: &[], 
 const MAPPINGS: &[CommandMapping] =
     &[mapping(Intent::Prompt, "run_agent").params(&[("messages", Joined(&["text", "images"], ""))])];
 
-/// The mapping from intents to the command. This side generates the start and end of runs, messages, reasoning and
-/// calls; agents do not send them.
+/// The mapping from intents to the command. The program that serves AG-UI generates the start and end of
+/// runs, messages, reasoning and calls; agents do not send them.
 pub const INTENTS: Intents = Intents {
     mappings: MAPPINGS,
     derived_events: &[

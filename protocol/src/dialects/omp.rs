@@ -235,7 +235,7 @@ protocol! {
         }
     }
 
-    /// The agent is ready to receive commands. Its first frame.
+    /// The agent is ready to receive commands. This is the first frame that it sends.
     event ready(Ready {
         /// Current version of the transport.
         protocolVersion: Count [since "omp@18.2"],

@@ -152,7 +152,7 @@ protocol! {
         example {"type": "message_start", "message": {"contents": [], "id": "m-1", "timestamp": 1767225600.5, "role": "assistant"}};
     }
 
-    /// The message of the model grows. The event carries the new piece only.
+    /// The model continues its message. The event carries only the new piece.
     event message_update(OperatorMessageUpdate {
         /// A message with the new piece as its contents.
         message: OperatorMessage,

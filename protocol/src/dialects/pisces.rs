@@ -245,11 +245,11 @@ protocol! {
 
     /// The status of a budget.
     strings BudgetStatus(closed) {
-        /// Below all limits.
+        /// The use is below all limits.
         "ok",
-        /// Near a limit.
+        /// The use is near a limit.
         "warning",
-        /// At or over a limit.
+        /// The use has reached a limit.
         "exceeded",
     }
 

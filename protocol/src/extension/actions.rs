@@ -10,9 +10,10 @@ use crate::types::model::ThinkingLevel;
 protocol! {
     /// The time at which a message reaches the model.
     strings DeliverAs(closed) {
-        /// As soon as possible: after the running tool; the remaining tools are skipped.
+        /// As soon as possible: the agent delivers the message after the running tool and skips the remaining
+        /// tools.
         "steer",
-        /// At the end of the run.
+        /// At the end of the run, if the agent would otherwise stop.
         "followUp",
         /// With the user's next prompt; the message neither interrupts nor starts a run.
         "nextTurn",

@@ -29,9 +29,9 @@ protocol! {
         example {"confirmed": true}
     }
 
-    /// The outcome of a search.
+    /// The outcome of a request to switch to another model.
     record SetModelResult {
-        /// `true` if the target was found. If `false`, the request had no effect.
+        /// `true` if the model was found. If `false`, the request had no effect.
         found: Bool,
         ;
         example {"found": true}

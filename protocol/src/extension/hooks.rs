@@ -156,11 +156,11 @@ protocol! {
 
     /// The source of the user's input.
     strings InputSource(open) {
-        /// A terminal.
+        /// The user typed the input in a terminal.
         "interactive",
-        /// A client.
+        /// A client sent the input.
         "rpc",
-        /// An extension.
+        /// An extension sent the input.
         "extension",
     }
 

@@ -11,7 +11,7 @@ pub struct ResolvedIntents {
     pub mappings: Vec<CommandMapping>,
     /// Commands that no intent covers.
     pub dialect_only: Vec<DialectOnly>,
-    /// Parameters that no intent covers, of commands that carry out an intent.
+    /// Command parameters that do not belong to the intent of the command.
     pub companions: Vec<Companion>,
     /// Events that the adapter of the dialect in a bridge generates from other events.
     pub derived_events: Vec<&'static str>,

@@ -96,7 +96,7 @@ protocol! {
         details: crate::typed::OptNull<Any>,
         /// The result as structured data, for programs.
         structuredContent: Opt<Any> [since "pi@1.5"],
-        /// `true` if the structured result is that of a failure.
+        /// `true` if the tool failed, so that the structured result describes the failure.
         isError: Opt<Bool> [since "pi@1.5"],
         ;
         example {"content": [{"type": "text", "text": "total 48\n..."}], "details": {}}

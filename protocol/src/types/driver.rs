@@ -5,8 +5,8 @@ use crate::dsl::protocol;
 use crate::typed::{Any, Bool, Count, Int, List, Object, Opt, OptNull, Str};
 
 protocol! {
-    /// Starts the agent and connects the client library to it. The first instruction; the driver answers it with
-    /// `ready`.
+    /// Starts the agent and connects the client library to it. This is the first instruction; the driver
+    /// answers it with `ready`.
     record DriverStart(instruction = "start") {
         /// Name of the dialect, with its revision.
         dialect: Str,
@@ -16,7 +16,8 @@ protocol! {
         example {"instruction": "start", "dialect": "pi@0.55", "command": ["/tmp/run/agent", "client-agent", "/tmp/run/a.sock"]}
     }
 
-    /// Calls a command. The driver reports its end at any later time; further instructions may come before.
+    /// Calls a command. The driver reports the end of the call at any later time, even after further
+    /// instructions.
     record DriverCall(instruction = "call") {
         /// Name of the call in reports.
         call: Str,
@@ -38,7 +39,8 @@ protocol! {
         example {"instruction": "answer", "dialog": "d1", "answer": {"confirmed": true}}
     }
 
-    /// Closes the connection, waits for the agent's end, reports `closed` and ends. The last instruction.
+    /// Closes the connection, waits for the agent's end, reports `closed` and ends. This is the last
+    /// instruction.
     record DriverClose(instruction = "close") {
         ;
         example {"instruction": "close"}
@@ -147,7 +149,8 @@ protocol! {
         example {"report": "terminated", "code": 3}
     }
 
-    /// The connection is closed, and the driver has reported everything that it received. The last report.
+    /// The connection is closed, and the driver has reported everything that it received. This is the last
+    /// report.
     record DriverClosed(report = "closed") {
         ;
         example {"report": "closed"}

@@ -69,7 +69,7 @@ protocol! {
         settings: Opt<ProfileFile>,
         /// Models file of the agent.
         models: Opt<ProfileFile>,
-        /// Further files, as in a case.
+        /// Further files, in the form of the `files` of a case.
         files: Opt<Map<FileContent>>,
         /// Replacements in every saved file, in order, applied before those of the run's paths.
         redactions: Opt<List<Redaction>>,

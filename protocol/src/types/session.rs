@@ -8,9 +8,10 @@ use crate::types::model::{Model, ThinkingLevel};
 protocol! {
     /// The queue for a prompt that arrives during a run.
     strings StreamingBehavior(closed) {
-        /// Interrupts the run: delivered after the running tool; the remaining tools are skipped.
+        /// The prompt interrupts the run: the agent delivers it after the running tool and skips the
+        /// remaining tools.
         "steer",
-        /// Waits for the end of the run.
+        /// The prompt waits for the end of the run.
         "followUp",
     }
 

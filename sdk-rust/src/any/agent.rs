@@ -185,7 +185,7 @@ impl Agent {
         Self { limits, ..self.clone() }
     }
 
-    /// Returns the tables of the agent's dialect, in the agent's revision if that is known.
+    /// Returns the declared tables of the agent's dialect, in the agent's revision if that is known.
     #[must_use]
     pub fn spec(&self) -> &'static Spec {
         self.shared.client.revision().unwrap_or_else(|| self.shared.client.spec())
@@ -297,7 +297,7 @@ impl Agent {
     /// Opens a session if no session exists yet.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn session(&self) -> Result<Option<String>, Error> {
         let Some(opens) = self.spec().opens_session else { return Ok(None) };
         // If another session is current, this call does not wait for a first session that is still being
@@ -325,7 +325,9 @@ impl Agent {
     /// # Errors
     /// [`Error::NotInDialect`], before any frame is sent, if the dialect has no command for the intent or the
     /// command lacks one of the parameters. The agent's revision decides; while the revision is unknown, all
-    /// revisions decide. Otherwise as for every call.
+    /// revisions decide. [`Error::Refused`] if the agent rejects the command, [`Error::TimedOut`] if no
+    /// response arrives in time, [`Error::Terminated`] if the connection ends first. [`Error`] lists the
+    /// other errors.
     pub async fn call(
         &self,
         intent: Intent,

@@ -27,7 +27,7 @@ impl Agent {
     /// Sends a prompt and returns its run.
     ///
     /// # Errors
-    /// As for every call; [`Error::Refused`] if the agent is busy and does not queue prompts.
+    /// As for [`Agent::call`]; [`Error::Refused`] if the agent is busy and does not queue prompts.
     pub async fn prompt(&self, input: impl Into<UserInput>) -> Result<Run, Error> {
         self.start(Intent::Prompt, params(input.into())).await
     }
@@ -35,7 +35,7 @@ impl Agent {
     /// Aborts the current run and starts a run with this input.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn abort_and_prompt(&self, input: impl Into<UserInput>) -> Result<Run, Error> {
         self.start(Intent::AbortAndPrompt, params(input.into())).await
     }
@@ -44,16 +44,16 @@ impl Agent {
     /// reports the outcome.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn steer(&self, input: impl Into<UserInput>) -> Result<Option<String>, Error> {
         Ok(self.results(Intent::Steer, params(input.into())).await?.outcome)
     }
 
-    /// Queues a follow-up: input that the agent reads when it would otherwise stop. Returns `started`, `queued`
-    /// or `handled` if the agent reports the outcome.
+    /// Queues a follow-up: input that the agent reads when it would otherwise stop. Returns `started`,
+    /// `queued` or `handled` if the agent reports the outcome.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn follow_up(&self, input: impl Into<UserInput>) -> Result<Option<String>, Error> {
         Ok(self.results(Intent::FollowUp, params(input.into())).await?.outcome)
     }
@@ -61,7 +61,7 @@ impl Agent {
     /// Aborts the current run.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn abort(&self) -> Result<(), Error> {
         self.perform(Intent::Abort, Map::new()).await
     }
@@ -69,7 +69,7 @@ impl Agent {
     /// Removes all queued input and returns it.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn clear_queue(&self) -> Result<ClearedQueue, Error> {
         self.call_as(Intent::ClearQueue, Map::new()).await
     }
@@ -77,7 +77,7 @@ impl Agent {
     /// Starts a new session. Returns `false` if an extension of the agent prevented the new session.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn new_session(&self) -> Result<bool, Error> {
         self.change_session(Intent::NewSession, Map::new()).await
     }
@@ -86,7 +86,7 @@ impl Agent {
     /// its id. Returns `false` if an extension of the agent prevented the change.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn open_session(&self, session: &str) -> Result<bool, Error> {
         self.change_session(Intent::OpenSession, single_param("session", session)).await
     }
@@ -94,7 +94,7 @@ impl Agent {
     /// Returns the stored sessions.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn list_sessions(&self) -> Result<Vec<StoredSession>, Error> {
         Ok(self.results(Intent::ListSessions, Map::new()).await?.sessions)
     }
@@ -102,7 +102,7 @@ impl Agent {
     /// Deletes a stored session.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn delete_session(&self, session: &str) -> Result<(), Error> {
         self.perform(Intent::DeleteSession, single_param("session", session)).await
     }
@@ -111,7 +111,7 @@ impl Agent {
     /// this.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn clone_session(&self) -> Result<bool, Error> {
         self.change_session(Intent::CloneSession, Map::new()).await
     }
@@ -120,7 +120,7 @@ impl Agent {
     /// message.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn fork(&self, entry: &str) -> Result<ForkResult, Error> {
         self.call_as(Intent::Fork, single_param("entry", entry)).await
     }
@@ -128,7 +128,7 @@ impl Agent {
     /// Returns the entries from which a fork can be made.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn fork_points(&self) -> Result<Vec<ForkPoint>, Error> {
         Ok(self.results(Intent::ForkPoints, Map::new()).await?.points)
     }
@@ -136,7 +136,7 @@ impl Agent {
     /// Returns the activity and the settings of the agent.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn state(&self) -> Result<State, Error> {
         self.call_as(Intent::State, Map::new()).await
     }
@@ -145,7 +145,7 @@ impl Agent {
     /// afterwards.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn messages(&self) -> Result<Vec<Message>, Error> {
         Ok(self.results(Intent::Messages, Map::new()).await?.messages)
     }
@@ -153,7 +153,7 @@ impl Agent {
     /// Returns the text of the model's last message.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn last_text(&self) -> Result<Option<String>, Error> {
         Ok(self.results(Intent::LastText, Map::new()).await?.text)
     }
@@ -161,7 +161,7 @@ impl Agent {
     /// Returns the tokens and cost of the session.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn stats(&self) -> Result<Stats, Error> {
         self.call_as(Intent::Stats, Map::new()).await
     }
@@ -169,7 +169,7 @@ impl Agent {
     /// Returns the available models.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn models(&self) -> Result<Vec<Model>, Error> {
         Ok(self.results(Intent::Models, Map::new()).await?.models)
     }
@@ -177,7 +177,7 @@ impl Agent {
     /// Selects a model.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn set_model(&self, provider: &str, id: &str) -> Result<(), Error> {
         self.perform(Intent::SetModel, params(json!({"provider": provider, "id": id}))).await
     }
@@ -185,7 +185,7 @@ impl Agent {
     /// Selects the next model and returns it, or `None` if there is no other model.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn cycle_model(&self) -> Result<Option<Model>, Error> {
         Ok(self.results(Intent::CycleModel, Map::new()).await?.model)
     }
@@ -193,7 +193,7 @@ impl Agent {
     /// Returns the available thinking levels.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn thinking_levels(&self) -> Result<Vec<String>, Error> {
         Ok(self.results(Intent::ThinkingLevels, Map::new()).await?.levels)
     }
@@ -201,7 +201,7 @@ impl Agent {
     /// Selects a thinking level.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn set_thinking(&self, level: &str) -> Result<(), Error> {
         self.perform(Intent::SetThinking, single_param("level", level)).await
     }
@@ -209,7 +209,7 @@ impl Agent {
     /// Selects the next thinking level and returns it, or `None` if there is no other level.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn cycle_thinking(&self) -> Result<Option<String>, Error> {
         Ok(self.results(Intent::CycleThinking, Map::new()).await?.thinking_level)
     }
@@ -217,7 +217,7 @@ impl Agent {
     /// Sets the delivery of steering messages: all at once or one at a time.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn set_steering_mode(&self, mode: &str) -> Result<(), Error> {
         self.perform(Intent::SetSteeringMode, single_param("mode", mode)).await
     }
@@ -225,7 +225,7 @@ impl Agent {
     /// Sets the delivery of follow-ups: all at once or one at a time.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn set_follow_up_mode(&self, mode: &str) -> Result<(), Error> {
         self.perform(Intent::SetFollowUpMode, single_param("mode", mode)).await
     }
@@ -233,7 +233,7 @@ impl Agent {
     /// Sets the moment at which steering messages reach the run.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn set_interrupt_mode(&self, mode: &str) -> Result<(), Error> {
         self.perform(Intent::SetInterruptMode, single_param("mode", mode)).await
     }
@@ -241,7 +241,7 @@ impl Agent {
     /// Replaces older messages with a summary. Returns the summary if the agent sends it.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn compact(&self, instructions: Option<&str>) -> Result<Option<Message>, Error> {
         let params = instructions.map(|text| single_param("instructions", text)).unwrap_or_default();
         Ok(self.results(Intent::Compact, params).await?.message)
@@ -250,7 +250,7 @@ impl Agent {
     /// Enables or disables automatic compaction.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn set_auto_compaction(&self, enabled: bool) -> Result<(), Error> {
         self.perform(Intent::SetAutoCompaction, single_param("enabled", enabled)).await
     }
@@ -258,7 +258,7 @@ impl Agent {
     /// Enables or disables automatic retries of failed requests to the model.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn set_auto_retry(&self, enabled: bool) -> Result<(), Error> {
         self.perform(Intent::SetAutoRetry, single_param("enabled", enabled)).await
     }
@@ -266,7 +266,7 @@ impl Agent {
     /// Cancels the pending retry. This ends the run.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn abort_retry(&self) -> Result<(), Error> {
         self.perform(Intent::AbortRetry, Map::new()).await
     }
@@ -274,7 +274,7 @@ impl Agent {
     /// Runs a shell command of the user; its output enters the conversation.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn bash(&self, command: &str) -> Result<ShellResult, Error> {
         self.call_as(Intent::Bash, single_param("command", command)).await
     }
@@ -282,8 +282,8 @@ impl Agent {
     /// Runs a shell command of the user and hides its output from the model.
     ///
     /// # Errors
-    /// As for every call. [`Error::NotInDialect`] if the agent's command does not accept `hidden`; then no
-    /// frame is sent. [`Agent::accepts_param`] returns this in advance.
+    /// As for [`Agent::call`]. [`Error::NotInDialect`] if the agent's command does not accept `hidden`; then
+    /// no frame is sent. [`Agent::accepts_param`] returns this in advance.
     pub async fn bash_hidden(&self, command: &str) -> Result<ShellResult, Error> {
         self.call_as(Intent::Bash, params(json!({"command": command, "hidden": true}))).await
     }
@@ -291,7 +291,7 @@ impl Agent {
     /// Stops the user's shell command.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn abort_bash(&self) -> Result<(), Error> {
         self.perform(Intent::AbortBash, Map::new()).await
     }
@@ -299,7 +299,7 @@ impl Agent {
     /// Exports the conversation as an HTML page and returns the path of the file.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn export(&self, path: Option<&str>) -> Result<Option<String>, Error> {
         let params = path.map(|path| single_param("path", path)).unwrap_or_default();
         Ok(self.results(Intent::Export, params).await?.path)
@@ -308,7 +308,7 @@ impl Agent {
     /// Sets the name of the session.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn set_session_name(&self, name: &str) -> Result<(), Error> {
         self.perform(Intent::SetSessionName, single_param("name", name)).await
     }
@@ -316,7 +316,7 @@ impl Agent {
     /// Returns the commands that a prompt can invoke with `/name`.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn commands(&self) -> Result<Vec<SlashCommand>, Error> {
         Ok(self.results(Intent::Commands, Map::new()).await?.commands)
     }
@@ -325,7 +325,7 @@ impl Agent {
     /// current entry.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn entries(&self) -> Result<Map<String, Value>, Error> {
         self.call(Intent::Entries, Map::new()).await
     }
@@ -334,7 +334,7 @@ impl Agent {
     /// entry.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn tree(&self) -> Result<Map<String, Value>, Error> {
         self.call(Intent::Tree, Map::new()).await
     }
@@ -342,7 +342,7 @@ impl Agent {
     /// Returns the agent's list of tasks.
     ///
     /// # Errors
-    /// As for every call.
+    /// As for [`Agent::call`].
     pub async fn todos(&self) -> Result<Vec<Todo>, Error> {
         Ok(self.results(Intent::Todos, Map::new()).await?.todos)
     }

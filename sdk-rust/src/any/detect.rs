@@ -39,11 +39,11 @@ struct Candidate {
 pub struct Detection {
     /// The tables of the dialect.
     pub spec: &'static Spec,
-    /// The connection to the agent. It delivers again all frames that arrived during the detection, except the
-    /// responses to it.
+    /// The connection to the agent. It delivers again all frames that arrived during the detection, except
+    /// the responses to the detection requests.
     pub transport: Transport,
-    /// `true` if the agent answered every request. Otherwise, responses may still arrive. Their ids are used by
-    /// no other request, and rejections may have no id.
+    /// `true` if the agent answered every detection request. Otherwise, responses to these requests may still
+    /// arrive. No other request has their ids, and rejections may have no id.
     pub is_answered: bool,
 }
 

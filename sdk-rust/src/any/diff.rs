@@ -8,8 +8,8 @@ use crate::view::{Block, Conversation, Message, Role, RunState, ToolBlock, ToolS
 /// Smallest change of the cost that causes an event, in US dollars.
 const MIN_COST_CHANGE: f64 = 1e-9;
 
-/// Returns the events that lead from one state of a conversation to the next, one frame later. Only callers
-/// that fold frames themselves need this function.
+/// Returns the events for the changes between two states of a conversation, before and after one frame. Only
+/// callers that fold frames themselves need this function.
 #[must_use]
 pub fn differences(old: &Conversation, new: &Conversation) -> Vec<Event> {
     let mut events = Vec::new();
@@ -120,7 +120,7 @@ fn messages(old: &Conversation, new: &Conversation, events: &mut Vec<Event>) {
     }
 }
 
-/// Adds the events for the growth of a message and for the changes of its tools.
+/// Adds the events for the additions to a message and for the changes of its tools.
 fn message_growth(old: &Message, new: &Message, events: &mut Vec<Event>) {
     // Only messages of the model arrive in pieces.
     if old.is_growing() && new.role == Role::Assistant {

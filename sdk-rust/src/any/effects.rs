@@ -5,7 +5,8 @@ use crate::view::meaning::{Reducer, Rule, Source};
 /// An effect: the reducer, and a text that distinguishes effects of the same reducer.
 pub(super) type Effect = (Reducer, String);
 
-/// Returns an effect as a command causes it. A compaction by a command is always a requested one.
+/// Returns the effect in the form that it has if a command causes it. A compaction then counts as requested
+/// by the client.
 pub(super) fn of_command((reducer, kind): Effect) -> Effect {
     match reducer {
         Reducer::Compacting | Reducer::Compacted => (reducer, REQUESTED.to_owned()),
@@ -19,8 +20,8 @@ const REQUESTED: &str = "asked";
 /// The kind of the output of a running tool.
 pub(super) const TOOL_OUTPUT: &str = "output";
 
-/// Returns the effects of a rule: its reducer, each with the constant that distinguishes effects of this
-/// reducer.
+/// Returns the effects of a rule. Each effect has the reducer of the rule, and a constant of the rule that
+/// distinguishes effects of this reducer.
 pub(super) fn effects(rule: &Rule) -> Vec<Effect> {
     let kind = |slot: &str| match rule.slots.get(slot) {
         Some(Source::Is { is }) => is.as_str().unwrap_or_default().to_owned(),

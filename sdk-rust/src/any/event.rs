@@ -32,7 +32,8 @@ pub enum Event {
         /// Author of the message.
         role: Role,
     },
-    /// A block of the model's text grew. Messages of other authors arrive complete, with `MessageEnded`.
+    /// Text was added to a text block of the model. Messages of other authors arrive complete, with
+    /// `MessageEnded`.
     TextGrew {
         /// The message's key.
         message: String,
@@ -41,7 +42,7 @@ pub enum Event {
         /// The added text.
         text: String,
     },
-    /// A block of reasoning grew.
+    /// Text was added to a block of reasoning.
     ThinkingGrew {
         /// The message's key.
         message: String,
@@ -50,7 +51,7 @@ pub enum Event {
         /// The added text.
         text: String,
     },
-    /// The arguments of a tool call grew.
+    /// JSON text was added to the arguments of a tool call.
     ArgumentsGrew {
         /// The message's key.
         message: String,
@@ -67,7 +68,7 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         arguments: Option<Value>,
     },
-    /// A block changed in a way other than growth: another kind, an image, data, or edited text.
+    /// A block changed in another way than by additional text: another kind, an image, data, or edited text.
     BlockChanged {
         /// The message's key.
         message: String,

@@ -43,7 +43,7 @@ pub enum Fidelity {
     Lost,
 }
 
-/// Result of the translation of one row of the front end's dialect.
+/// Result of the translation of one row (command, event or dialog) of the front end's dialect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RowFidelity {
@@ -68,11 +68,12 @@ pub struct RowFidelity {
     /// The members of the row's responses or frames whose values come from the agent; empty if the row is lost.
     pub members: Vec<Member>,
     /// Members that the agent does not send. The translator derives them from earlier frames or omits them.
-    /// Members in neither list, such as repetitions of other frames, do not come from the agent either.
+    /// Members that are neither here nor in `members`, such as repetitions of other frames, do not come from
+    /// the agent either.
     #[serde(rename = "untold")]
     pub missing_members: Vec<Member>,
-    /// Changes to the conversation that a lost command would have caused, as places in the neutral form. A
-    /// place includes everything inside it. Nothing else is lost with the command.
+    /// Changes to the conversation that a lost command would have caused, as neutral paths. A path includes
+    /// everything inside its value. The command has no other effects.
     pub changes: Vec<String>,
 }
 

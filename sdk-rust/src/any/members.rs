@@ -1,6 +1,6 @@
 //! Members of a row's frames that come from the agent, and changes that a command causes. Both are computed
 //! from the declared meanings. A member comes from the agent if the agent's frames contain a value with the
-//! same place in the neutral form.
+//! same neutral path.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,8 @@ pub struct Member {
     /// Members, each with a required value. The agent provides this member only in frames with these values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<(String, String)>,
-    /// Place of the value in the neutral form, as in `message<assistant>.blocks<text>.text`.
+    /// Neutral path of the value: its position in a form that all dialects share, as in
+    /// `message<assistant>.blocks<text>.text`.
     pub neutral: String,
 }
 
@@ -31,7 +32,7 @@ const MAX_READER_DEPTH: usize = 6;
 /// Members that the translator generates itself: times and keys.
 const TRANSLATOR_MEMBERS: &[&str] = &["time", "at", "key"];
 
-/// Places of tool results. Tools of different families give different results.
+/// Neutral paths of tool results. Tools of different families give different results.
 const TOOL_RESULTS: &[&str] = &["tool.output", "tool.result", "tool.details", "tool.state", "message<tool>"];
 
 /// The members of a row's frames, divided by their origin.
@@ -67,8 +68,8 @@ pub(super) fn members(
     MemberPartition { provided, missing }
 }
 
-/// Returns the changes that a successful command makes to the conversation, as places in the neutral form. A
-/// place includes everything inside it. Empty for a command that only reads.
+/// Returns the changes that a successful command makes to the conversation, as neutral paths. A path includes
+/// everything inside its value. Empty for a command that only reads.
 pub(super) fn changed(front: (&Spec, &'static IntentTable), wire: &str) -> BTreeSet<String> {
     if front.0.command(wire).is_none_or(|row| row.reads) {
         return BTreeSet::new();
@@ -103,15 +104,15 @@ pub(super) enum RowRef<'a> {
     Dialog(&'a str),
 }
 
-/// Selection of the places that a walk through the values collects.
+/// Selection of the neutral paths that are collected from the values of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PlaceFilter {
     All,
-    /// Omits places of values of any kind, because their members are unknown.
+    /// Leaves out the paths of values of an undeclared type, because the members of these values are unknown.
     Named,
 }
 
-/// Returns all values that the frames of a dialect contain, as places in the neutral form.
+/// Returns all values that the frames of a dialect contain, as neutral paths.
 fn reported_places(spec: &Spec, table: &'static IntentTable) -> BTreeSet<String> {
     let meaning = &table.meaning;
     let known = |rules: &'static Rules, has: &dyn Fn(&str) -> bool| -> Vec<Member> {
@@ -188,7 +189,7 @@ fn of_rules(
     leaves
 }
 
-/// Returns the place in the neutral form to which a rule writes the value of a slot.
+/// Returns the neutral path to which a rule writes the value of the binding `slot`.
 fn place(rule: &Rule, slot: &str) -> String {
     let kind = |slot: &str| match rule.slots.get(slot) {
         Some(Source::Is { is }) => is.as_str().unwrap_or_default(),
@@ -212,7 +213,8 @@ fn place(rule: &Rule, slot: &str) -> String {
     }
 }
 
-/// Returns all names of a place. For example, the arguments of a call belong to a message and to a tool.
+/// Returns all neutral paths of one value. For example, the arguments of a call belong to a message and to a
+/// tool.
 fn names(neutral: &str) -> Vec<String> {
     let mut names = vec![neutral.to_owned()];
     for (one, other) in [
@@ -285,7 +287,8 @@ impl MemberWalk {
     }
 }
 
-/// Returns the kind of a message or block in angle brackets, or an empty text if the case does not name it.
+/// Returns the kind of a message or block in angle brackets, or an empty text if the declared case names no
+/// kind.
 fn kind(case: &Case) -> String {
     let variant = ["role", "type"].iter().find_map(|slot| match case.gives.get(*slot) {
         Some(Source::Is { is }) => is.as_str(),

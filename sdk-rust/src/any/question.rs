@@ -46,7 +46,7 @@ pub struct Question {
 pub enum Answer {
     /// The chosen option, or the entered or edited text.
     Text(String),
-    /// Yes or no.
+    /// The answer to a yes-or-no question: `true` for yes, `false` for no.
     Confirmed(bool),
 }
 

@@ -58,7 +58,7 @@ pub(super) struct CommandMapping {
 pub(super) struct Divergence {
     /// Description of the difference.
     pub says: String,
-    /// Places in the neutral form whose changes differ from those of the intent.
+    /// Neutral paths whose changes differ from those of the intent.
     #[serde(default)]
     pub changes: Vec<String>,
     /// `true` if the difference exists only for a command that is sent during a run.
@@ -77,8 +77,9 @@ pub(super) struct Divergence {
 }
 
 impl Divergence {
-    /// Returns `true` if the difference applies to an agent of that revision. `agent` may also be the tables of
-    /// a client, which cover all revisions. In that case, returns `true` if it applies in any revision.
+    /// Returns `true` if the difference applies to an agent of the given revision. `agent` may also be the
+    /// tables of a client, which cover all revisions. In that case, returns `true` if it applies in any
+    /// revision.
     pub fn applies_to(&self, agent: &Spec) -> bool {
         self.of.is_empty() || !agent.revisions.is_empty() || self.of.contains(&agent.id())
     }

@@ -258,7 +258,8 @@ impl Client {
     /// Sends a command with its members (a JSON object) and returns the data of its answer, if present.
     ///
     /// # Errors
-    /// As for every call.
+    /// [`Error::Refused`] if the agent rejects the command, [`Error::TimedOut`] if no response arrives in
+    /// time, [`Error::Terminated`] if the connection ends first. [`Error`] lists the other errors.
     pub async fn call(&self, command: &str, members: &str, limit: Limit) -> Result<Option<FrameText>, Error> {
         let limit = self.limit(command, limit);
         Ok(self.connection.shared.call(command, members, limit).await?.data)
@@ -269,7 +270,7 @@ impl Client {
     /// once without data.
     ///
     /// # Errors
-    /// [`Error::Terminated`] if the connection has ended; the future fails as for every call.
+    /// [`Error::Terminated`] if the connection has ended; the future fails like [`Client::call`].
     pub fn start(
         &self,
         command: &str,

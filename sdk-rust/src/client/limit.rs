@@ -9,8 +9,8 @@ pub enum Limit {
     /// declares.
     #[default]
     Default,
-    /// No limit.
+    /// The call has no limit.
     Never,
-    /// This duration.
+    /// The given duration is the limit.
     After(Duration),
 }

@@ -62,7 +62,7 @@ impl<T> PendingCalls<T> {
         self.calls.insert(self.next, PendingCall { id, command: command.into(), waiter: Some(waiter) });
     }
 
-    /// Removes the call with that id and returns it, or `None` if there is no such call.
+    /// Removes the call with the given id and returns it, or `None` if there is no such call.
     pub fn settle(&mut self, id: &str) -> Option<SettledCall<T>> {
         let position = *self.by_id.get(id)?;
         self.take(position, false)
@@ -101,7 +101,7 @@ impl<T> PendingCalls<T> {
         calls.next().is_none().then_some(&call.id)
     }
 
-    /// Returns `true` if the call with that id has a waiter.
+    /// Returns `true` if the call with the given id has a waiter.
     pub fn has_waiter(&self, id: &str) -> bool {
         let call = self.by_id.get(id).and_then(|position| self.calls.get(position));
         call.is_some_and(|call| call.waiter.is_some())

@@ -94,7 +94,7 @@ mod tests {
         }
     }
 
-    /// The cases shared by the clients of all languages.
+    /// Runs the test cases that the clients of all languages share.
     #[test]
     fn the_vectors_of_all_languages() {
         let cases: Vec<Value> =

@@ -218,7 +218,7 @@ fn first(value: &str, paths: &[&[&str]]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The cases shared by the clients of all languages.
+    /// Runs the test cases that the clients of all languages share.
     #[test]
     fn the_vectors_of_all_languages() {
         let cases: Vec<serde_json::Value> =

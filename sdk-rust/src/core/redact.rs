@@ -238,7 +238,7 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns `true` if members with that name contain keys, according to the declared names.
+/// Returns `true` if members with the given name contain keys, according to the declared names.
 pub fn holds_key(name: &str) -> bool {
     let plain: String =
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
@@ -257,7 +257,7 @@ mod tests {
     use crate::operator::Operator;
     use crate::spec::Dialect;
 
-    /// The cases shared by the clients of all languages.
+    /// Runs the test cases that the clients of all languages share.
     #[test]
     fn the_vectors_of_all_languages() {
         let cases: Vec<Value> =

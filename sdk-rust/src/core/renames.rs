@@ -33,7 +33,7 @@ pub fn line<'a>(
     }
 }
 
-/// Adds each listed member to the object again, under its second name.
+/// Adds a copy of each listed member to the object, under the name that the member has in other revisions.
 pub(crate) fn with_both<'a>(members: &'a str, names: &[(&'static str, &'static str)]) -> Cow<'a, str> {
     let mut all = Cow::Borrowed(members);
     for (name, later) in names {
@@ -45,7 +45,7 @@ pub(crate) fn with_both<'a>(members: &'a str, names: &[(&'static str, &'static s
     all
 }
 
-/// Gives each listed member of the object its second name.
+/// Renames each listed member of the object to the name that it has in other revisions.
 pub(crate) fn renamed<'a>(members: &'a str, names: &[(&'static str, &'static str)]) -> Cow<'a, str> {
     let mut all = Cow::Borrowed(members);
     for (name, later) in names {

@@ -78,7 +78,8 @@ impl RunLimits {
         *self == Self::default()
     }
 
-    /// Returns the meter of a run of that dialect. Fails if the dialect does not report a value that a limit needs.
+    /// Returns the meter of a run of the given dialect. Fails if the dialect does not report a value that a
+    /// limit needs.
     pub(crate) fn meter(self, dialect: &str) -> Result<RunMeter, String> {
         let measures = MEASURES.iter().find(|measures| measures.dialect == dialect);
         let measures = measures.ok_or_else(|| format!("agents of {dialect} do not report a run's usage"))?;
@@ -231,7 +232,7 @@ mod tests {
 
     use super::*;
 
-    /// The cases shared by the clients of all languages.
+    /// Runs the test cases that the clients of all languages share.
     #[test]
     fn the_vectors_of_all_languages() {
         let cases: Vec<Value> =

@@ -20,7 +20,7 @@ const STATE_INTERVAL: Duration = Duration::from_millis(250);
 /// is considered ended.
 pub const STOP_WITHIN: Duration = Duration::from_secs(10);
 
-/// Number of idle states after which a prompt is considered handled without a run.
+/// Number of responses that report an idle agent, after which a prompt is considered handled without a run.
 const IDLE_CHECKS: u8 = 2;
 
 /// Maximum number of doublings of [`STATE_INTERVAL`] after an unreadable line. The interval grows because the
@@ -67,13 +67,13 @@ pub enum TrackerInput {
 /// Request of the tracker to its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrackerAction {
-    /// Nothing.
+    /// The caller has nothing to do.
     None,
-    /// Request the agent's state.
+    /// The caller must request the agent's state.
     QueryState,
-    /// Pass [`TrackerInput::Elapsed`] after this time. Earlier wake requests are void.
+    /// The caller must pass [`TrackerInput::Elapsed`] after this time. Earlier wake requests are void.
     Wake(Duration),
-    /// The run ended.
+    /// The run has ended.
     End(RunCompletion),
 }
 
@@ -386,7 +386,7 @@ mod tests {
             .collect()
     }
 
-    /// The cases shared by the clients of all languages.
+    /// Runs the test cases that the clients of all languages share.
     #[test]
     fn the_vectors_of_all_languages() {
         let cases: Vec<serde_json::Value> =

@@ -69,7 +69,7 @@ impl<const N: usize> MemberSet<N> {
         Self { members, lengths }
     }
 
-    /// Returns `true` if a member with that name may be in the set.
+    /// Returns `true` if a member with the given name may be in the set.
     #[inline]
     fn may_have(&self, key: &cursor::Key<'_>) -> bool {
         key.is_escaped() || self.lengths >> (key.text().len() % 64) & 1 == 1

@@ -19,31 +19,31 @@ pub enum Framing {
     },
 }
 
-/// Moment at which a command is answered.
+/// Moment at which an agent answers a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerTiming {
-    /// Once, after the work.
+    /// Once, after the work of the command.
     Done,
-    /// Once, when the work can start.
+    /// Once, when the work of the command can start.
     Accepted,
-    /// Once, without a wait; a failure with the same id may follow.
+    /// Once, as soon as the command arrives. If the work fails later, a failure with the same id may follow.
     Acknowledged,
-    /// Never: in JSON-RPC, a notification of the client.
+    /// Never. In JSON-RPC, such a command is a notification of the client.
     Never,
 }
 
 /// Relation of a command to runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunRole {
-    /// No relation.
+    /// The command has no relation to runs.
     None,
-    /// Starts a run.
+    /// The command starts a run.
     Starts,
-    /// Acts on the current run.
+    /// The command acts on the current run.
     Acts,
-    /// Stops the current run.
+    /// The command stops the current run.
     Stops,
-    /// Replaces the current run, which is over when this command is answered.
+    /// The command replaces the current run, which is over when the command is answered.
     Replaces,
 }
 
@@ -52,47 +52,47 @@ pub enum RunRole {
 pub enum Lane {
     /// The command runs at once, never behind other work.
     Immediate,
-    /// One command at a time.
+    /// The command waits until the earlier commands of its session have ended.
     Session,
-    /// Concurrent commands, never behind another lane.
+    /// The command runs concurrently with others, and never waits for a command of another lane.
     Bash,
 }
 
 /// Effects that a command may have on the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// No change.
+    /// The command changes nothing.
     Read,
-    /// A change of the agent: work of the model, or a change of the conversation or a setting.
+    /// The command changes the agent: it causes work of the model, or changes the conversation or a setting.
     Act,
-    /// Execution of a command line of the client, without a model in between.
+    /// The command executes a command line of the client, without a model in between.
     Execute,
 }
 
-/// Report of an event about the current run.
+/// The state of the current run that an event reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunEffect {
-    /// No report.
+    /// The event reports nothing about the run.
     None,
-    /// Work continues.
+    /// The event reports that work continues.
     Begins,
-    /// The run may be over.
+    /// The event reports that the run may be over.
     MayEnd,
-    /// The run is not over.
+    /// The event reports that the run is not over.
     Holds,
-    /// The run may be over, unless the named boolean member is true.
+    /// The event reports that the run may be over, unless the named boolean member is true.
     MayEndUnless(&'static str),
-    /// The run may be over, unless the named boolean member is false.
+    /// The event reports that the run may be over, unless the named boolean member is false.
     MayEndIf(&'static str),
-    /// The run is not over, unless the named boolean member is false.
+    /// The event reports that the run is not over, unless the named boolean member is false.
     HoldsIf(&'static str),
-    /// The run is over.
+    /// The event reports that the run is over.
     Ends,
 }
 
 impl RunEffect {
-    /// Returns the report of an event with that object, according to the named member. The result is `None`, `Begins`,
-    /// `MayEnd`, `Holds` or `Ends`.
+    /// Returns the report of an event with the object `body`, decided by its named member if the report
+    /// depends on one. The result is `None`, `Begins`, `MayEnd`, `Holds` or `Ends`.
     pub fn of(self, body: &str) -> RunEffect {
         let flag = |member| scan::flag(body, member);
         let holds = match self {
@@ -108,55 +108,56 @@ impl RunEffect {
 /// Form of the answer after a failure of a handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandlerFailure {
-    /// A failure with the command's name and id.
+    /// A failure response with the command's name and id.
     OwnCommandAndId,
-    /// A `parse` failure without id, except for some commands.
+    /// A failure response of the command `parse` without an id, except for some commands.
     ParseWithoutId {
-        /// Commands whose failures keep their name and id.
+        /// Commands whose failure responses have their name and id.
         except: &'static [&'static str],
-        /// Commands among these whose failures keep name and id even if their parameters are unreadable.
+        /// Commands among `except` whose failure responses have name and id even if their parameters are
+        /// unreadable.
         invalid: &'static [&'static str],
     },
-    /// A JSON-RPC error.
+    /// A JSON-RPC error response.
     JsonRpcError,
 }
 
 /// Order of a response's members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseOrder {
-    /// `id` first.
+    /// The member `id` comes first.
     IdFirst,
-    /// `type` first.
+    /// The member `type` comes first.
     TypeFirst,
 }
 
 /// Effect of the end of stdin on running work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndOfInput {
-    /// The work finishes.
+    /// The running work is finished.
     Finish,
-    /// The work is aborted.
+    /// The running work is aborted.
     Abort,
 }
 
 /// Rules for input that is no valid command, for the form of answers and for the end of input.
 #[derive(Debug, Clone, Copy)]
 pub struct Edges {
-    /// `true` if the answer to an unknown command carries the id.
+    /// `true` if the response to an unknown command contains its id.
     pub unknown_command_echoes_id: bool,
-    /// Text of that answer, with `{command}` in place of the name.
+    /// Text of the response to an unknown command, with `{command}` in place of the name.
     pub unknown_command_text: &'static str,
-    /// Form of the answers to other failures.
+    /// Form of the responses to failed commands.
     pub handler_failure: HandlerFailure,
-    /// Prefix of failures for unreadable lines.
+    /// Prefix of the error text for an unreadable line.
     pub parse_prefix: &'static str,
-    /// The `command` of the answer to an unreadable line.
+    /// Name of the command in the response to an unreadable line.
     pub parse_command: &'static str,
-    /// `true` if a blank line or a byte order mark is answered as a failure.
+    /// `true` if a blank line or a byte order mark gets a failure response.
     pub blank_line_is_error: bool,
     /// `true` if a last line without LF is processed.
     pub unfinished_line_counts: bool,
-    /// `true` if a success without data carries `{}`.
+    /// `true` if a successful response without data contains an empty data object.
     pub empty_data: bool,
     /// Order of a response's members.
     pub response_order: ResponseOrder,
@@ -172,8 +173,8 @@ pub struct Behavior {
     /// `true` if a request for the model's last text skips each answer without text that did not end normally. `false`
     /// if it skips only an aborted answer without content.
     pub skips_textless_answers: bool,
-    /// Member of a result's details with the name of the model, if a tool reads an image and the model accepts no
-    /// images; `None` if there is no such member.
+    /// Member in the details of a tool result. It names the model if a tool read an image and the model
+    /// accepts no images. `None` if there is no such member.
     pub blind_model_detail: Option<&'static str>,
     /// Texts in a provider's rejection after which the request is retried, in lower case.
     pub retried_words: &'static [&'static str],
@@ -197,11 +198,12 @@ impl Behavior {
 pub struct Barrier {
     /// The command's wire name.
     pub command: &'static str,
-    /// Member of its data that shows activity: a boolean, true while work continues, or a text.
+    /// Member of the answer's data that shows activity: a boolean, true while work continues, or a text.
     pub busy: &'static str,
     /// Value of this member while the agent is idle, if it is a text.
     pub idle: Option<&'static str>,
-    /// Time limit for its answer. A run without this answer ends anyway, and its result is not confirmed.
+    /// Time limit for the answer to the command. A run without this answer ends anyway, and its result is not
+    /// confirmed.
     pub limit: Duration,
 }
 
@@ -221,13 +223,13 @@ pub struct RunEnd {
 /// Row of a command.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandSpec {
-    /// Name of the command's helper.
+    /// Name of the client method for the command.
     pub name: &'static str,
     /// The name on the wire.
     pub wire: &'static str,
-    /// Moment of its answer.
+    /// Moment at which the agent answers the command.
     pub answer: AnswerTiming,
-    /// Relation to runs.
+    /// Relation of the command to runs.
     pub run: RunRole,
     /// Lane of the command.
     pub lane: Lane,
@@ -239,13 +241,14 @@ pub struct CommandSpec {
     pub required: &'static [&'static str],
     /// Parameters that are treated as absent if their value has another type.
     pub tolerates: &'static [&'static str],
-    /// Kinds of failure for parameters of another type. A parameter name with a dot at its end stands for the values
-    /// within it.
+    /// Pairs of a parameter and the kind of failure if its value has the wrong type. A parameter name with a
+    /// dot at its end stands for the values within it.
     pub wrong: &'static [(&'static str, &'static str)],
     /// Parameters with another name in some revisions, with both names. The tables of one revision list the parameters
     /// whose name differs from the oldest revision.
     pub renamed: &'static [(&'static str, &'static str)],
-    /// `true` if it has parameters. In JSON-RPC the parameters of a command without any are ignored.
+    /// `true` if the command has parameters. In JSON-RPC, parameters of a command without declared parameters
+    /// are ignored.
     pub has_params: bool,
 }
 
@@ -265,18 +268,18 @@ impl CommandSpec {
 pub struct EventSpec {
     /// The event's `type`.
     pub name: &'static str,
-    /// Report about the run.
+    /// State of the run that the event reports.
     pub run: RunEffect,
     /// `true` if a newer event contains all information of an older one.
     pub snapshot: bool,
-    /// Rules for the outcome of the run.
+    /// Rules by which the event reports the outcome of the run.
     pub outcome: &'static [OutcomeRule],
 }
 
 /// Row of a dialog.
 #[derive(Debug, Clone, Copy)]
 pub struct DialogSpec {
-    /// Name of the handler.
+    /// Name of the handler method for the dialog.
     pub name: &'static str,
     /// The method on the wire.
     pub wire: &'static str,
@@ -353,16 +356,16 @@ pub struct TextPieces {
     pub begins: &'static str,
     /// The event with pieces of text.
     pub event: &'static str,
-    /// Path of the part with a piece, or of a list of parts.
+    /// Path of the part of a message that contains a piece of text, or of a list of parts.
     pub path: &'static [&'static str],
-    /// Member with the kind of the part, and the kind of text parts; `None` if every part is text.
+    /// Member of a part that holds the kind of the part, and the kind for text. `None` if every part is text.
     pub kind: Option<(&'static str, &'static str)>,
-    /// Member of the part that contains the piece.
+    /// Member of a part that contains the piece of text.
     pub piece: &'static str,
 }
 
 impl TextPieces {
-    /// Returns the pieces of text in an event of that type.
+    /// Returns the pieces of text in an event of the given type.
     pub fn of<'a>(&self, event: &str, body: &'a serde_json::Value) -> Vec<&'a str> {
         if event != self.event {
             return Vec::new();
@@ -382,17 +385,17 @@ impl TextPieces {
 /// A frame that distinguishes revisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fingerprint {
-    /// The event of that type.
+    /// The event of the given type.
     Event(&'static str),
-    /// The event of that type with that member.
+    /// The event of the given type with the given member.
     EventMember(&'static str, &'static str),
-    /// The event of that type without that member.
+    /// The event of the given type without the given member.
     EventWithout(&'static str, &'static str),
-    /// A successful answer to that command with that member in its data.
+    /// A successful answer to the given command with the given member in its data.
     AnswerMember(&'static str, &'static str),
-    /// A successful answer to that command without that member in its data, or without data.
+    /// A successful answer to the given command without the given member in its data, or without data.
     AnswerWithout(&'static str, &'static str),
-    /// A successful answer to that command without the member for data.
+    /// A successful answer to the given command without the member for data.
     AnswerBare(&'static str),
     /// Any event without an envelope.
     BareEvent,
@@ -407,7 +410,7 @@ pub struct Spec {
     pub name: &'static str,
     /// Name of the revision.
     pub revision: &'static str,
-    /// Name of its agent.
+    /// Name of the agent that the dialect comes from.
     pub agent: &'static str,
     /// Framing of the dialect.
     pub framing: Framing,
@@ -474,20 +477,20 @@ impl Spec {
         self.dialogs.iter().find(|dialog| dialog.frames.is_some_and(|frames| frames.request == kind))
     }
 
-    /// Returns `true` if frames of that type are questions or notices.
+    /// Returns `true` if frames of the given type are questions or notices.
     pub fn is_request(&self, kind: &str) -> bool {
         self.dialog_frames.is_some_and(|frames| frames.request == kind)
             || self.dialog_by_request(kind).is_some()
     }
 
-    /// Returns `true` if frames of that type are answers to dialogs, or their progress.
+    /// Returns `true` if frames of the given type are answers to dialogs, or their progress.
     pub fn is_answer(&self, kind: &str) -> bool {
         let own = |frames: OwnFrames| frames.answer == Some(kind) || frames.progress == Some(kind);
         self.dialog_frames.is_some_and(|frames| frames.answer == kind)
             || self.dialogs.iter().any(|dialog| dialog.frames.is_some_and(own))
     }
 
-    /// Returns `true` if frames of that type are progress of a dialog, which stays open.
+    /// Returns `true` if frames of the given type are progress of a dialog, which stays open.
     pub fn is_progress(&self, kind: &str) -> bool {
         let own = |frames: OwnFrames| frames.progress == Some(kind);
         self.dialogs.iter().any(|dialog| dialog.frames.is_some_and(own))

@@ -159,7 +159,7 @@ struct ExitClause<'a>(&'a Exit);
 
 impl fmt::Display for ExitClause<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // "was killed", but "exited" and "ended".
+        // Only "killed" needs "was": "was killed", but "exited" and "ended".
         let passive = self.0.signal.is_some();
         write!(out, "{}{}", if passive { "was " } else { "" }, self.0)
     }

@@ -44,7 +44,7 @@ pub trait NamedUnion: Sized {
     /// Returns the variant's name on the wire.
     fn name(&self) -> &'static str;
 
-    /// Decodes the variant of that name; returns `None` if no variant has it.
+    /// Decodes the variant of the given name; returns `None` if no variant has it.
     ///
     /// # Errors
     /// The error contains the missing or wrong member.

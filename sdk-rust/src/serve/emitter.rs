@@ -58,7 +58,7 @@ impl OpenQuestions {
         Some(receiver)
     }
 
-    /// Removes the question with that id. Returns `None` if no question has it.
+    /// Removes the question with the given id. Returns `None` if no question has it.
     fn take(&self, id: &str) -> Option<QuestionSlot> {
         self.state().answers.remove(id)
     }

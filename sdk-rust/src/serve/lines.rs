@@ -24,7 +24,7 @@ const INTERNAL_ERROR: &str = "internal_error";
 pub(super) enum InterpretedLine<D: Dialect> {
     /// A line that has no effect, such as a blank one.
     Ignored,
-    /// A line that only needs a response, which this is.
+    /// A line that needs no work, with the response to it.
     Answer(String),
     /// A line that cannot be read, with the response to it. The line may have been the answer to a question.
     Unreadable(String),
@@ -67,8 +67,8 @@ pub(super) enum FailedPart {
     Handler,
     /// The parameters, which cannot be read.
     Parameters,
-    /// A value that is not among the permitted ones. Its failure has the command's name and id in every
-    /// dialect.
+    /// The value of a parameter, which is not one of the permitted values. The failure response has the
+    /// command's name and id in every dialect.
     OutsideSet,
 }
 

@@ -125,7 +125,7 @@ impl Outbox {
         self.filled.notify_one();
     }
 
-    /// Returns the length of the longest response to that command so far, in bytes.
+    /// Returns the length of the longest response to the given command so far, in bytes.
     pub fn longest_answer(&self, command: &str) -> usize {
         let longest = |(known, length): &(&'static str, usize)| (*known == command).then_some(*length);
         self.state().longest.iter().filter_map(longest).max().unwrap_or_default()

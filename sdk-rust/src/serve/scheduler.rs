@@ -62,8 +62,8 @@ struct SessionLane {
     active: usize,
     busy: bool,
     waiting: VecDeque<Work>,
-    /// Token that is cancelled by a command that replaces the current work and waits for the end of earlier
-    /// commands.
+    /// Token for the commands in progress. It is cancelled when a later command replaces the current work and
+    /// waits for its end.
     replaced: CancellationToken,
 }
 
@@ -163,8 +163,8 @@ impl Scheduler {
         self.in_progress
     }
 
-    /// Returns `true` if a command of that length fits the limit. If no other command is in progress, any
-    /// length fits.
+    /// Returns `true` if a command of the given length fits the limit. If no other command is in progress,
+    /// any length fits.
     pub fn has_room(&self, bytes: usize, limit: usize) -> bool {
         self.bytes == 0 || self.bytes.saturating_add(bytes) <= limit
     }

@@ -12,14 +12,14 @@ use crate::framing::FrameText;
 /// A text in segments. Long segments are shared with other texts: they are not copied, and are written from
 /// their original place.
 ///
-/// [`Segments::share`] adds a text that many frames have in common, such as a growing answer or a stored
+/// [`Segments::share`] adds a text that many frames have in common, such as an answer in progress or a stored
 /// message. [`Segments::push_str`] adds any other text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Segments {
     /// Text before all other segments. It is stored separately, so that adding it does not move the rest.
     before: Cow<'static, str>,
     own: String,
-    /// Shared texts, each with its position in `own`.
+    /// Shared texts. Each has the position in `own` before which it is written.
     shared: Vec<(usize, FrameText)>,
 }
 
@@ -31,7 +31,7 @@ impl Segments {
     /// Minimum number of segments of a text that is copied only while it is written.
     const MIN_SEGMENTS: usize = 64;
 
-    /// Minimum length of copied text that is itself passed on without another copy, in bytes.
+    /// Length in bytes from which on a copied text is passed to the writer without a second copy.
     const MAX_COPIED: usize = 64 << 10;
 
     /// Creates an empty text with room for that many copied bytes.

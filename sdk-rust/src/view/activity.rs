@@ -9,7 +9,7 @@ use super::record::record;
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum RunState {
-    /// No activity.
+    /// The agent has no activity.
     #[default]
     Idle,
     /// The agent works on a prompt.

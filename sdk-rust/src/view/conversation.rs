@@ -200,7 +200,7 @@ record! {
     /// A message of the conversation.
     #[derive(Default)]
     Message {
-        /// A stable key, for rendering.
+        /// A key of the message that stays the same, for rendering.
         key: String,
         /// Author of the message.
         role: Role,
@@ -306,7 +306,7 @@ record! {
     /// Internal state of the fold.
     #[derive(Default)]
     FoldState {
-        /// The number of the next key.
+        /// Number for the next key that is generated.
         next: u64,
         /// Unanswered commands, by their ids as JSON.
         sent: BTreeMap<String, SentCommand>,

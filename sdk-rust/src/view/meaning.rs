@@ -34,7 +34,7 @@ pub(crate) enum Source {
     Is { is: Value },
 }
 
-/// Sources of values, by the names of slots or members.
+/// Sources of values, by the names of a reducer's bindings or of a record's members.
 pub(crate) type Sources = HashMap<String, Source>;
 
 /// A condition.

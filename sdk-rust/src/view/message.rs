@@ -73,17 +73,17 @@ record! {
     /// Tokens, and the cost in US dollars.
     #[derive(Default)]
     Usage {} {
-        /// Input tokens.
+        /// Number of input tokens.
         input: u64,
-        /// Output tokens.
+        /// Number of output tokens.
         output: u64,
-        /// Tokens read from the provider's cache.
+        /// Number of tokens read from the provider's cache.
         cache_read: u64,
-        /// Tokens written to the provider's cache.
+        /// Number of tokens written to the provider's cache.
         cache_write: u64,
-        /// All tokens.
+        /// Number of all tokens.
         total: u64,
-        /// US dollars.
+        /// Cost in US dollars.
         cost: f64,
         /// The components of a message's cost, in the agent's own format. Absent for sums.
         costs: Value,

@@ -9,13 +9,13 @@ record! {
     /// Input of the user that is not in the conversation yet.
     #[derive(Default)]
     PendingInput {
-        /// A stable key.
+        /// A key of the input that stays the same, for rendering.
         key: String,
         /// The text.
         text: String,
         /// Number of attached images.
         images: u64,
-        /// Way of delivery: as a prompt, or through one of the queues.
+        /// Delivery of the input: as a prompt, or through one of the queues.
         mode: Delivery,
         /// Progress of the delivery.
         state: PendingInputState,
@@ -56,7 +56,7 @@ pub enum PendingInputState {
 record! {
     /// An open question.
     OpenQuestion {
-        /// A stable key.
+        /// A key of the question that stays the same, for rendering.
         key: String,
         /// The question's id.
         id: Value,
@@ -87,7 +87,7 @@ record! {
 record! {
     /// A running shell command of the client.
     Shell {
-        /// A stable key.
+        /// A key of the command that stays the same, for rendering.
         key: String,
         /// The command line.
         command: String,
@@ -102,7 +102,7 @@ record! {
 record! {
     /// A notice for the user.
     Notice {
-        /// A stable key.
+        /// A key of the notice that stays the same, for rendering.
         key: String,
         /// `info`, `warning` or `error`.
         level: String,

@@ -8,7 +8,7 @@ use super::error::ConnectError;
 /// The address of a WebSocket.
 #[derive(Debug, Clone)]
 pub(super) struct Address {
-    /// `HOST:PORT`.
+    /// Host and port, as `HOST:PORT`.
     pub host: String,
     pub is_secure: bool,
     uri: Uri,
@@ -28,7 +28,7 @@ impl Address {
         Ok(Self { host: format!("{host}:{port}"), is_secure, uri })
     }
 
-    /// Returns the address for a connection of that name. `have` is the number of messages that it has
+    /// Returns the address for a connection of the given name. `have` is the number of messages that it has
     /// received, if any.
     pub fn joined(&self, name: &str, have: Option<u64>) -> String {
         let (scheme, authority) = (self.uri.scheme_str().unwrap_or("ws"), self.uri.authority());

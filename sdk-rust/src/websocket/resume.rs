@@ -163,8 +163,8 @@ impl ResumeState {
         self.questions.push_back(id.to_owned());
     }
 
-    /// Returns `true` if a frame with that id responds to a command. The answers sent before that command have
-    /// then arrived, too.
+    /// Returns `true` if a frame with the given id responds to a command. The answers sent before that
+    /// command have then arrived, too.
     fn settle_command(&mut self, id: &str) -> bool {
         let Some(at) = self.unsettled.iter().position(|line| !line.is_answer && line.id == id) else {
             return false;

@@ -1,4 +1,4 @@
-//! Calls and their responses.
+//! Tests of calls and their responses.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Dialogs: handlers and the declared policy.
+//! Tests of dialogs: handlers, and the declared policy without a handler.
 
 use agentese::pi::{ConfirmDialog, Dialogs, NotifyNotice, Pi, SelectDialog};
 use agentese::tap::Diagnostic;

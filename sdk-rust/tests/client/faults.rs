@@ -1,4 +1,4 @@
-//! Faults of agents, by their numbers in the table of faults.
+//! Tests of faults of agents, by their numbers in the table of faults.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Processes of an agent's process group, from the system's list.
+//! Functions that find and kill the processes of an agent's process group.
 
 use std::time::Duration;
 

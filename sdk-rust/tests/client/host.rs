@@ -1,4 +1,4 @@
-//! Services that a client provides to an agent: tools and addresses. Also frames in pieces.
+//! Tests of services that a client provides to an agent: tools and addresses. Also tests frames in pieces.
 
 use agentese::omp::{Dialogs, HostToolCall, HostToolResult, HostUriRequest, HostUriResult, Omp};
 use agentese::tap::{Diagnostic, Direction};

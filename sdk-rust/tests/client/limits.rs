@@ -1,5 +1,5 @@
-//! Limits of a run. At a limit, the client requests the agent to stop, and the run fails with the limit's name
-//! as its code.
+//! Tests of the limits of a run. At a limit, the client requests the agent to stop, and the run fails with
+//! the limit's name as its code.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Agents as processes: start, end and restart.
+//! Tests of agents as processes: start, end and restart.
 
 use std::time::{Duration, Instant};
 

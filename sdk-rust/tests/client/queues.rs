@@ -1,4 +1,4 @@
-//! Subscribers that do not read.
+//! Tests of subscribers that do not read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! A client that supports all revisions of a dialect.
+//! Tests of a client that supports all revisions of a dialect.
 
 use agentese::operator::Operator;
 use agentese::pi::{Event, Pi};
@@ -140,8 +140,8 @@ async fn the_newest_revision_is_named_by_latest() {
     assert_eq!(client.revision().map(|spec| spec.revision), Some("13.19"));
 }
 
-/// A line longer than its limit ends a live Operator, so the client does not send it. This limit also applies
-/// to a line that contains a parameter under both names.
+/// An agent of the revision `operator@live` ends if a line exceeds its limit, so the client does not send
+/// such a line. This limit also applies to a line that contains a parameter under both names.
 #[tokio::test]
 async fn a_line_that_the_agent_would_not_read_is_not_sent() {
     let (client, mut peer, _) = pair(Builder::<Operator>::default());

@@ -1,4 +1,4 @@
-//! Runs: their events, their ends, and failures after the prompt was accepted.
+//! Tests of runs: their events, their ends, and failures after the prompt was accepted.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Invalid input: it is answered in the form of the dialect, and the server continues to read.
+//! Tests of invalid input: it is answered in the form of the dialect, and the server continues to read.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ async fn fm_f04_blank_lines_are_answered_in_pi_and_ignored_in_omp() {
     assert_eq!(omp.request(r#"{"id":2,"type":"set_interrupt_mode","mode":"wait"}"#).await["id"], 2);
 }
 
-/// F07: bytes that are not UTF-8.
+/// F07: a line that is not UTF-8 gets a failure response.
 #[tokio::test]
 async fn fm_f07_invalid_utf8_is_answered() {
     let mut wire = pi();
@@ -134,7 +134,7 @@ async fn fm_f17_the_last_of_two_equal_members_counts() {
     );
 }
 
-/// F19: JSON that is not an object.
+/// F19: a line with JSON that is not an object gets a failure response.
 #[tokio::test]
 async fn fm_f19_json_that_is_no_object_is_answered() {
     let mut wire = pi();
@@ -272,7 +272,7 @@ async fn fm_f55_a_handler_that_panics_is_answered() {
     assert_eq!(wire.request(r#"{"id":2,"type":"prompt","message":"refuse"}"#).await["error"], "no key");
 }
 
-/// F01, F09, F15: lines in pieces, and a last line without its end.
+/// F01, F09, F15: lines that arrive in pieces are processed, and so is a last line without its end.
 #[tokio::test]
 async fn fm_f15_the_last_line_needs_no_end() {
     let mut wire = pi();

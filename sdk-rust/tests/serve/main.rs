@@ -1,4 +1,4 @@
-//! The serving side: responses of a small service to valid and invalid input, in every dialect.
+//! Tests of the serving side: responses of a small service to valid and invalid input, in every dialect.
 
 mod edges;
 #[path = "../support/long.rs"]

@@ -1,4 +1,4 @@
-//! Questions of a server to its client.
+//! Tests of questions that a server sends to its client.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Lanes and the end of input. An abort never waits for the work that it aborts.
+//! Tests of lanes and of the end of input. An abort never waits for the work that it aborts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Small services, and a client that writes bytes.
+//! Small services for tests, and a client that writes bytes.
 
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
 //! Replacement of the content of a file. After a crash, a full disk or a loss of power, the file has the old
 //! content or the new.
 //!
-//! The usual way writes the content to a file beside the target, syncs it, and renames it over the target. So readers
-//! see one of the two. A new file has a new owner and no attributes, so it first receives those of the old file. The
-//! target itself is written (`in_place`) in three cases: the attributes cannot be set, the target has several names or
-//! is a mount point, or the directory accepts no new file. Then a synced copy of the old content exists until the new
-//! content is on the disk.
+//! The usual way writes the content to a file beside the target, syncs it, and renames it over the target. So
+//! readers see one of the two. A new file has a new owner and no attributes, so it first receives those of
+//! the old file. The target itself is written (`in_place`) if the attributes cannot be set, if the target has
+//! several names or is a mount point, or if the directory accepts no new file. Then a synced copy of the old
+//! content exists until the new content is on the disk.
 //!
 //! | file | concept |
 //! |---|---|
@@ -48,7 +48,7 @@ pub fn replace(
     replace_with(target, &write, options, &mut still_wanted)
 }
 
-/// The maximum number of symlinks that a path resolves through; Linux has the same limit.
+/// The maximum number of symlinks that are followed to resolve one path. Linux has the same limit.
 const MOST_LINKS: usize = 40;
 
 /// Resolves all symlinks of a path, even if the last one points to a missing file. Fails if there are more than 40
@@ -82,8 +82,8 @@ fn replace_with(
     Ok(())
 }
 
-/// Replaces the file by a rename. Returns false if the rename is not possible, or if the file would lose attributes or
-/// another of its names.
+/// Replaces the file by a rename. Returns false if the rename is not possible, or if it would remove
+/// attributes or a hard link of the file.
 fn replace_by_rename(
     target: &Path,
     old: Option<&Metadata>,
@@ -126,7 +126,8 @@ fn replace_by_rename(
     }
 }
 
-/// Returns true for a mount point (EBUSY, EXDEV), and for a file of another user in a directory like `/tmp` (EPERM).
+/// Returns true if the error shows that a rename cannot replace the target. The target is a mount point
+/// (EBUSY, EXDEV), or belongs to another user in a directory like `/tmp` (EPERM).
 fn is_rename_unsupported(error: &io::Error) -> bool {
     use io::ErrorKind::{CrossesDevices, PermissionDenied, ResourceBusy};
     matches!(error.kind(), ResourceBusy | CrossesDevices | PermissionDenied)

@@ -1,6 +1,6 @@
 //! Escape sequences and control characters in the text of a terminal.
 
-/// Maximum number of bytes that are stored of a sequence's parameters. The rest is dropped.
+/// Maximum length in bytes of the parameters of a sequence. Further bytes are dropped.
 const LONGEST: usize = 64;
 
 /// Receives the parts of a terminal's text.
@@ -31,7 +31,7 @@ pub struct EscapeParser {
 enum ParserState {
     #[default]
     Text,
-    /// After ESC.
+    /// The previous character was ESC.
     Escape,
     /// Between CSI and its final character.
     Control,

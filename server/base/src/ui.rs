@@ -1,5 +1,5 @@
-//! The user behind the client, as a trait, for code that shows notices and asks questions: extensions, trust,
-//! approvals. Each dialect server implements the trait.
+//! The user behind the client, as a trait, for code that shows notices and sends questions: extensions,
+//! trust, approvals. Each dialect server implements the trait.
 
 use agentese::types::{
     ConfirmQuestion, EditorQuestion, ExtensionEditorText, ExtensionNotice, ExtensionStatus, ExtensionTitle,
@@ -32,7 +32,8 @@ impl Dialog {
         }
     }
 
-    /// Returns two optional names: the extension that asks, and the id of the request that the extension is handling.
+    /// Returns two optional names: the extension that sends the question, and the id of the request that the
+    /// extension is handling.
     pub fn owner(&self) -> (Option<&str>, Option<&str>) {
         let (extension, during) = match self {
             Self::Select(dialog, _) => (&dialog.extension, &dialog.during),
@@ -72,9 +73,9 @@ pub enum Notice {
 /// The answer of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// A text.
+    /// The text that the user entered or chose.
     Value(String),
-    /// A yes or a no.
+    /// Yes (`true`) or no (`false`).
     Confirmed(bool),
     /// No answer: the dialog was dismissed.
     Cancelled,
@@ -84,7 +85,7 @@ pub enum Answer {
     Unreadable(String),
 }
 
-/// Shows notices and asks questions. Frames are sent in the order of the calls.
+/// Shows notices and sends questions to the user. Frames are sent in the order of the calls.
 pub trait Ui: Send + Sync {
     /// Waits until the client reads again, so that frames can be sent.
     fn wait_for_reader(&self) -> BoxFuture<'_, ()>;

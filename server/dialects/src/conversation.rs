@@ -1,9 +1,9 @@
-//! One conversation, as the dialect servers see it: an engine with its extensions and MCP servers, and the question
-//! about trust in the working directory.
+//! One conversation, as the dialect servers see it: an engine with its extensions and MCP servers, and the
+//! question about trust in the working directory.
 //!
-//! The conversation service contains the behaviour that all dialects share: it waits for extensions, requests the
-//! decision about trust, runs commands and hooks of extensions, and starts prompts. A dialect server converts
-//! values and calls the service. Other queries go directly to [`ConversationService::engine`].
+//! The conversation service contains the behaviour that all dialects share. It waits for extensions, requests
+//! the decision about trust, runs commands and hooks of extensions, and starts prompts. A dialect server
+//! converts values and calls the service. Other queries go directly to [`ConversationService::engine`].
 //!
 //! | file | concept |
 //! |---|---|

@@ -3,13 +3,13 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `system_prompt` | the parts and their order; no file is read, no clock |
+//! | `system_prompt` | the parts and their order; reads neither a file nor the clock |
 //! | `built_in` | the default base text, composed from the active tools |
 //! | `base_texts` | `--system-prompt`, `SYSTEM.md` and appended texts |
 //! | `context_files` | AGENTS.md and CLAUDE.md |
 //! | `rules` | rules in the system prompt |
 //! | `skill` | the description of a skill for a model |
-//! | `date` | a day |
+//! | `date` | a day of the calendar |
 //! | `one_line` | paths without control characters |
 
 mod base_texts;

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `discover`, `manifest`, `node_host` | search for extensions and their start commands |
 //! | `settings` | time limits and other limits |
-//! | `pre_hooks`, `pending_prompts` | requests that can be withdrawn, because an action has not started |
+//! | `pre_hooks`, `pending_prompts` | requests about actions that have not started; these requests can be withdrawn |
 //! | `process`, `outbox`, `calls`, `rate_limiter` | one process, its queue, its pending requests, its rate limit |
 //! | `host`, `start`, `pending_starts`, `restart` | the set of extensions, requests to them; their start and end |
 //! | `hooks`, `event_forwarder` | actions and events of the engine for extensions |

@@ -88,9 +88,10 @@ impl Assembler {
         }
     }
 
-    /// Includes details from the provider in the message if `kept` is true: id, stop reason, reasoning tokens, tokens
-    /// cached for an hour, and the source of the cost. The details also include the text of arguments that are not
-    /// JSON. Such a call is then not executed with a part of its arguments. By default, the message has no details.
+    /// Includes details from the provider in the message if `kept` is true. They are the id, the stop reason,
+    /// the reasoning tokens, the tokens cached for an hour, and the source of the cost. The details also
+    /// include the text of arguments that are not JSON. Such a call is then not executed with a part of its
+    /// arguments. By default, the message has no details.
     pub fn with_details(mut self, kept: bool) -> Self {
         self.details = kept;
         self

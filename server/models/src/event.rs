@@ -44,7 +44,7 @@ pub enum StreamEvent {
     Usage(TokenCounts),
     /// A text block opens.
     TextStart,
-    /// The text block grows by this text.
+    /// Text to append to the open text block.
     TextDelta(String),
     /// The text block closes.
     TextEnd,
@@ -57,7 +57,7 @@ pub enum StreamEvent {
     Redacted,
     /// A thinking block opens.
     ThinkingStart,
-    /// The thinking block grows by this text.
+    /// Text to append to the open thinking block.
     ThinkingDelta(String),
     /// The thinking block closes.
     ThinkingEnd {
@@ -71,7 +71,7 @@ pub enum StreamEvent {
         /// Name of the tool.
         name: String,
     },
-    /// The JSON text of the call's arguments grows by this text.
+    /// JSON text to append to the arguments of the open tool call.
     ToolCallDelta(String),
     /// The tool call closes.
     ToolCallEnd,

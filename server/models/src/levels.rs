@@ -45,7 +45,7 @@ impl Efforts {
         members.iter().map(effort).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Returns these values with the values of `over` in their place, if both have the level.
+    /// Returns the values of both. If both have a value for a level, the value of `over` applies.
     pub fn with(&self, over: &Self) -> Self {
         let mut all = self.0.clone();
         all.retain(|(level, _)| over.entry(*level).is_none());
@@ -89,7 +89,7 @@ pub fn implies_xhigh(model: &Model) -> bool {
 }
 
 /// Returns the levels of a model. A level in `efforts` is available unless its value is null. `xhigh` decides
-/// about that level if `efforts` lacks it.
+/// about the level of this name if `efforts` does not contain it.
 pub fn levels_with(reasoning: bool, xhigh: bool, efforts: &Efforts) -> Vec<ThinkingLevel> {
     let has = |level: &ThinkingLevel| match (efforts.entry(*level), level) {
         (Some(effort), _) => effort.is_some(),

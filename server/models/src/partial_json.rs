@@ -9,7 +9,7 @@ const MAX_DEPTH: usize = 127;
 /// is a complete JSON object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JsonDelta {
-    /// Number of bytes of the text before the change that stay.
+    /// Number of bytes at the start of the earlier text that stay unchanged.
     pub keep: usize,
     /// The text that follows the kept bytes.
     pub text: String,
@@ -44,28 +44,28 @@ pub(super) struct PartialJsonParser {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Mode {
-    /// No character has arrived.
+    /// No character of the object has arrived.
     #[default]
     Start,
-    /// A key or the end of the object follows.
+    /// The next element is a key, or the end of the object.
     FirstKey,
-    /// A key follows.
+    /// The next element is a key.
     NextKey,
-    /// Within a key.
+    /// The position is within a key.
     Key,
-    /// A colon follows.
+    /// The next element is a colon.
     Colon,
-    /// A value or the end of the array follows.
+    /// The next element is a value, or the end of the array.
     FirstItem,
-    /// A value follows.
+    /// The next element is a value.
     Value,
-    /// Within a string.
+    /// The position is within a string.
     String,
-    /// Within a number or a word.
+    /// The position is within a number or a word.
     Scalar,
-    /// A comma or an end follows.
+    /// The next element is a comma, or the end of the object or array.
     AfterValue,
-    /// The rest of the text is ignored.
+    /// The object has ended; the rest of the text is ignored.
     Ended,
 }
 

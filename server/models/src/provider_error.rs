@@ -37,7 +37,7 @@ pub struct ProviderError {
     pub kind: ProviderErrorKind,
     /// The text for the user; contains no secret.
     pub text: String,
-    /// Time that the provider asks to wait before a retry.
+    /// Time to wait before a retry, as the provider requests it.
     pub retry_after: Option<Duration>,
     /// `true` if the provider gave no known reason and its status is also used for an overflow. The failure is an
     /// overflow if the conversation nearly fills the model's context.
@@ -45,7 +45,7 @@ pub struct ProviderError {
 }
 
 impl ProviderError {
-    /// Creates a failure of that kind with that text.
+    /// Creates a failure of the given kind with the given text.
     pub fn new(kind: ProviderErrorKind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into(), retry_after: None, may_be_overflow: false }
     }
@@ -132,8 +132,8 @@ const OVERFLOWS: &[&str] = &[
     "token limit exceeded",
 ];
 
-/// Phrases by kind, most specific first; the first match applies. So an overflow that mentions a limit is not taken for
-/// a rate limit. An exhausted quota is not taken for a temporary failure.
+/// Phrases by kind, most specific first; the first match applies. So an overflow that mentions a limit is not
+/// classified as a rate limit. An exhausted quota is not classified as a temporary failure.
 const PHRASES: &[(ProviderErrorKind, &[&str])] = &[
     (ProviderErrorKind::Overflow, OVERFLOWS),
     (

@@ -23,7 +23,7 @@ pub struct Settings {
     pub proxy: Option<ProxyUrl>,
     /// File with certificates in PEM form that are trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
-    /// Time for which providers are asked to cache requests.
+    /// Time for which providers should cache requests.
     pub cache: CacheRetention,
 }
 
@@ -72,15 +72,15 @@ impl Settings {
     }
 }
 
-/// Time for which providers are asked to cache requests.
+/// Time for which providers should cache requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CacheRetention {
-    /// No retention.
+    /// Requests are not cached.
     None,
-    /// Several minutes.
+    /// Requests are cached for several minutes.
     #[default]
     Short,
-    /// Several hours, if the provider offers this at its own host.
+    /// Requests are cached for several hours, if the provider offers this at its own host.
     Long,
 }
 

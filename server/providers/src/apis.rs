@@ -1,7 +1,7 @@
 //! Wire formats of model APIs: writers of requests and readers of answers.
 //!
-//! Each format is a pair of pure parts, tested without a network: a function from a request to JSON, and a [`Reader`],
-//! a state machine from events to [`StreamEvent`](super::StreamEvent)s.
+//! Each format consists of two pure parts, which are tested without a network. A function converts a request
+//! to JSON. A [`Reader`] is a state machine that converts events to [`StreamEvent`](super::StreamEvent)s.
 
 mod anthropic;
 mod api;
@@ -31,7 +31,7 @@ pub(super) use stream_event_builder::StreamEventBuilder;
 const APIS: &[&dyn Api] =
     &[&anthropic::Anthropic, &completions::Completions, &responses::Responses, &google::Google];
 
-/// Returns the wire format of that name.
+/// Returns the wire format of the given name.
 pub(super) fn named(name: &str) -> Option<&'static dyn Api> {
     APIS.iter().copied().find(|api| api.name() == name)
 }

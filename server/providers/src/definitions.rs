@@ -21,7 +21,7 @@ pub(super) struct DefinitionError {
     pub reason: String,
 }
 
-/// A provider.
+/// Definition of a provider.
 #[derive(Debug, Default)]
 pub(super) struct ProviderDefinition {
     pub name: String,
@@ -43,7 +43,7 @@ impl ProviderDefinition {
     }
 }
 
-/// A model.
+/// Definition of a model.
 #[derive(Debug, Clone)]
 pub(super) struct ModelDefinition {
     pub model: Model,

@@ -31,7 +31,7 @@ pub struct AgentDefinition {
     pub spawn_policy: SpawnPolicy,
     pub model: Option<String>,
     pub thinking: Option<ThinkingLevel>,
-    /// The JSON Schema of its result.
+    /// The JSON Schema of the agent's result.
     pub output: Option<Value>,
     pub instructions: String,
     /// Origin of the definition, as reported to clients.

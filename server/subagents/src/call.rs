@@ -13,7 +13,7 @@ use super::progress::Progress;
 use super::verification::VerificationPlan;
 use crate::tools::{SubagentHost, Tool, ToolContext};
 
-/// Creates the tool `task` for a subagent.
+/// A function that creates the tool `task` for a subagent.
 pub type NestedTool = fn(SharedPolicy, SpawnPolicy) -> Arc<dyn Tool>;
 
 /// Data that the subagents of one call share.

@@ -73,9 +73,9 @@ pub struct Outcome {
     pub verification: Option<VerificationResult>,
     /// True if the subagent worked in a copy. Its changes are then recorded.
     pub isolated: bool,
-    /// The file with its changes.
+    /// The file with the changes of the subagent.
     pub patch: Option<PathBuf>,
-    /// The branch with its changes.
+    /// The branch with the changes of the subagent.
     pub branch: Option<String>,
 }
 

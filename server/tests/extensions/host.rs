@@ -13,7 +13,7 @@ pub fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/extensions").join(format!("{name}.py"))
 }
 
-/// Returns the command line of an agent with those extensions and a script.
+/// Returns the command line of an agent with the given extensions and a script.
 pub fn command(place: &Place, extensions: &[&str], script: Value) -> Command {
     let script = place.script(script);
     let mut command = place.command(&["--mode", "rpc", "--script", &script]);

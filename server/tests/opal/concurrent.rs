@@ -1,4 +1,4 @@
-//! Many sessions in one process.
+//! Tests of many sessions in one process.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Events of a run.
+//! Tests of the events of a run.
 
 use serde_json::json;
 

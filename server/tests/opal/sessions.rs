@@ -1,4 +1,4 @@
-//! Stored sessions.
+//! Tests of stored sessions.
 
 use agentese_server::session::Store;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! An agent with the typed client.
+//! Tests of an agent with the typed client.
 
 use agentese::operator::{Client, Event, Operator, OperatorContent, OperatorPhase};
 use agentese::serve::ServeEnd;

@@ -34,8 +34,8 @@ async fn roles(link: &mut Link) -> Vec<String> {
     roles.filter(|role| role != "system").collect()
 }
 
-/// Reads until the failure with that id. Returns the frames before it, which may include acknowledgements, and the
-/// failure.
+/// Reads until the failure with the given id. Returns the frames before it, which may include
+/// acknowledgements, and the failure.
 async fn failure(link: &mut Link, id: &str) -> (Vec<Value>, Value) {
     let mut frames = link.until(id, |frame| frame["id"] == id && frame["success"] == false).await;
     let last = frames.pop().unwrap();

@@ -69,14 +69,15 @@ impl Reply {
         Self { bytes, ending: Ending::Close }
     }
 
-    /// Returns the start of a stream that announces more.
+    /// Returns a reply with the start of a stream. Its headers announce more bytes than the reply contains.
     pub fn beginning(body: &str) -> Self {
         let mut bytes = head(200, &[("content-type", "text/event-stream"), ("transfer-encoding", "chunked")]);
         bytes.extend(format!("\r\n{:x}\r\n{body}\r\n", body.len()).bytes());
         Self { bytes, ending: Ending::Close }
     }
 
-    /// Returns the start of a stream that ends with the connection.
+    /// Returns a reply with the start of a stream. It has no length, so the end of the connection ends the
+    /// body.
     pub fn unframed(body: &str) -> Self {
         let mut bytes = head(200, &[("content-type", "text/event-stream"), ("connection", "close")]);
         bytes.extend(format!("\r\n{body}").bytes());

@@ -33,9 +33,9 @@ pub struct PreparedImage {
 /// The size of an image before and after it was reduced, as width and height in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResizeInfo {
-    /// Before.
+    /// Size before the reduction.
     pub original: (u32, u32),
-    /// After.
+    /// Size after the reduction.
     pub shown: (u32, u32),
 }
 

@@ -50,7 +50,7 @@ pub struct ToolOutput {
 pub enum StructuredOutput {
     /// The content: a text as a string, and an image as an image with its note.
     FromContent,
-    /// This value.
+    /// A value of its own.
     Data(Value),
 }
 

@@ -22,7 +22,7 @@ pub use super::output_capture::OutputCapture;
 /// Maximum time for which output is read after the end of the shell. A background process that keeps the pipe
 /// open must not keep the call open.
 pub const AFTER_EXIT: Duration = Duration::from_millis(250);
-/// Minimum interval between updates of growing output.
+/// Minimum interval between two updates about the output of a running command.
 pub const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 /// Timeouts of at least this length are ignored. They have no use, and can exceed the range of clocks.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);

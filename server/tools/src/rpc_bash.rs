@@ -43,7 +43,7 @@ pub enum RpcBashError {
     /// The result of the command is unknown.
     #[error("command was lost: {reason}")]
     Lost {
-        /// Reason.
+        /// The reason why the result is unknown.
         reason: String,
         /// Output before the loss.
         partial: Box<RpcBashOutput>,

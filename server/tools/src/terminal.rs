@@ -84,7 +84,7 @@ impl Screen {
     }
 }
 
-/// The size of a text that grows, and of its last two lines.
+/// The size of a text to which output is appended, and of its last two lines.
 #[derive(Debug)]
 pub(super) struct SizeTracker {
     pub total: TextSize,

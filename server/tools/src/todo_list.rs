@@ -10,13 +10,13 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Not started.
+    /// The task was not started.
     Pending,
-    /// In progress.
+    /// The task is in progress.
     InProgress,
-    /// Done.
+    /// The task is done.
     Completed,
-    /// Abandoned.
+    /// The task was abandoned.
     Abandoned,
 }
 

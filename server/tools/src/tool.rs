@@ -164,7 +164,7 @@ pub struct ToolContext {
     pub abort: CancellationToken,
     /// Receiver of partial results.
     pub updates: Updates,
-    /// The host that starts child agents; `None` if the call cannot start agents.
+    /// The host that starts subagents; `None` if the call cannot start agents.
     pub subagents: Option<Arc<dyn SubagentHost>>,
     /// Conversation of the call, if known.
     pub conversation: Option<Arc<dyn Conversation>>,
@@ -217,31 +217,32 @@ impl ToolContext {
     }
 }
 
-/// Specification of a child agent.
+/// Specification of a subagent.
 #[derive(Clone)]
 pub struct SpawnRequest {
-    /// Id of the child in events.
+    /// Id of the subagent in events.
     pub id: String,
-    /// Name of the child's agent definition in events.
+    /// Name of the subagent's agent definition in events.
     pub agent: String,
-    /// First part of the child's system prompt, in place of the parent's.
+    /// First part of the subagent's system prompt, in place of the parent's.
     pub instructions: String,
-    /// Tools of the child; `None` for the parent's tools. The parent's guards also check the child's calls.
+    /// Tools of the subagent; `None` for the parent's tools. The parent's guards also check the subagent's
+    /// calls.
     pub tools: Option<ToolSet>,
-    /// Model of the child, in the syntax of `--model`; `None` for the parent's model.
+    /// Model of the subagent, in the syntax of `--model`; `None` for the parent's model.
     pub model: Option<String>,
-    /// Thinking level of the child; `None` for the parent's level.
+    /// Thinking level of the subagent; `None` for the parent's level.
     pub thinking: Option<ThinkingLevel>,
-    /// Working directory of the child; `None` for the parent's directory.
+    /// Working directory of the subagent; `None` for the parent's directory.
     pub cwd: Option<PathBuf>,
-    /// File that receives the child's conversation; `None` if it is not stored.
+    /// File that receives the subagent's conversation; `None` if it is not stored.
     pub history: Option<PathBuf>,
-    /// `true` if the child works in a copy of the directory. Only the event of its start uses this.
+    /// `true` if the subagent works in a copy of the directory. Only the event of its start uses this.
     pub isolated: bool,
-    /// `true` if the child continues the work of an earlier child. Then no event reports its start, and it is not
-    /// counted as another child.
+    /// `true` if the subagent continues the work of an earlier subagent. Then no event reports its start, and
+    /// it is not counted as another subagent.
     pub resumes: bool,
-    /// Receiver of the child's steps.
+    /// Receiver of the subagent's steps.
     pub on_step: Option<StepCallback>,
 }
 
@@ -254,16 +255,16 @@ pub struct Parent {
     pub model: Option<String>,
     /// File of the parent's session; `None` for a session in memory.
     pub session_file: Option<PathBuf>,
-    /// Number of generations of children that are permitted below the parent.
+    /// Number of generations of subagents that are permitted below the parent.
     pub generations: usize,
 }
 
-/// The agent that can start child agents.
+/// The agent that can start subagents.
 pub trait SubagentHost: Send + Sync {
     /// Returns the data of the parent. Returns `None` if the parent has ended.
     fn parent(&self) -> Option<Parent>;
 
-    /// Emits an event about a child to subscribers of the parent.
+    /// Emits an event about a subagent to subscribers of the parent.
     fn emit(&self, id: &str, agent: &str, event: SubagentEvent<'_>);
 
     /// Returns the current time in milliseconds since the Unix epoch.
@@ -272,10 +273,10 @@ pub trait SubagentHost: Send + Sync {
     /// Waits for `duration`, measured by the parent's clock. Dropping the future ends the wait.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 
-    /// Asks the parent's guards to permit a call. Fails with a text for the model if they deny it. Also fails if the
-    /// call that started the child is aborted.
+    /// Requests permission for a call from the parent's guards. Fails with a text for the model if they deny
+    /// it. Also fails if the call that started the subagent is aborted.
     fn authorize<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>>;
 
-    /// Creates a child that waits for its first prompt. It counts as a child until it is dropped.
+    /// Creates a subagent that waits for its first prompt. It counts as a subagent until it is dropped.
     fn start(&self, request: SpawnRequest) -> BoxFuture<'_, Result<Box<dyn Child>, SubagentError>>;
 }

@@ -8,7 +8,7 @@ use crate::typed::{Bool, Count, List, Object, Opt, Str};
 use crate::types::content::ToolOutput;
 
 protocol! {
-    /// The version of the transport from here on.
+    /// The version of the transport that applies from here on.
     record ProtocolVersion [since "omp@18.2"] {
         /// Number of the version.
         protocolVersion: Count,

@@ -11,7 +11,8 @@ const fn choice(member: &'static str, chosen: ChoiceEffect) -> Choice {
     Choice { record: "OmpSessionState", member, state: member, effect: chosen }
 }
 
-/// Values that every agent of omp's kind chooses freely, in addition to pi's.
+/// Values that an agent of the omp dialect chooses freely, in addition to the values that an agent of pi
+/// chooses freely.
 pub const CHOICES: &[Choice] = &[
     choice("model", ChoiceEffect::Value),
     choice("thinkingLevel", ChoiceEffect::Value),
@@ -26,7 +27,7 @@ const fn rule(record: &'static str, member: &'static str, same: Sameness) -> Mem
     MemberRule { record, member, same }
 }
 
-/// Member rules of omp, also used by pisces.
+/// Rules for the comparison of members in omp's transcripts, also used by pisces.
 pub const MEMBERS: &[MemberRule] = &[
     rule("OmpSessionState", "sessionId", Id),
     rule("OmpSessionState", "sessionFile", File),

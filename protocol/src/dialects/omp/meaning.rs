@@ -7,7 +7,7 @@ use crate::meaning::{
     refused, sent, text,
 };
 
-/// Readers of omp's values.
+/// Readers: conversions of omp's values to the neutral form.
 const READERS: &[Reader] = &[
     Reader {
         name: "message",

@@ -64,7 +64,7 @@ protocol! {
         name: Str,
         /// Description of the subcommand.
         description: Opt<Str>,
-        /// Syntax of its arguments.
+        /// Syntax of the subcommand's arguments.
         usage: Opt<Str>,
     }
 
@@ -185,7 +185,7 @@ protocol! {
     event retry_fallback_applied(RetryFallbackApplied {
         /// Model that fails.
         from: Str,
-        /// Model that replaces it.
+        /// Model that replaces the failing model.
         to: Str,
         /// Role of the model.
         role: Str,

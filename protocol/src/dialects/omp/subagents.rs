@@ -17,7 +17,7 @@ protocol! {
         "events",
     }
 
-    /// The detail of the events about subagents from here on.
+    /// The detail of the events about subagents that applies from here on.
     record SubagentSubscription [since "omp@18.2"] {
         /// Detail of the events.
         level: SubagentLevel,
@@ -41,7 +41,7 @@ protocol! {
         id: Str,
         /// Kind of the agent.
         agent: Str,
-        /// Source of that kind, as in `bundled`.
+        /// Source of the definition of this kind, as in `bundled`.
         agentSource: Str,
         /// Status of the subagent, as in `running`.
         status: Str,
@@ -97,7 +97,7 @@ protocol! {
         index: Count,
         /// Kind of the agent.
         agent: Str,
-        /// Source of that kind.
+        /// Source of the definition of this kind, as in `bundled`.
         agentSource: Str,
         /// Short description of the task.
         description: Opt<Str>,
@@ -171,7 +171,7 @@ protocol! {
         id: Str,
         /// Kind of the agent.
         agent: Str,
-        /// Source of that kind.
+        /// Source of the definition of this kind, as in `bundled`.
         agentSource: Str,
         /// Short description of the task.
         description: Opt<Str>,
@@ -203,7 +203,7 @@ protocol! {
         index: Count,
         /// Kind of the agent.
         agent: Str,
-        /// Source of that kind.
+        /// Source of the definition of this kind, as in `bundled`.
         agentSource: Str,
         /// The complete task, with all instructions.
         task: Str,

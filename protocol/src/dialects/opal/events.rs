@@ -165,13 +165,13 @@ protocol! {
         example {"type": "skill_loaded", "session_id": "abc123", "name": "greeter", "description": "Greets"};
     }
 
-    /// An event of a child agent.
+    /// An event of a subagent.
     event sub_agent_event(OpalSubAgentEvent {
-        /// Id of the tool call that started the child agent.
+        /// Id of the tool call that started the subagent.
         parent_call_id: Str,
-        /// Id of the child agent's session.
+        /// Id of the subagent's session.
         sub_session_id: Str,
-        /// Event of the child agent, with its `type` and without a session.
+        /// Event of the subagent, with its `type` and without a session.
         inner: Object,
     }) {
         example {

@@ -9,7 +9,7 @@ use crate::intent::{
 use crate::meaning::Source::Map;
 use crate::meaning::{Binding, Constant, OTHER, Reader, at, case, each, read};
 
-/// Readers of Opal's values.
+/// Readers: conversions of Opal's values to the neutral form.
 const READERS: &[Reader] = &[Reader {
     name: "listed",
     tag: "",

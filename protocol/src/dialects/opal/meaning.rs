@@ -23,7 +23,7 @@ const fn summary(role: &'static str) -> Case {
 
 const FAILED: &[(&str, Constant)] = &[("true", Constant::Text("failed"))];
 
-/// Readers of Opal's values.
+/// Readers: conversions of Opal's values to the neutral form.
 const READERS: &[Reader] = &[
     Reader {
         name: "message",

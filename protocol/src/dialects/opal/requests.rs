@@ -57,7 +57,7 @@ protocol! {
         example {"answer": "blue"}
     }
 
-    /// Asks the user a question, with or without choices.
+    /// Sends a question to the user, with or without choices.
     dialog ask_user(OpalAskUser {
         /// Id of the session.
         session_id: Str,

@@ -6,7 +6,7 @@ use crate::typed::{Any, Bool, Count, Int, List, Nullable, Object, Opt, Str};
 protocol! {
     /// The parts of the agent that are enabled.
     record OpalFeatures {
-        /// `true` to enable child agents.
+        /// `true` to enable subagents.
         sub_agents: Opt<Bool>,
         /// `true` to enable skills.
         skills: Opt<Bool>,
@@ -92,7 +92,7 @@ protocol! {
         "running",
         /// The model answers.
         "streaming",
-        /// Tools run.
+        /// Tools are running.
         "executing_tools",
     }
 
@@ -171,7 +171,7 @@ protocol! {
         blocked_by: Opt<Str>,
         /// Id of the parent task.
         parent_id: Opt<Str>,
-        /// Prompt for a child agent.
+        /// Prompt for a subagent.
         prompt: Opt<Str>,
         /// Result of the task.
         result: Opt<Str>,

@@ -77,7 +77,7 @@ protocol! {
 
     /// The text of the last answer.
     record OperatorLastText [since "operator@live"] {
-        /// The last text of the latest answer with a text; null if there is none.
+        /// Last text block of the latest answer that contains text; null if there is no such answer.
         text: Nullable<Str>,
     }
 

@@ -9,7 +9,7 @@ use crate::meaning::{
     dialog, each, event, flag, read, refused, sent, text,
 };
 
-/// Readers of Operator's values.
+/// Readers: conversions of Operator's values to the neutral form.
 const READERS: &[Reader] = &[
     Reader {
         name: "message",

@@ -85,7 +85,7 @@ protocol! {
         "user",
         /// The model.
         "assistant",
-        /// Tools.
+        /// A tool.
         "tool",
         /// An extension.
         "custom" [since "operator@live"],

@@ -79,7 +79,7 @@ protocol! {
         example {"type": "message_start", "message": {"role": "user", "content": "Hello!", "timestamp": 1733234567890}};
     }
 
-    /// The message of the model grows.
+    /// The model continues its message.
     event message_update(MessageUpdate {
         /// The change to the message.
         assistantMessageEvent: AssistantMessageEvent,

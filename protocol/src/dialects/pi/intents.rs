@@ -4,7 +4,7 @@ use crate::intent::{CommandMapping, Divergence, Intent, Intents, ParamSource, di
 use crate::meaning::Source::{self, Map};
 use crate::meaning::{Binding, Constant, at, each, read};
 
-/// The disposition of the user's input in an answer.
+/// The agent's treatment of user input, as an answer reports it.
 const DISPOSITION: Source = Map(
     "data.disposition",
     &[
@@ -13,7 +13,7 @@ const DISPOSITION: Source = Map(
         ("handled", Constant::Text("handled")),
     ],
 );
-/// The model in an answer.
+/// The model that an answer contains, as a neutral result.
 pub const MODEL: Binding = ("model", read("model", "data.model"));
 
 const TEXT: (&str, ParamSource) = ("message", from("text"));

@@ -12,7 +12,7 @@ const fn rule(record: &'static str, member: &'static str, same: Sameness) -> Mem
     MemberRule { record, member, same }
 }
 
-/// Member rules for the whole family of pi.
+/// Rules for the comparison of members in transcripts of pi's family.
 pub const MEMBERS: &[MemberRule] = &[
     rule("SessionState", "sessionId", Id),
     rule("SessionState", "sessionFile", File),
@@ -112,7 +112,7 @@ pub const TOKENS: &[Token] = &[
     Token { pattern: r"(?:127\.0\.0\.1|localhost):(\d{2,5})", same: Duration },
 ];
 
-/// Events with a growing message.
+/// Events with a message in progress.
 pub const SNAPSHOTS: Snapshots = Snapshots {
     begins: "message_start",
     grows: "message_update",
@@ -170,7 +170,7 @@ pub const EVENT_KEYS: &[&str] = &[
 /// Members that distinguish dialogs of one method.
 pub const DIALOG_KEYS: &[&str] = &["title", "message", "statusKey", "widgetKey"];
 
-/// Members of blocks that actual agents leave in their events while a message grows.
+/// Members of blocks that actual agents leave in their events while a message is in progress.
 pub const TRANSIENT_MEMBERS: &[&str] = &["index", "partialJson", "partialArgs"];
 
 /// The rules for the comparison of pi's transcripts.

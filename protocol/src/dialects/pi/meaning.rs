@@ -9,7 +9,7 @@ use crate::meaning::{
 
 const FAILED: &[(&str, Constant)] = &[("true", Constant::Text("failed")), ("false", Constant::Text("done"))];
 
-/// Readers of pi's values.
+/// Readers: conversions of pi's values to the neutral form.
 const READERS: &[Reader] = &[
     Reader {
         name: "message",

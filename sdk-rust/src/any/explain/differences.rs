@@ -12,8 +12,8 @@ use crate::generated::intents::Intent;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
-    /// Places in the neutral form, as in [`Member::neutral`](crate::any::Member::neutral), whose values differ
-    /// after the command. The list may also contain these names:
+    /// Neutral paths, as in [`Member::neutral`](crate::any::Member::neutral), whose values differ after the
+    /// command. The list may also contain these names:
     ///
     /// * `order`: the positions of user messages among the other messages, and the number of turns
     /// * `answers`: the number and choice of the model's messages after this input; each single message is
@@ -24,7 +24,7 @@ pub struct Difference {
     /// * `shells`: the presence of a message for a shell command of the user
     /// * `history`: everything that responses report about messages
     /// * `events`: everything that events report about the current run, until its end
-    /// * `goesOn`: the presence of a run of the agent's own after an automatic summary
+    /// * `goesOn`: the presence of a run that the agent starts by itself after an automatic compaction
     pub places: Vec<String>,
     /// `true` if the difference exists only for a command that is sent during a run.
     pub busy: bool,

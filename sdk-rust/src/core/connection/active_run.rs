@@ -1,4 +1,4 @@
-//! A run among the tables of its connection: its queue, and its state until the end.
+//! The entry of a run in the tables of its connection: the queue of its events, and its state until the end.
 
 use super::event_queue::{EventSender, RunEnded};
 use crate::error::Error;
@@ -41,7 +41,7 @@ impl ActiveRun {
         self.has_handle
     }
 
-    /// Returns `true` if events of that session belong to the run.
+    /// Returns `true` if events of the given session belong to the run.
     pub fn matches_session(&self, session: Option<&str>) -> bool {
         match (&self.session, session) {
             (Some(own), Some(other)) => own == other,
@@ -59,7 +59,8 @@ impl ActiveRun {
         self.meter.is_some() && self.limit.is_none()
     }
 
-    /// Updates the outcome and the usage by an event of the session. Returns `true` if the run has reached a limit.
+    /// Updates the outcome and the usage of the run with the values in an event of the session. Returns
+    /// `true` if the run has reached a limit.
     pub fn apply_event(&mut self, spec: &'static EventSpec, body: &str) -> bool {
         let meter = self.meter.as_mut().filter(|_| self.limit.is_none());
         let reached = meter.and_then(|meter| meter.record_event(spec.name, body));
@@ -99,7 +100,7 @@ impl ActiveRun {
         });
     }
 
-    /// Ends the run after the end of the connection; with that error if the run was not over.
+    /// Ends the run because the connection has ended. If the run was not over, it fails with `error`.
     pub fn close(mut self, error: Error) {
         let result = match self.tracker.feed(TrackerInput::Closed) {
             TrackerAction::End(outcome) => Ok(outcome),

@@ -18,8 +18,8 @@ use crate::termination::RECENT_FRAMES;
 /// Length in characters to which a reported line is shortened if it is not a frame.
 const NOISE_EXCERPT: usize = 200;
 
-/// Maximum number of plain events that are queued together. The limit lets a receiver start before all of them
-/// are read.
+/// Maximum number of plain events that are queued together. An event is plain if it only has to be queued.
+/// The limit lets a receiver start before all of them are read.
 const MAX_PLAIN_BATCH: usize = 128;
 
 /// The remaining step for a line after its classification.

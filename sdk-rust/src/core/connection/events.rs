@@ -17,8 +17,8 @@ use crate::run_tracker::TrackerInput;
 use crate::spec::{EventSpec, RunEffect};
 use crate::tap::Diagnostic;
 
-/// Number and bytes of queued events above which the reader waits for a receiver. Events read further ahead only leave
-/// the processor's caches before they are processed.
+/// Maximum number of queued events, and of their bytes, above which the reader waits for a receiver. Reading
+/// further ahead has no advantage, because the events leave the processor's caches before they are processed.
 const READ_AHEAD_LIMIT: (usize, usize) = (2048, 4 << 20);
 /// Minimum limit for the events of a run without a handle, in bytes. Four times the capacity of the queue applies if it
 /// is greater.
@@ -110,8 +110,8 @@ impl Shared {
         limited.into_iter().for_each(|token| self.stop_limited(token));
     }
 
-    /// Returns `true` if an event without a session may be queued with others by [`Shared::queue_plain_events`]: it is
-    /// declared, is no evidence for a revision and replaces no other event.
+    /// Returns `true` if an event without a session is plain: [`Shared::queue_plain_events`] may then queue
+    /// it with others. A plain event is declared, is no evidence for a revision, and replaces no other event.
     pub(super) fn is_plain(&self, event: &EventFrame) -> bool {
         let takes_places = self.settings.overflow == Overflow::Coalesce;
         self.own_row(event).is_some_and(|spec| !(spec.snapshot && takes_places))
@@ -232,8 +232,8 @@ impl Shared {
         }
     }
 
-    /// Queues an event as soon as there is room, or at once after the end of the agent's process: the rest in its pipe
-    /// is small, and must be read before the end is reported.
+    /// Queues an event as soon as there is room. If the agent's process has ended, queues it at once. The
+    /// pipe of the process then holds little more data, which must be read before the end is reported.
     async fn wait_for_room(&self, sender: EventSender, event: EventFrame, key: Option<CoalesceKey>) -> bool {
         let size = event.size();
         let mut event = event;

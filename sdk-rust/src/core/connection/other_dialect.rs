@@ -54,7 +54,8 @@ impl Shared {
         true
     }
 
-    /// Records that the agent does speak the client's dialect. The earlier text came from another source.
+    /// Records that the agent speaks the client's dialect after all. The earlier text of another dialect came
+    /// from another source.
     pub(super) fn confirm_own_dialect(&self) {
         self.state().other_dialect = None;
     }

@@ -62,7 +62,7 @@ pub(super) enum Outgoing {
 
 /// Recipient of a response.
 pub(crate) enum Waiter {
-    /// A caller.
+    /// A caller that waits for the response.
     Caller(oneshot::Sender<Result<RawAnswer, Error>>),
     /// A run that requested the agent's state.
     Run { token: u64 },

@@ -137,7 +137,7 @@ impl<D: Dialect> ClientFrame<D> {
         self.encode_in(D::CLIENT)
     }
 
-    /// Encodes the frame as one line for that revision, without its line end.
+    /// Encodes the frame as one line for the given revision, without its line end.
     ///
     /// # Errors
     /// Never for decoded frames.

@@ -13,7 +13,7 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Returns `true` if a text of that length can have an outline.
+    /// Returns `true` if a text of the given length can have an outline.
     pub fn fits(length: usize) -> bool {
         u32::try_from(length).is_ok()
     }

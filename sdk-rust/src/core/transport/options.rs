@@ -16,9 +16,9 @@ pub type StderrCallback = Arc<dyn Fn(&str) + Send + Sync>;
 pub struct ChildOptions {
     /// The program: a path, or a name to find in `PATH`.
     pub program: OsString,
-    /// Its arguments.
+    /// Arguments of the program.
     pub args: Vec<OsString>,
-    /// Its working directory; `None` for the directory of this process.
+    /// Working directory of the program; `None` for the directory of this process.
     pub cwd: Option<PathBuf>,
     /// Variables to add to the inherited environment.
     pub env: Vec<(OsString, OsString)>,

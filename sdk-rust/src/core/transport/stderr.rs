@@ -54,7 +54,7 @@ impl StderrTail {
 
 /// Reader of a child's stderr. It stores the last bytes and calls the callback with each line.
 pub(super) struct StderrDrain {
-    /// `None` after the end of stderr.
+    /// The pipe of the child's stderr; `None` after the end of stderr.
     pipe: Option<ChildStderr>,
     tail: StderrTail,
     lines: LineSplitter,

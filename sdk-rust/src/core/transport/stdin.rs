@@ -13,7 +13,7 @@ use tokio::process::ChildStdin;
 pub(super) struct StdinGate(Arc<Mutex<GateState>>);
 
 struct GateState {
-    /// `None` after it was closed.
+    /// The stdin of the child; `None` after it was closed.
     stdin: Option<ChildStdin>,
     /// The waker of a waiting writer, which must be woken when the stdin is closed.
     waiting: Option<Waker>,

@@ -30,7 +30,7 @@ pub trait ChoiceUnion: Sized {
     /// The JSON kinds of the alternatives, in order.
     const ARMS: &'static [JsonShape];
 
-    /// Decodes the alternative at that position.
+    /// Decodes the alternative at the given position.
     ///
     /// # Errors
     /// Fails with the error of the alternative.

@@ -88,7 +88,7 @@ pub enum Key {
 pub struct KeySeed {
     /// Names of the members.
     pub members: &'static [&'static str],
-    /// The constants.
+    /// Members with a fixed value.
     pub constants: &'static [(&'static str, ConstantValue)],
     /// The envelope.
     pub envelope: Envelope,

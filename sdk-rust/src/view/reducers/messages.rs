@@ -43,7 +43,7 @@ pub(in super::super) fn arrive(conversation: &mut Conversation, about: &ReducerC
     }
 }
 
-/// Returns the index of the last growing message of that role.
+/// Returns the index of the last incomplete message of that role.
 fn growing(conversation: &Conversation, role: Role) -> Option<usize> {
     conversation.messages.iter().rposition(|message| message.is_growing() && message.role == role)
 }
@@ -111,7 +111,7 @@ pub(in super::super) fn snapshot(conversation: &mut Conversation, mut slots: Slo
     }
 }
 
-/// Returns the growing message of the model, or adds one.
+/// Returns the incomplete message of the model, or adds one.
 fn growing_message(conversation: &mut Conversation) -> &mut Message {
     let place = growing(conversation, Role::Assistant).unwrap_or_else(|| {
         let state = MessageState::Growing;
@@ -120,8 +120,8 @@ fn growing_message(conversation: &mut Conversation) -> &mut Message {
     changed(conversation, place)
 }
 
-/// Returns the block at the index in the slots, with the type in the slots. Without an index, returns the
-/// last block, or a new block if the last has another type. An index beyond the blocks means the next block.
+/// Returns the block whose index and type are in `slots`. Without an index, returns the last block, or a new
+/// block if the last has another type. An index beyond the blocks means the next block.
 fn block_at<'m>(message: &'m mut Message, slots: &Slots) -> &'m mut Block {
     let kind = slots.get("type").and_then(Value::as_str).unwrap_or("text");
     let last = message.blocks.len().checked_sub(1);

@@ -119,7 +119,7 @@ pub(in super::super) fn ask(conversation: &mut Conversation, mut slots: Slots, a
     }
 }
 
-/// Closes the question with that id.
+/// Closes the question with the given id.
 pub(in super::super) fn remove_question(conversation: &mut Conversation, id: Option<&Value>) {
     conversation.dialogs.retain(|question| id_text(Some(&question.id)) != id_text(id));
 }

@@ -1,4 +1,4 @@
-//! Slots of a reducer (its arguments), the context of a reducer, and conversions of slots.
+//! Slots, which are the arguments of a reducer; the context of a reducer; and conversions of slots.
 
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;

@@ -12,7 +12,8 @@ use rustix::io::Errno;
 /// these attributes when a file is written.
 const CONTENT_ATTRIBUTES: &[&[u8]] = &[b"security.capability", b"security.ima", b"security.evm"];
 
-/// Maximum size of lists and values in bytes (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
+/// Maximum size in bytes of a list of extended attributes (`XATTR_LIST_MAX`) and of one value
+/// (`XATTR_SIZE_MAX`).
 const LARGEST: usize = 64 * 1024;
 
 /// Returns the mode without the set-user-id and set-group-id bits, because the content is new.

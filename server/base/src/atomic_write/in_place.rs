@@ -1,8 +1,8 @@
 //! Writing of the target itself.
 //!
 //! The old content is copied to a separate file and synced before the target changes. If writing fails, the
-//! copy is written back. If the program or the machine stops during the write, the copy stays: beside the
-//! target as `.NAME.agentese-<16 hex digits>.old`, or under the same name in the directory for temporary
+//! copy is written back. If the program or the machine stops during the write, the copy stays. It has the
+//! name `.NAME.agentese-<16 hex digits>.old` and is beside the target, or in the directory for temporary
 //! files. The target may then contain a part of the new content, all of it, or later changes of another
 //! program. So nothing is written back later. The path of the copy is logged by the next agent that starts in
 //! that directory, and by the next write of this kind.

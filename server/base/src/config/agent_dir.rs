@@ -65,7 +65,7 @@ pub struct ResourceFolders {
 }
 
 impl ResourceFolders {
-    /// The folders of pi: both the folder that the program uses and the one in its document.
+    /// The resource folders of pi: the folder that the program uses, and the folder that its document names.
     pub const PI: Self = Self {
         project: &[".pi", ".pi/agent"],
         templates: &["prompts"],
@@ -104,8 +104,8 @@ impl Default for AgentPaths {
 }
 
 impl AgentPaths {
-    /// Returns the folder of a working directory that contains the agent's files, except settings: system prompt,
-    /// extensions, agents.
+    /// Returns the folder of a working directory that contains the agent's files: the system prompt,
+    /// extensions and agents. Settings are not in it.
     pub fn project_folder(&self, cwd: &Path) -> PathBuf {
         cwd.join(Path::new(self.project).parent().unwrap_or(Path::new("")))
     }

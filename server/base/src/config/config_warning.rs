@@ -33,7 +33,8 @@ pub enum ConfigWarning {
         /// The error and its position.
         reason: String,
     },
-    /// One value has the wrong type and is ignored, so the value before this file applies.
+    /// One value has the wrong type. It is ignored, and the setting keeps the value that it had before this
+    /// file.
     #[error("{path}: {key} must be {expected}, found {found}; it is ignored", path = path.display())]
     WrongType {
         /// The file.

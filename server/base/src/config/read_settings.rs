@@ -295,8 +295,9 @@ impl SettingsReader<'_> {
     }
 }
 
-/// Removes and returns the value of a key in an object, and removes objects that become empty. Fails if the first part
-/// of the key has a value other than an object; the error contains that part and the kind of the value.
+/// Removes and returns the value of a key in an object, and removes objects that become empty. Fails if the
+/// first part of the key has a value other than an object. The error contains that part and the kind of the
+/// value.
 fn take<'k>(object: &mut Map<String, Value>, key: &'k str) -> Result<Option<Value>, (&'k str, String)> {
     let outermost = key.split('.').next().unwrap_or_default();
     match object.get(outermost) {

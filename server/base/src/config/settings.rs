@@ -57,14 +57,14 @@ pub struct Settings {
     pub persist_defaults: bool,
     /// `true` if shell commands run without the environment variables that contain keys of providers (`rpc.hideKeys`).
     pub hide_keys: bool,
-    /// Time limit in milliseconds for the question about trust in a directory (`rpc.trustDialogMs`). With 0, the
-    /// question is not asked.
+    /// Time limit in milliseconds for the question about trust in a directory (`rpc.trustDialogMs`). With 0,
+    /// no question is sent.
     pub trust_dialog_ms: u64,
     /// Limits of a run (`limits.*`).
     pub limits: RunLimits,
     /// Subagents, verification and budgets (`task.*`).
     pub task: TaskSettings,
-    /// Members of the files that have no meaning here.
+    /// Members of the files that are not settings of this program.
     pub other: Map<String, Value>,
 }
 
@@ -135,7 +135,7 @@ pub struct RunLimits {
 }
 
 impl RunLimits {
-    /// Returns the smaller limit of both values for each field; 0 counts as no limit.
+    /// Returns, for each field, the smaller limit of the two values. 0 means no limit.
     pub(super) fn within(self, other: Self) -> Self {
         let stricter =
             |one: u64, other: u64| if one == 0 || other == 0 { one.max(other) } else { one.min(other) };
@@ -204,7 +204,7 @@ impl TimeLimit {
         }
     }
 
-    /// Returns the limit as a duration, which is infinite without a limit.
+    /// Returns the limit as a duration; [`Duration::MAX`] if there is no limit.
     pub fn duration(self) -> Duration {
         if self.0 == 0 { Duration::MAX } else { Duration::from_millis(self.0) }
     }
@@ -328,13 +328,13 @@ pub enum RuleContext {
 /// The parts of an answer that a rule can interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleInterrupt {
-    /// All parts.
+    /// A rule can interrupt every part of an answer.
     Always,
-    /// Text and thinking.
+    /// A rule can interrupt text and thinking.
     ProseOnly,
-    /// Arguments of tool calls.
+    /// A rule can interrupt the arguments of tool calls.
     ToolOnly,
-    /// No part. The model is notified after its answer.
+    /// A rule interrupts no part. The model is notified after its answer.
     Never,
 }
 
@@ -346,12 +346,12 @@ impl RuleInterrupt {
         (Self::Never, "never"),
     ];
 
-    /// Returns the name in files.
+    /// Returns the name that the mode has in settings files.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(mode, _)| *mode == self).map_or("", |(_, name)| name)
     }
 
-    /// Returns the mode with this name in files.
+    /// Returns the mode that has this name in settings files.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(_, known)| *known == name).map(|(mode, _)| *mode)
     }
@@ -360,9 +360,9 @@ impl RuleInterrupt {
 /// The repetition of one rule in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleRepeat {
-    /// Once in a session.
+    /// The rule applies once in a session.
     Once,
-    /// Again after some turns.
+    /// The rule can apply again after some turns.
     AfterGap,
 }
 

@@ -35,9 +35,10 @@ impl Default for TaskSettings {
 /// Isolation of subagents in copies of the repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IsolationMode {
-    /// No isolation.
+    /// Subagents work in the user's files, without isolation.
     None,
-    /// A git worktree. The names of overlay file systems of other programs are aliases here.
+    /// A git worktree. Other programs also have overlay file systems as modes; this program accepts their
+    /// names as aliases.
     Worktree,
 }
 

@@ -1,4 +1,4 @@
-//! Time.
+//! The source of the current time and of delays.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -12,7 +12,7 @@ use crate::extensions;
 use crate::mcp;
 use crate::session::Session;
 
-/// The content of the frames that a server sends while an answer grows.
+/// The content of the frames that a server sends while the model writes an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum UpdateContent {
     /// The whole answer so far.
@@ -42,7 +42,8 @@ pub struct AgentComponents {
     pub mcp: mcp::McpOptions,
     /// The question about trust in the working directory, if it is open.
     pub pending_trust: Option<PendingTrust>,
-    /// The content of the frames while an answer grows. Used by dialects that leave the choice to the server.
+    /// The content of the frames while the model writes an answer. Used by dialects that leave the choice to
+    /// the server.
     pub updates: UpdateContent,
     /// True if the tools are the default ones, so that a dialect may add its own tools.
     pub has_default_tools: bool,

@@ -27,11 +27,11 @@ pub struct TrustQuestion {
 /// The answer of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TrustAnswer {
-    /// Yes, from now on.
+    /// The user trusts the directory from now on.
     Always,
-    /// Yes, until the end of this process.
+    /// The user trusts the directory until the end of this process.
     Once,
-    /// No, or no answer.
+    /// The user does not trust the directory, or did not answer.
     No,
 }
 
@@ -98,8 +98,8 @@ impl PendingTrust {
         })
     }
 
-    /// Creates a pending decision. After a yes, `loader` returns the configuration to apply. Its argument is true
-    /// if the user chose to store the answer. `loader` may block.
+    /// Creates a pending decision. If the user trusts the directory, `loader` returns the configuration to
+    /// apply. Its argument is true if the user chose to store the answer. `loader` may block.
     pub fn new(
         question: TrustQuestion,
         loader: impl Fn(bool) -> Result<TrustedComponents, String> + Send + Sync + 'static,
@@ -114,7 +114,7 @@ impl fmt::Debug for PendingTrust {
     }
 }
 
-/// The parts of the agent that a yes changes.
+/// The parts of the agent that change if the user trusts the directory.
 #[derive(Clone, Copy)]
 pub(super) struct TrustTargets<'a> {
     pub engine: &'a Engine,
@@ -175,13 +175,13 @@ impl TrustGate {
         }
     }
 
-    /// Waits until commands of that kind are stopped.
+    /// Waits until commands of the given kind are stopped.
     pub async fn wait_until_stopped(&self, waiter: TrustWaiter) {
         let stop = self.stop_token(waiter).lock().unwrap_or_else(PoisonError::into_inner).clone();
         stop.cancelled().await;
     }
 
-    /// Stops the waiting commands of that kind.
+    /// Stops the waiting commands of the given kind.
     pub fn stop(&self, waiter: TrustWaiter) {
         let mut stop = self.stop_token(waiter).lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *stop).cancel();

@@ -43,7 +43,7 @@ use active_session::ActiveSession;
 use client::ClientConnection;
 use error::unknown_session;
 
-/// The maximum number of attempts to use a session that was just closed, and the pause between two attempts.
+/// The maximum number of attempts to use a session that was just closed.
 const MAX_ATTEMPTS: usize = 100;
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(10);
 
@@ -126,7 +126,7 @@ impl AcpServer {
         self.listed_sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the open session with that id. Fails if there is no such session.
+    /// Returns the open session with the given id. Fails if there is no such session.
     fn session(&self, id: &str) -> Result<Arc<ActiveSession>, CommandError> {
         self.sessions().get(id).cloned().ok_or_else(|| unknown_session(id))
     }

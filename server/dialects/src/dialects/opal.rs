@@ -133,7 +133,7 @@ impl OpalServer {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the open session with that id. Fails if there is no such session.
+    /// Returns the open session with the given id. Fails if there is no such session.
     fn session(&self, id: &str) -> Result<Arc<ActiveSession>, CommandError> {
         let found = self.sessions().get(id).cloned();
         found.ok_or_else(|| {

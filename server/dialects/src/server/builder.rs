@@ -155,8 +155,8 @@ impl Builder {
         self
     }
 
-    /// Sets the models among which a client can cycle, as patterns. By default, all models are used. A pattern
-    /// without a model is logged.
+    /// Sets the models among which a client can cycle, as patterns. By default, all models are used. A
+    /// pattern that matches no model is logged.
     pub fn models<I: Into<String>>(mut self, patterns: impl IntoIterator<Item = I>) -> Self {
         self.models = patterns.into_iter().map(Into::into).collect();
         self
@@ -204,7 +204,7 @@ impl Builder {
         self
     }
 
-    /// Sets the content of the frames while an answer grows. The default is the whole answer.
+    /// Sets the content of the frames while the model writes an answer. The default is the whole answer.
     pub fn updates(mut self, updates: UpdateContent) -> Self {
         self.updates = updates;
         self

@@ -15,29 +15,29 @@ use super::run::policy::{AnswerPolicy, RunPolicy, ToolCallPolicy};
 pub struct BehaviorProfile {
     /// Behavior that the revision declares.
     pub behavior: Behavior,
-    /// Runs.
+    /// Differences in runs.
     pub run: RunPolicy,
-    /// Answers of models.
+    /// Differences in the answers of models.
     pub answers: AnswerPolicy,
-    /// Calls of tools.
+    /// Differences in tool calls.
     pub tool_calls: ToolCallPolicy,
-    /// Repetition of requests.
+    /// Differences in the repetition of failed requests.
     pub retry: RetryPolicy,
-    /// Compactions.
+    /// Differences in compactions.
     pub compaction: CompactionPolicy,
-    /// Input of users.
+    /// Differences in the input of users.
     pub input: InputPolicy,
-    /// Shell commands of the user.
+    /// Differences in shell commands of the user.
     pub shell: ShellPolicy,
-    /// Sessions.
+    /// Differences in sessions.
     pub sessions: SessionPolicy,
-    /// Exported pages.
+    /// Differences in exported pages.
     pub export: ExportPolicy,
-    /// Models.
+    /// Differences in models.
     pub models: ModelPolicy,
-    /// Extensions.
+    /// Differences in the treatment of extensions.
     pub extensions: ExtensionPolicy,
-    /// Start of an agent.
+    /// Differences in the start of an agent.
     pub start: StartPolicy,
 }
 

@@ -6,7 +6,7 @@ use crate::prompt::SystemPrompt;
 use crate::resources::Resources;
 use crate::tools::ToolContext;
 
-/// The replaced options.
+/// The options that the trusted configuration replaces.
 pub(super) struct ConfigOverlay {
     pub(super) context: ToolContext,
     pub(super) system_prompt: SystemPrompt,

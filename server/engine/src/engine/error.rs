@@ -6,7 +6,7 @@ use super::policies::compaction::NothingToCompactError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PromptError {
-    /// A run is in progress, and the prompt does not name a queue for that case.
+    /// A run is in progress, and the prompt names no queue to wait in.
     // The text is the pi document's.
     #[error(
         "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."

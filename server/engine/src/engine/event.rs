@@ -24,14 +24,14 @@ pub enum Event<'a> {
     TurnStarted,
     /// A message of the user, a tool result, or the start of an answer.
     MessageStarted {
-        /// Id of its future entry in the session.
+        /// Id that the message's entry in the session will have.
         entry: &'a EntryId,
-        /// The message, as far as it exists.
+        /// The message so far. The start of an answer has no content yet.
         message: &'a AgentMessage,
     },
-    /// Growth of an answer.
+    /// Addition of new content to an answer.
     MessageUpdated {
-        /// Id of its future entry in the session.
+        /// Id that the answer's entry in the session will have.
         entry: &'a EntryId,
         /// The whole answer so far.
         message: &'a AssistantMessage,
@@ -40,7 +40,7 @@ pub enum Event<'a> {
     },
     /// End of a message, which is now in the session.
     MessageEnded {
-        /// Id of its entry.
+        /// Id of the message's entry in the session.
         entry: &'a EntryId,
         /// The whole message.
         message: &'a AgentMessage,
@@ -84,14 +84,14 @@ pub enum Event<'a> {
         /// Reason for the failure of the answer.
         error: &'a str,
     },
-    /// End of retrying. If an answer arrived, this event follows its message. If the agent gave up, it follows the
-    /// end of the run, or it ends a pause.
+    /// End of the retries. If an answer arrived, this event follows its message. If the agent gave up, it
+    /// follows the end of the run, or it ends a pause.
     RetryEnded {
         /// `true` if an answer arrived.
         success: bool,
         /// Number of the last retry.
         attempt: u64,
-        /// Reason for giving up.
+        /// Reason why the engine stopped retrying.
         error: Option<&'a str>,
     },
     /// Start of an automatic compaction.
@@ -165,11 +165,11 @@ pub enum Event<'a> {
         /// Maximum number of reminders.
         limit: u64,
     },
-    /// Event of a child of this engine.
+    /// Event of a subagent of this engine.
     Child {
-        /// Id of the child.
+        /// Id of the subagent.
         id: &'a str,
-        /// Name of the agent that the child is.
+        /// Name of the agent definition that the subagent uses.
         agent: &'a str,
         /// The event.
         event: ChildEvent<'a>,
@@ -199,20 +199,20 @@ pub enum Event<'a> {
         extension: &'a str,
         /// The event or action during which it failed.
         event: &'a str,
-        /// Its error message.
+        /// Error message of the extension.
         error: &'a str,
     },
 }
 
-/// Event of a child, as its parent emits it.
+/// Event of a subagent, as its parent emits it.
 #[derive(Debug, Clone, Copy)]
 pub enum ChildEvent<'a> {
-    /// The child is about to start.
+    /// The subagent is about to start.
     Started {
-        /// `true` if the child works in a copy of the directory.
+        /// `true` if the subagent works in a copy of the directory.
         isolated: bool,
     },
-    /// A step of the child's run, for dialects that show it.
+    /// A step of the subagent's run, for dialects that show it.
     Event(&'a Event<'a>),
     /// Start of an attempt at verification.
     VerificationStarted(&'a SubagentVerificationStart),
@@ -222,7 +222,7 @@ pub enum ChildEvent<'a> {
     VerificationCommandEnded(&'a SubagentVerificationCommandEnd),
     /// End of an attempt at verification.
     VerificationEnded(&'a SubagentVerificationEnd),
-    /// The child and its verification have ended.
+    /// The subagent and its verification have ended.
     Ended {
         /// 0 on success.
         exit_code: i64,
@@ -237,8 +237,9 @@ pub trait EventSink: Send + Sync {
     /// events after an abort.
     fn wait_for_capacity(&self) -> BoxFuture<'_, ()>;
 
-    /// Returns the length of an answer, in bytes, from which waiting pieces are joined. Returns `None` if pieces
-    /// are never joined. If every update contains the whole answer, joining reduces the data for a slow client.
+    /// Returns the length in bytes from which on the waiting pieces of an answer are joined. Returns `None`
+    /// if pieces are never joined. If every update contains the whole answer, joining reduces the data for a
+    /// slow client.
     fn join_threshold(&self) -> Option<usize> {
         None
     }

@@ -10,8 +10,8 @@ use std::task::{Poll, Waker};
 /// Number of tasks that continue in one round.
 const ROUND_SIZE: usize = 8;
 
-/// The queues in which the engines of a process take turns. They are separate, so that a prompt is accepted without
-/// delay while many runs continue.
+/// The queues in which the engines of a process take turns. The two queues are separate, so that a prompt is
+/// accepted without delay while many runs continue.
 #[derive(Debug, Clone, Default)]
 pub struct Fairness {
     /// Prompts that are not accepted yet.

@@ -26,7 +26,7 @@ use crate::tools::{ToolOutput, ToolSet};
 pub enum SessionSwitch<'a> {
     /// A request for a fresh session.
     New,
-    /// A request for the session of that file.
+    /// A request to open the session of the given file.
     Resume(&'a Path),
 }
 
@@ -82,7 +82,7 @@ pub trait Hooks: Send + Sync {
         futures::future::ready(()).boxed()
     }
 
-    /// Returns `true` if a fork may be made from that entry.
+    /// Returns `true` if a fork may be made from the given entry.
     fn before_fork<'a>(&'a self, entry: &'a str) -> BoxFuture<'a, bool> {
         let _ = entry;
         futures::future::ready(true).boxed()
@@ -139,8 +139,8 @@ pub trait Hooks: Send + Sync {
         futures::future::ready(messages).boxed()
     }
 
-    /// Reports the start of a turn in that session; `first` marks the first turn of a run. Must not block, and must not
-    /// call the engine.
+    /// Reports the start of a turn in the given session; `first` marks the first turn of a run. Must not
+    /// block, and must not call the engine.
     fn turn_started(&self, session: &Session, first: bool) {
         let _ = (session, first);
     }
@@ -170,9 +170,9 @@ pub trait Hooks: Send + Sync {
         let _ = (settings, resources);
     }
 
-    /// Returns the hooks for a child of the engine. Adds their policies for the runs of the child to `policies`.
-    /// Returns `None` if the child uses these same hooks; several engines may then call them concurrently. Must not
-    /// block.
+    /// Returns the hooks for a subagent of the engine. Adds their policies for the runs of the subagent to
+    /// `policies`. Returns `None` if the subagent uses these same hooks; several engines may then call them
+    /// concurrently. Must not block.
     fn for_child(&self, policies: &mut Vec<Arc<dyn PostRunPolicy>>) -> Option<Arc<dyn Hooks>> {
         let _ = policies;
         None

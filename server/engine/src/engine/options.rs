@@ -46,7 +46,7 @@ pub struct Options {
     pub persist: Arc<dyn SettingsStore>,
     /// The hooks.
     pub hooks: HookChain,
-    /// Differences of the agent from other agents.
+    /// Behavior in which the agent differs from other agents.
     pub profile: BehaviorProfile,
     /// Policies for the work after a run, besides retries and compactions, in call order.
     pub post_run_policies: Vec<Arc<dyn PostRunPolicy>>,
@@ -55,7 +55,7 @@ pub struct Options {
     /// The remote agent that does the work, if there is one. Models, tools and policies of these options are then
     /// unused.
     pub remote_agent: Option<Arc<dyn RemoteAgent>>,
-    /// Usage of the engine and its children.
+    /// Usage of the engine and its subagents.
     pub usage_tracker: Arc<UsageTracker>,
     /// The tools.
     pub tools: ToolSet,

@@ -46,7 +46,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Emits the budget notices that are due after usage.
+    /// Emits the budget notices that are due because the usage has increased.
     pub(super) fn emit_due_notices(&self) {
         self.options.usage_tracker.emit_due_notices(self.options.clock.now_ms());
     }

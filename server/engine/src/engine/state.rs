@@ -165,19 +165,19 @@ impl EngineState {
         }
     }
 
-    /// Returns the work of that number if it is still the current work.
+    /// Returns the work of the given number if it is still the current work.
     pub fn active_work(&mut self, number: u64) -> Option<&mut ActiveWork> {
         self.work.as_mut().filter(|work| work.number == number)
     }
 
-    /// Changes the phase of that work.
+    /// Changes the phase of the work with the given number.
     pub fn enter_phase(&mut self, number: u64, phase: WorkPhase) {
         if let Some(working) = self.active_work(number) {
             working.phase = phase;
         }
     }
 
-    /// Ends that work.
+    /// Ends the work with the given number.
     pub fn end_work(&mut self, number: u64) {
         if self.active_work(number).is_some() {
             self.work = None;

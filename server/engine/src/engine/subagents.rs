@@ -18,7 +18,7 @@ use crate::tools::{
     SubagentHost,
 };
 
-/// Starts children for one tool call.
+/// Starts subagents for one tool call.
 pub(super) struct ChildSpawner {
     pub shared: Weak<Shared>,
     /// Cancelled when the call must stop.
@@ -146,7 +146,7 @@ async fn open_history(options: &Options, request: &SpawnRequest) -> Result<Sessi
     opened.map_err(|error| SubagentError::Unusable(error.to_string()))
 }
 
-/// Forwards the events of a child to the subscribers of its parent.
+/// Forwards the events of a subagent to the subscribers of its parent.
 struct ChildEventForwarder {
     parent: Weak<Shared>,
     id: String,
@@ -212,7 +212,7 @@ impl Child for ChildHandle {
     }
 }
 
-/// Stops a child on drop, unless its answer was returned.
+/// Stops a subagent on drop, unless its answer was returned.
 struct AbortOnDrop<'a>(Option<&'a Engine>);
 
 impl AbortOnDrop<'_> {

@@ -7,7 +7,7 @@ use crate::config::{TextFileError, read_text};
 /// Maximum length of a text from a file, in bytes.
 const LIMIT: u64 = 1 << 20;
 
-/// Maximum length of a text that may be the name of a file, in bytes.
+/// Maximum length for which a text is tried as the name of a file, in bytes.
 const MAX_PATH_BYTES: usize = 4096;
 
 /// Options of the command line.

@@ -56,15 +56,16 @@ pub enum ContextFileWarning {
     TooLong(PathBuf),
 }
 
-/// Returns the context files for a working directory. The file of the agent directory comes first, then the files
-/// from the root of the file system down. If a file is found twice, its first position applies. A link out of its
-/// directory is not followed, because its author may not be permitted to read the target. Links in the agent
-/// directory are followed, because it belongs to the user. Never fails: problems become warnings.
+/// Returns the context files for a working directory. The file of the agent directory comes first, then the
+/// files from the root of the file system down. If a file is found twice, its first position applies. A link
+/// to a target outside its own directory is not followed: the author of the link may not be permitted to read
+/// the target. Links in the agent directory are followed, because it belongs to the user. Never fails:
+/// problems become warnings.
 pub fn context_files(agent_dir: Option<&Path>, cwd: &Path) -> (Vec<ContextFile>, Vec<ContextFileWarning>) {
     named_context_files(&ContextFileNames::PI, agent_dir, cwd)
 }
 
-/// Works like [`context_files`], with other names.
+/// Works like [`context_files`], with other names of files.
 pub fn named_context_files(
     file_names: &ContextFileNames,
     agent_dir: Option<&Path>,

@@ -1,4 +1,4 @@
-//! A day.
+//! A day of the calendar, in UTC.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Paths in a prompt.
+//! Display of paths in a prompt, on one line.
 
 use std::path::Path;
 

@@ -33,7 +33,7 @@ impl Skill {
         Ok(Self { name: name.into(), description: description.into(), location })
     }
 
-    /// Returns the name.
+    /// Returns the name of the skill.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -43,7 +43,7 @@ impl Skill {
         &self.description
     }
 
-    /// Returns the file with the instructions.
+    /// Returns the path of the file with the instructions.
     pub fn location(&self) -> &Path {
         &self.location
     }

@@ -8,32 +8,32 @@ use super::{Location, Resources};
 /// The source of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandSource {
-    /// An extension registered it.
+    /// An extension registered the command.
     Extension,
-    /// It is a prompt template.
+    /// The command is a prompt template.
     Template,
-    /// It is a skill.
+    /// The command is a skill.
     Skill,
 }
 
 /// A command that a prompt can invoke with `/name`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandInfo {
-    /// The name, without the slash.
+    /// The name of the command, without the slash.
     pub name: String,
-    /// Its description; `None` if its source has no description.
+    /// The description of the command; `None` if its source has no description.
     pub description: Option<String>,
-    /// Its source.
+    /// The source of the command.
     pub source: CommandSource,
-    /// The location of its file, if known.
+    /// The origin of the file that defines the command, if known.
     pub location: Option<Location>,
-    /// Its file.
+    /// The path of the file that defines the command.
     pub path: Option<PathBuf>,
 }
 
 /// Knows the commands that extensions have registered.
 pub trait ExtensionCommands: Send + Sync {
-    /// Returns all of them, in the order of registration. Must not block.
+    /// Returns all commands of extensions, in the order of registration. Must not block.
     fn commands(&self) -> Vec<CommandInfo>;
 }
 

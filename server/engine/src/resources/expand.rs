@@ -12,9 +12,9 @@ pub(super) const SKILL: &str = "skill:";
 #[derive(Debug, thiserror::Error)]
 #[error("the skill cannot be read: {source}")]
 pub struct ExpandError {
-    /// Its file.
+    /// The path of the skill's file.
     pub path: PathBuf,
-    /// The reason.
+    /// The reason why the file cannot be read.
     source: TextFileError,
 }
 

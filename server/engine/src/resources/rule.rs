@@ -22,15 +22,15 @@ const FILE_TOOLS: [&str; 2] = ["edit", "write"];
 /// A rule from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// Its name: the name of its file without the extension.
+    /// The name of the rule: the name of its file without the extension.
     pub name: String,
-    /// Its file.
+    /// The path of the rule's file.
     pub path: PathBuf,
-    /// The origin of its file.
+    /// The origin of the rule's file.
     pub location: Location,
     /// The text for the model.
     pub content: String,
-    /// Its purpose.
+    /// The purpose of the rule.
     pub description: Option<String>,
     /// Globs of the files that the rule is about; empty means all files.
     pub globs: Vec<String>,
@@ -73,7 +73,7 @@ struct RuleFrontMatter {
     globs: Option<TextList>,
     always_apply: Option<bool>,
     condition: Option<TextList>,
-    /// The former names of `condition`.
+    /// The former name of `condition`.
     #[serde(rename = "ttsr_trigger")]
     trigger: Option<TextList>,
     ttsr_trigger: Option<TextList>,

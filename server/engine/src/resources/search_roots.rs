@@ -45,7 +45,7 @@ pub struct ResourceSelection {
     pub command_line: Vec<PathBuf>,
 }
 
-/// A file or directory to search.
+/// A file or directory to search for skills, templates or rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SearchRoot {
     pub path: PathBuf,
@@ -115,7 +115,8 @@ impl Sources {
         own.map(|root| root.path).filter(|path| path.is_dir()).collect()
     }
 
-    /// Returns the folders with those names, of the user and of the project. The user's folders come first.
+    /// Returns the folders with the given names, of the user and of the project. The user's folders come
+    /// first.
     fn text_roots(&self, names: &[&str]) -> Vec<SearchRoot> {
         let root = project_root(&self.cwd);
         let users = self.agent_dir.iter().flat_map(|directory| names.iter().map(|name| directory.join(name)));

@@ -14,20 +14,20 @@ pub(super) const SKILL_FILE: &str = "SKILL.md";
 /// The maximum length of a file, in bytes.
 const LIMIT: u64 = 1 << 20;
 
-/// The maximum lengths of name and description in the standard, in characters.
+/// The maximum length of a name in the standard for skills, in characters.
 const MAX_NAME_LENGTH: usize = 64;
 const MAX_DESCRIPTION_LENGTH: usize = 1024;
 
 /// A skill from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillFile {
-    /// Its name, as in `/skill:name`.
+    /// The name of the skill, as in `/skill:name`.
     pub name: String,
-    /// Its purpose.
+    /// The purpose of the skill.
     pub description: String,
-    /// Its file.
+    /// The path of the skill's file.
     pub path: PathBuf,
-    /// The origin of its file.
+    /// The origin of the skill's file.
     pub location: Location,
     /// True if the system prompt lists the skill.
     pub is_for_models: bool,

@@ -11,7 +11,7 @@ use regex_syntax::hir::{Capture, Hir, HirKind, Look, Repetition};
 /// The maximum size of a compiled pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
-/// The maximum memory of a search, in bytes. A search that needs more becomes slower but does not fail.
+/// The maximum memory of a search, in bytes. If a search needs more, it becomes slower but does not fail.
 const CACHE_BYTES: usize = 1 << 20;
 
 /// One or several regular expressions, of which one must match. `\b` is an ASCII word boundary, as in

@@ -17,13 +17,13 @@ const MAX_DESCRIPTION: usize = 60;
 /// A template from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
-    /// Its name, as in `/name`.
+    /// The name of the template, as in `/name`.
     pub name: String,
-    /// Its purpose; empty if the file has no description.
+    /// The purpose of the template; empty if the file has no description.
     pub description: String,
-    /// Its file.
+    /// The path of the template's file.
     pub path: PathBuf,
-    /// The origin of its file.
+    /// The origin of the template's file.
     pub location: Location,
     text: String,
 }

@@ -45,7 +45,7 @@ pub(super) fn substitute(template: &str, arguments: &[String]) -> String {
     text
 }
 
-/// The range of arguments that a placeholder means: the first index, from 0, and the number of arguments.
+/// The range of arguments that replace a placeholder: the first index, from 0, and the number of arguments.
 struct Placeholder {
     start: usize,
     length: usize,

@@ -59,7 +59,7 @@ pub enum ResourceWarning {
     LongDescription {
         /// The file.
         path: PathBuf,
-        /// Its length, in characters.
+        /// Length of the description, in characters.
         length: usize,
         /// The recommended maximum length, in characters.
         limit: usize,

@@ -66,7 +66,7 @@ impl PendingCall {
         self
     }
 
-    /// Sets [`Self::is_pre_hook`].
+    /// Sets [`Self::is_pre_hook`]: the request is about an action of the user that has not started.
     pub fn pre_hook(mut self, is_before: bool) -> Self {
         self.is_pre_hook = is_before;
         self
@@ -167,7 +167,7 @@ impl Calls {
         Some((number, receiver))
     }
 
-    /// Returns the request with that id.
+    /// Returns the request with the given id.
     pub fn get(&self, id: &str) -> Option<Arc<PendingCall>> {
         self.state().pending.get(&id.parse().ok()?).map(|(call, _)| call.clone())
     }

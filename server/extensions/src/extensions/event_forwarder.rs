@@ -135,8 +135,8 @@ fn name(event: Event<'_>) -> Option<&'static str> {
     })
 }
 
-/// Returns the id of the growing value that an event updates. Returns `None` if each event of this kind must be
-/// delivered.
+/// Returns the id of the value that an event updates, such as an answer in progress. Returns `None` if each
+/// event of this kind must be delivered.
 fn value_id(event: Event<'_>) -> Option<Arc<str>> {
     match event {
         Event::MessageUpdated { .. } => Some("message".into()),
@@ -193,7 +193,8 @@ fn hook(event: Event<'_>, turn: u64, now: impl FnOnce() -> i64) -> Option<HookEv
     })
 }
 
-/// Returns the update of a message for extensions. They receive the message so far beside it.
+/// Returns the update of a message for extensions. The frame contains the message so far as a separate
+/// member.
 fn message_event(message: &AssistantMessage, update: &Update) -> AssistantMessageEvent {
     let index = update.index() as u64;
     let block = message.content.get(update.index());

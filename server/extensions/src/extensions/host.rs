@@ -312,7 +312,8 @@ impl Host {
         }
     }
 
-    /// Sends an extension an update of a growing value. A slow extension receives only some of the updates.
+    /// Sends an extension an update of a value that changes often, such as an answer in progress. A slow
+    /// extension receives only some of the updates.
     pub(super) fn notify_update(&self, member: &LoadedExtension, what: Arc<str>, event: Arc<HookEvent>) {
         if !member.unresponsive.load(Ordering::Acquire) {
             member.process.send_deferred(OutboxItem::Update(ValueUpdate {

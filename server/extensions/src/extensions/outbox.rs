@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 /// Number of waiting bytes above which the agent waits for the extension.
 pub(super) const MAX_WAITING_BYTES: usize = 32 << 20;
-/// Time for which a line must remain unread before updates of growing values are merged.
+/// Time for which a line must remain unread before updates of the same value are merged.
 const SLOW_AFTER: Duration = Duration::from_millis(250);
 /// Number of waiting updates of one value from which on they may be merged.
 const MERGE_THRESHOLD: usize = 64;
@@ -21,11 +21,11 @@ const WRITE_SIZE: usize = 64 << 10;
 /// An item for an extension.
 pub(super) enum OutboxItem {
     Frame(Box<HostFrame>),
-    /// An update of a growing value. A later update of the value replaces it.
+    /// An update of a value that changes often. A later update of the same value replaces it.
     Update(ValueUpdate),
 }
 
-/// An update of a growing value, for one extension.
+/// An update of a value that changes often, such as an answer in progress, for one extension.
 pub(super) struct ValueUpdate {
     pub extension: String,
     /// Id of the value. Only an update of the same value replaces another.
@@ -57,7 +57,7 @@ pub(super) struct Outbox {
     queue: Mutex<Queue>,
     /// Number of waiting bytes. Updates are not included, because they are encoded just before they are written.
     waiting_bytes: watch::Sender<usize>,
-    /// Number of items that were appended, for notification of the writer.
+    /// Number of items that were appended. A change of this number wakes the writer.
     arrivals: watch::Sender<u64>,
 }
 

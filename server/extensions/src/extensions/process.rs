@@ -28,7 +28,7 @@ const GRACE: Duration = Duration::from_millis(500);
 /// Time to wait for the end of a process that has closed its stdout.
 const AFTER_EOF: Duration = Duration::from_secs(1);
 
-/// Maximum delay of notifications for a request that is sent before them.
+/// Maximum time for which notifications are delayed, so that a request can be sent before them.
 const MAX_HOLD: Duration = Duration::from_secs(1);
 
 /// Receiver of the output of a process.
@@ -73,7 +73,7 @@ pub(super) struct Process {
     pub cancelled_dialogs: CancelledDialogs,
     end: CancellationToken,
     ended: CancellationToken,
-    /// Cancelled at the end of stderr.
+    /// Cancelled when the stderr of the process has ended.
     stderr_ended: CancellationToken,
     /// The reason if the process was ended because of a fault.
     failure: Mutex<Option<ProcessEnd>>,

@@ -14,7 +14,7 @@ use super::wire::object;
 use crate::engine::Engine;
 use crate::tools::ToolSet;
 
-/// Minimum interval between notifications while a value grows.
+/// Minimum interval between notifications while a value changes continuously.
 const MIN_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Approximate maximum size of the session entries in one frame, in bytes.

@@ -48,16 +48,16 @@ pub enum TransportConfig {
     Program {
         /// A path, or a name to look for in `PATH`.
         program: OsString,
-        /// Its arguments, without a shell.
+        /// Arguments of the program, without a shell.
         arguments: Vec<OsString>,
-        /// Variables added to the environment.
+        /// Variables added to the environment of the program.
         environment: Vec<(OsString, OsString)>,
-        /// Its working directory.
+        /// Working directory of the program.
         cwd: PathBuf,
     },
     /// An address with streamable HTTP.
     Http {
-        /// Its address.
+        /// URL of the server.
         url: String,
         /// Headers of every request.
         headers: Vec<(String, String)>,
@@ -80,7 +80,7 @@ impl fmt::Debug for TransportConfig {
 }
 
 impl ServerDefinition {
-    /// Reads the server of that name from its value in a file.
+    /// Reads the server of the given name from its value in a file.
     pub(super) fn read(name: &str, value: &Value, file: &Path, variables: &Variables<'_>) -> Self {
         let empty = Map::new();
         let members = value.as_object().unwrap_or(&empty);

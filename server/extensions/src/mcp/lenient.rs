@@ -23,7 +23,7 @@ pub(super) struct Page<T> {
 
 /// An item of a list.
 pub(super) trait ListItem: DeserializeOwned {
-    /// The member that contains the list. Without its final `s` it is the name of one item.
+    /// The member that contains the list. Its name without the final `s` is the name of one item.
     const MEMBER: &'static str;
 
     /// Returns a text about the error in an item. Returns `None` if the item is valid.

@@ -11,7 +11,7 @@ use crate::tools::ToolContent;
 /// The text and images into which a server expands a prompt. They replace the user's input.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptExpansion {
-    /// The text.
+    /// Text of the input.
     pub text: String,
     /// Images of the input.
     pub images: Vec<ImageContent>,

@@ -79,8 +79,8 @@ impl StderrFilter for Secrets {
     }
 }
 
-/// Returns the position at which a secret may begin that the end of the text cuts off. Returns the length of the text
-/// if no secret begins there.
+/// Returns the position of a possible beginning of the secret at the end of the text, which the text cuts
+/// off. Returns the length of the text if no secret begins there.
 fn partial_secret_start(text: &str, secret: &str) -> usize {
     let longest = text.len().min(secret.len() - 1);
     let length = (1..=longest).rev().find(|length| {

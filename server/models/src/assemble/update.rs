@@ -10,7 +10,7 @@ pub enum Update {
         /// Position of the block.
         index: usize,
     },
-    /// A text block grew.
+    /// Text was added to a text block.
     TextDelta {
         /// Position of the block.
         index: usize,
@@ -27,7 +27,7 @@ pub enum Update {
         /// Position of the block.
         index: usize,
     },
-    /// A thinking block grew.
+    /// Text was added to a thinking block.
     ThinkingDelta {
         /// Position of the block.
         index: usize,
@@ -44,7 +44,7 @@ pub enum Update {
         /// Position of the block.
         index: usize,
     },
-    /// The JSON text of a tool call's arguments grew.
+    /// JSON text was added to the arguments of a tool call.
     ToolCallDelta {
         /// Position of the block.
         index: usize,

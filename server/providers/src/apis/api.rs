@@ -21,7 +21,7 @@ pub(crate) struct RequestContext<'a> {
     pub compat: &'a Map<String, Value>,
     /// The value sent for each thinking level, if `models.json` declares it.
     pub efforts: &'a Efforts,
-    /// Parts that this host receives in their other form.
+    /// Parts of the request that this host receives in their alternative form.
     pub fallbacks: &'a ActiveFallbacks,
     pub key: Option<&'a Key>,
     /// The current time in milliseconds since the epoch.
@@ -62,8 +62,8 @@ impl RequestContext<'_> {
             .map_or_else(|| default_max_tokens(model), |wanted| wanted.min(model.max_tokens))
     }
 
-    /// Returns the limit of the output in tokens, for APIs whose limit includes thinking. An answer with a limit of its
-    /// own keeps that limit beside the thinking, as far as the model allows.
+    /// Returns the limit of the output in tokens, for APIs whose limit includes thinking. If the request
+    /// limits the answer, the thinking tokens are added to that limit, as far as the model allows.
     pub(super) fn max_output_tokens(&self) -> u64 {
         let thinking = self.thinking().and_then(|level| self.settings.budgets.of(level));
         match (self.request.max_tokens, thinking) {
@@ -98,7 +98,7 @@ pub(crate) trait Api: Send + Sync {
         false
     }
 
-    /// Returns whether blocks of the format can grow side by side.
+    /// Returns whether the format can stream several blocks of an answer at the same time.
     fn interleaves(&self) -> bool {
         false
     }
@@ -132,12 +132,12 @@ pub(crate) trait Reader: Send + Sync {
     /// Reads the data of one event.
     fn event(&mut self, data: &str, builder: &mut StreamEventBuilder);
 
-    /// Handles the orderly end of the body.
+    /// Handles the regular end of the body.
     fn end(&mut self, builder: &mut StreamEventBuilder);
 }
 
-/// Passes the data of an event named `error` to a reader. If the reader does not recognize it, the answer fails all the
-/// same.
+/// Passes the data of an event named `error` to a reader. If the reader does not recognize the data as an
+/// error, the answer fails nevertheless.
 pub(crate) fn read_error_event(reader: &mut dyn Reader, data: &str, builder: &mut StreamEventBuilder) {
     if agentese::wire::decode::<Value>(data).is_ok_and(|value| value.is_object()) {
         reader.event(data, builder);

@@ -1,4 +1,4 @@
-//! The blocks of an answer whose parts arrive by slot, in any order.
+//! The blocks of an answer whose parts arrive interleaved. Each part has the key of its block.
 
 use std::collections::VecDeque;
 
@@ -7,14 +7,14 @@ use serde::de::IgnoredAny;
 use super::stream_event_builder::StreamEventBuilder;
 use crate::{ProviderError, ProviderErrorKind};
 
-/// Number of blocks that are open side by side at most.
+/// Maximum number of blocks that are open at the same time.
 const MOST_OPEN: usize = 256;
 
 /// The beginning of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BlockStart {
     Text,
-    /// Reasoning with its first mark.
+    /// Reasoning, with the signature that is known at its start.
     Thinking(Option<String>),
     Call {
         id: String,
@@ -33,8 +33,9 @@ pub(super) enum BlockPart {
     Redacted,
 }
 
-/// Assembles blocks by slot. Events of an answer describe one block after the other. So the oldest open block is passed
-/// on as it grows, and the parts of newer blocks wait until it has ended.
+/// Assembles blocks from interleaved parts. The resulting events describe one block after the other. So the
+/// parts of the oldest open block are passed on at once, and the parts of newer blocks wait until that block
+/// has ended.
 #[derive(Debug)]
 pub(super) struct BlockSequencer<K> {
     /// Blocks that were not passed on completely, the oldest first.
@@ -84,7 +85,7 @@ impl<K: PartialEq> BlockSequencer<K> {
         });
     }
 
-    /// Adds a part to the block of that slot. Returns false if no block of that slot is open.
+    /// Adds a part to the block with this key. Returns false if no block with this key is open.
     pub fn push(&mut self, key: &K, part: BlockPart, builder: &mut StreamEventBuilder) -> bool {
         let Some(index) = self.open.iter().rposition(|slot| slot.key == *key && !slot.ended) else {
             return false;
@@ -101,8 +102,8 @@ impl<K: PartialEq> BlockSequencer<K> {
         true
     }
 
-    /// Adds the missing rest of a call's arguments, given all of them. Returns false if nothing is missing, or if the
-    /// arguments so far differ.
+    /// Adds the part of a call's arguments that has not arrived. `whole` contains all arguments. Returns
+    /// false if nothing is missing, or if the arguments so far differ.
     pub fn complete(&mut self, key: &K, whole: &str, builder: &mut StreamEventBuilder) -> bool {
         let before = self.arguments(key).unwrap_or_default();
         match whole.strip_prefix(before).filter(|rest| !rest.is_empty()) {
@@ -111,7 +112,7 @@ impl<K: PartialEq> BlockSequencer<K> {
         }
     }
 
-    /// Ends the block of that slot.
+    /// Ends the block with this key.
     pub fn end(&mut self, key: &K, builder: &mut StreamEventBuilder) {
         self.end_each(builder, |slot| slot.key == *key);
     }
@@ -126,7 +127,8 @@ impl<K: PartialEq> BlockSequencer<K> {
         self.end_each(builder, PendingBlock::is_complete);
     }
 
-    /// Ends complete blocks before the block of that slot, so that the block is passed on as soon as possible.
+    /// Ends complete blocks before the block with this key, so that this block is passed on as soon as
+    /// possible.
     pub fn end_complete_before(&mut self, key: &K, builder: &mut StreamEventBuilder) {
         if self.open.front().is_some_and(|front| front.key != *key) {
             let mut before = true;
@@ -137,12 +139,12 @@ impl<K: PartialEq> BlockSequencer<K> {
         }
     }
 
-    /// Returns the slot and the beginning of the newest block, if one is open.
+    /// Returns the key and the beginning of the newest block, if one is open.
     pub fn last(&self) -> Option<(&K, &BlockStart)> {
         self.open.back().filter(|slot| !slot.ended).map(|slot| (&slot.key, &slot.start))
     }
 
-    /// Returns true if the open block of that slot is of the same kind as a block with that opening.
+    /// Returns true if the open block with this key has the same kind as a block that begins with `start`.
     pub fn is_same_kind(&self, key: &K, start: &BlockStart) -> bool {
         let slot = self.open.iter().rfind(|slot| slot.key == *key && !slot.ended);
         slot.is_some_and(|slot| std::mem::discriminant(&slot.start) == std::mem::discriminant(start))

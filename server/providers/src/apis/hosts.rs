@@ -2,7 +2,7 @@
 
 use super::api::{RequestContext, host_of};
 
-/// A point in which a host differs.
+/// A point in which a host differs from the oldest version of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quirk {
     /// Accepts the current format of OpenAI: the role `developer`, `store`, `max_completion_tokens`, `strict`.

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use crate::{ProviderError, excerpt};
 
-/// Returns the failure for an HTTP error, with the same text as OpenAI's client library. The text is the status, then
-/// the message of the error. Without a message it has the whole error; if the body is not JSON, it has the body.
+/// Returns the failure for an HTTP error, with the same text as OpenAI's client library. The text begins with
+/// the status. Then follows the message of the error, or the whole error if it has no message. If the body is
+/// not JSON, the body follows.
 pub(super) fn message_error(status: u16, body: &str) -> ProviderError {
     let value = agentese::wire::decode::<Value>(body).ok();
     let error = value.as_ref().map(|value| match &value["error"] {

@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::errors::{error_in, unwrap_single};
 use crate::{FinishReason, ProviderError, ProviderErrorKind, StreamEvent, TokenCounts, excerpt};
 
-/// Number of bytes of text, reasoning, arguments and marks in one answer at most. The longest answers of current models
-/// are under 1 MiB; the limit ends an endless stream.
+/// Maximum number of bytes of text, reasoning, arguments and signatures in one answer. The longest answers of
+/// current models are under 1 MiB; the limit ends an endless stream.
 const LONGEST_ANSWER: usize = 32 * 1024 * 1024;
-/// Number of blocks in one answer at most, and of tool calls among them. Blocks may be empty, and each takes memory all
-/// the same.
+/// Maximum number of blocks in one answer, and maximum number of tool calls among them. Even an empty block
+/// takes memory.
 const MOST_BLOCKS: usize = 4096;
 const MOST_CALLS: usize = 1024;
 
@@ -98,7 +98,7 @@ impl StreamEventBuilder {
         }
     }
 
-    /// Adds reasoning; opens a block with the mark `signature` if no block of reasoning is open.
+    /// Adds reasoning; opens a block with the signature `signature` if no block of reasoning is open.
     pub fn thinking(&mut self, delta: &str, signature: Option<&str>) {
         if self.open != Some(BlockKind::Thinking) {
             self.open_block(BlockKind::Thinking, StreamEvent::ThinkingStart);
@@ -144,14 +144,14 @@ impl StreamEventBuilder {
         }
     }
 
-    /// Sets the mark of the open block.
+    /// Sets the signature of the open block.
     pub fn signature(&mut self, signature: &str) {
         if self.open.is_some() && self.reserve(signature.len()) {
             self.emit(StreamEvent::Signature(signature.to_owned()));
         }
     }
 
-    /// Sets the mark of the first block of reasoning, which may have ended.
+    /// Sets the signature of the first block of reasoning, which may have ended.
     pub fn thinking_signature(&mut self, signature: &str) {
         if self.reserve(signature.len()) {
             self.emit(StreamEvent::ThinkingSignature(signature.to_owned()));
@@ -238,7 +238,7 @@ impl StreamEventBuilder {
         self.fail(ProviderError::new(ProviderErrorKind::Network, CUT_OFF));
     }
 
-    /// Ends the answer with the failure for a stop reason that marks no answer.
+    /// Ends the answer with the failure for a stop reason that does not mean a complete answer.
     pub fn unhandled_stop(&mut self, reason: &str) {
         if is_retryable_reason(reason) {
             let text = format!("The model stopped without an answer (stop reason {reason}).");

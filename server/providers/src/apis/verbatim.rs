@@ -9,8 +9,8 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// Name of the only member of an object that stands for a JSON text. The name is random, so that no output of a model
-/// or tool can be taken for such an object.
+/// Name of the only member of an object that stands for a JSON text. The name is random, so that no output of
+/// a model or tool can equal such an object by chance.
 static MARK: LazyLock<String> = LazyLock::new(|| uuid::Uuid::new_v4().to_string());
 
 /// Returns a value that [`JsonText`] writes as this JSON text. Returns `None` if the text is not JSON.

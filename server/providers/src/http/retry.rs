@@ -89,7 +89,7 @@ fn requested_wait(headers: &HeaderMap, now: i64) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    /// 2026-11-22T00:00:00Z.
+    /// The time 2026-11-22T00:00:00Z, in milliseconds since the epoch.
     const NOW: i64 = 1_795_305_600_000;
 
     fn refused(status: u16, headers: &[(&'static str, &'static str)]) -> RetryHints {

@@ -38,8 +38,8 @@ pub(super) fn redacted_text<'a>(text: &'a str, secrets: &Secrets) -> Cow<'a, str
     }
 }
 
-/// Replaces secrets in all texts of a value. If the name of a member means a key, its whole value is replaced. A value
-/// without secrets is borrowed, so that entries with large images are not copied.
+/// Replaces secrets in all texts of a value. If the name of a member shows that its value is a key, the whole
+/// value is replaced. A value without secrets is borrowed, so that entries with large images are not copied.
 pub(super) fn redacted<'a>(value: &'a Value, secrets: &Secrets) -> Cow<'a, Value> {
     changed(value, false, secrets).map_or(Cow::Borrowed(value), Cow::Owned)
 }

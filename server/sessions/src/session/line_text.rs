@@ -151,7 +151,7 @@ impl LineText {
         }
     }
 
-    /// Returns true if this text is `other`.
+    /// Returns true if this text equals `other`.
     pub fn equals(&self, other: &FrameText) -> bool {
         self.match_prefix(other.as_bytes()) == Some(other.len())
     }

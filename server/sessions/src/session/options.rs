@@ -90,7 +90,7 @@ impl SessionOptions {
         }
     }
 
-    /// Uses another storage. The callers write and sync it.
+    /// Sets another storage, which the callers write and sync without threads.
     #[cfg(any(test, feature = "testing"))]
     pub fn with_storage(mut self, storage: Arc<dyn Storage>) -> Self {
         self.storage = storage;

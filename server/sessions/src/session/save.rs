@@ -44,14 +44,14 @@ impl Session {
         move || is.is_some_and(|is| is())
     }
 
-    /// Returns the reason why entries cannot be written, if this is so. These entries stay in memory. The next entry
-    /// and [`Session::flush`] try to write them again.
+    /// Returns the reason why entries cannot be written, or `None` if they can. Unwritten entries stay in
+    /// memory. The next entry and [`Session::flush`] try to write them again.
     pub fn storage_error(&self) -> Option<StorageError> {
         self.file.as_ref()?.error()
     }
 
-    /// Returns the reason why entries are possibly missing in the file, if this is so. A read-only file that has all
-    /// entries is no reason.
+    /// Returns the reason why entries are possibly missing in the file, or `None` if the file has all
+    /// entries. A read-only file that has all entries is no reason.
     pub fn unsaved_error(&self) -> Option<StorageError> {
         self.file.as_ref()?.unsaved_error(self.entries.len() + 1)
     }
@@ -98,8 +98,8 @@ impl Session {
         self.file.as_ref().is_some_and(SessionWriter::is_unresponsive)
     }
 
-    /// Closes the session. The future waits until the file can be opened again. It returns the reason why entries are
-    /// possibly missing in the file, if this is so.
+    /// Closes the session. The future waits until the file can be opened again. It returns the reason why
+    /// entries are possibly missing in the file, or `None` if the file has all entries.
     pub fn close(mut self) -> impl Future<Output = Option<StorageError>> + Send + use<> {
         let closed = self.file.take().map(|file| file.close(self.entries.len() + 1));
         async move {

@@ -382,7 +382,7 @@ impl SessionWriter {
         self.progress.status().done < self.late_request
     }
 
-    /// Returns the reason why lines cannot be written or synced, if this is so.
+    /// Returns the reason why lines cannot be written or synced, or `None` if they can.
     pub fn error(&self) -> Option<StorageError> {
         if self.is_unresponsive() {
             let path = self.path.display();
@@ -391,15 +391,15 @@ impl SessionWriter {
         file_error(&self.path, &self.progress.status().file)
     }
 
-    /// Returns the reason why some of the first `lines` lines are possibly missing in the file, if this is so. A
-    /// read-only file that has all lines is no reason.
+    /// Returns the reason why some of the first `lines` lines are possibly missing in the file, or `None` if
+    /// the file has all of them. A read-only file that has all lines is no reason.
     pub fn unsaved_error(&self, lines: usize) -> Option<StorageError> {
         let error = self.error()?;
         let status = self.progress.status();
         (status.file.read_only_reason.is_none() || status.file.written < lines).then_some(error)
     }
 
-    /// Returns the reason why the file can never be written, if this is so.
+    /// Returns the reason why the file can never be written, or `None` if it can.
     pub fn read_only_reason(&self) -> Option<StorageError> {
         self.progress.status().file.read_only_reason.clone()
     }
@@ -428,8 +428,8 @@ impl SessionWriter {
         }
     }
 
-    /// Ends the writer. The future waits until other processes can open the file. It returns the reason why some of the
-    /// first `lines` lines are possibly missing in the file, if this is so.
+    /// Ends the writer. The future waits until other processes can open the file. It returns the reason why
+    /// some of the first `lines` lines are possibly missing in the file; `None` if the file has all.
     pub fn close(mut self, lines: usize) -> impl Future<Output = Option<StorageError>> + Send + use<> {
         self.abandon();
         async move {

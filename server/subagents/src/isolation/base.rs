@@ -15,9 +15,9 @@ pub struct Base {
     pub tree: String,
     /// The paths of nested repositories, submodules included.
     pub nested_repositories: Vec<PathBuf>,
-    /// The paths at which its index contains other repositories (gitlinks).
+    /// The paths at which the repository's index contains other repositories (gitlinks).
     pub links: Vec<PathBuf>,
-    /// Its branches and tags, as the content of a `packed-refs` file.
+    /// The repository's branches and tags, as the content of a `packed-refs` file.
     pub references: Vec<u8>,
 }
 

@@ -38,7 +38,7 @@ pub struct LeaseFile {
 }
 
 impl LeaseFile {
-    /// Creates a folder with that name, and locks a file for it.
+    /// Creates a folder with the given name, and locks a file for it.
     pub fn acquire(worktrees: &Path, name: &str, root: &Path) -> io::Result<Self> {
         make_private(worktrees)?;
         let folder = worktrees.join(name);

@@ -1,4 +1,4 @@
-//! Return of changes to the user's files: all of the changes or no change, and nothing else.
+//! Transfer of subagents' changes to the user's files: all of the changes, or no change.
 
 use std::path::{Path, PathBuf};
 
@@ -95,8 +95,8 @@ impl WorktreeLease {
         moved.map(|()| merged)
     }
 
-    /// Returns the variables for the git directory of the call with the user's objects: new objects stay in
-    /// the repository.
+    /// Returns the variables with which git uses the git directory of the call, but stores new objects in the
+    /// user's repository. The objects therefore stay after the call.
     fn persistent_variables(&self, index: &Path) -> Variables {
         let mut directory = git_variables(self.folder(), &self.repository.root, index);
         directory.push(("GIT_OBJECT_DIRECTORY".into(), self.repository.objects().into()));

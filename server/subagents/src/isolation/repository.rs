@@ -11,19 +11,19 @@ use super::settings::{Settings, untrusted_error};
 /// A repository of the user.
 #[derive(Debug, Clone)]
 pub(super) struct Repository {
-    /// Top of its work tree.
+    /// Top folder of the repository's work tree.
     pub root: PathBuf,
     /// Working directory of the agent, relative to the top.
     pub prefix: PathBuf,
     /// The checked-out commit.
     pub head: String,
-    /// Its index, which may be missing.
+    /// Index file of the repository, which may be missing.
     pub index: PathBuf,
-    /// The folder with its objects, which may name further object folders.
+    /// Folder with the objects of the repository. It may name further folders with objects.
     objects: PathBuf,
-    /// The format of its objects, such as `sha1`.
+    /// Hash format of the repository's objects, such as `sha1`.
     format: String,
-    /// The folder shared by its work trees.
+    /// Git folder that all work trees of the repository share.
     common: PathBuf,
     settings: Settings,
 }
@@ -91,8 +91,8 @@ impl Repository {
         std::fs::write(git_dir.join("HEAD"), format!("{}\n", self.head))
     }
 
-    /// Returns the folder with its objects and the folders named there: git follows only a few steps from one
-    /// to the next.
+    /// Returns the folder with the repository's objects and all further folders with objects that it names.
+    /// The list is complete, because git follows only a few references from folder to folder.
     fn alternates(&self) -> Vec<u8> {
         let mut text = quoted(self.objects.as_os_str());
         let further = std::fs::read(self.objects.join("info/alternates")).unwrap_or_default();
@@ -110,7 +110,7 @@ impl Repository {
         &self.objects
     }
 
-    /// Returns its branches and tags, in the form of a git file.
+    /// Returns the branches and tags of the repository, in the form of a git file.
     pub async fn references(&self, git: &Git) -> Result<Vec<u8>, String> {
         let list =
             ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags", "refs/remotes"];
@@ -150,7 +150,7 @@ pub(super) async fn check_no_filters(git: &Git, root: &Path, directory: &Variabl
     }
 }
 
-/// Returns a path as in a list of git, with one path in each line.
+/// Returns a path in the form in which git lists it, with one path in each line.
 fn quoted(path: &OsStr) -> Vec<u8> {
     let bytes = path.as_bytes();
     let plain = !bytes.contains(&b'\n') && !bytes.starts_with(b"\"") && !bytes.starts_with(b"#");

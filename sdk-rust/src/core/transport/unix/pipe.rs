@@ -20,7 +20,7 @@ use tokio::io::unix::AsyncFd;
 pub(super) struct PipeWriter(AsyncFd<OwnedFd>);
 
 impl PipeWriter {
-    /// Opens the writing end of the pipe at that path. Fails outside of a tokio runtime with I/O.
+    /// Opens the writing end of the pipe at the given path. Fails outside of a tokio runtime with I/O.
     pub fn open(path: &str) -> io::Result<Self> {
         let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Self::new(rustix::fs::open(path, flags, Mode::empty())?)

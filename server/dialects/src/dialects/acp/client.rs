@@ -69,8 +69,8 @@ impl ClientConnection {
         }
     }
 
-    /// Sends a notice that is not part of the conversation. If the client supports no notices, sends it as a
-    /// message for `for_user`, otherwise as a thought.
+    /// Sends a notice that is not part of the conversation. If the client does not support notices, sends the
+    /// text as a message if `for_user` is true, and otherwise as a thought.
     pub fn send_notice(&self, session: &str, severity: AcpNoticeSeverity, text: &str, for_user: bool) {
         if self.shows_notices() {
             return self.send_update(session, AcpNotice::new(severity, text));

@@ -55,7 +55,7 @@ impl ClientUi {
         Some((self.client.send_question(request)?, own_call))
     }
 
-    /// Sends the client a tool call that represents a question about no other call.
+    /// Sends the client a tool call that represents a question which concerns no existing call.
     fn announce_question_call(&self, id: &str, title: &str, message: &str) -> AcpPermissionCall {
         // Clients may show only the beginning of a title.
         let (title, rest) = title.split_once('\n').unwrap_or((title, ""));
@@ -159,7 +159,7 @@ impl Ui for ClientUi {
 }
 
 impl ClientUi {
-    /// Waits for a choice. `own` is the id of the call that represents the question.
+    /// Waits for a choice. `own` is the id of the tool call that represents the question, if there is one.
     fn await_choice(
         &self,
         question: ClientQuestion,

@@ -27,7 +27,7 @@ struct AnswerEnd {
 pub(super) struct EventTranslator {
     cwd: PathBuf,
     catalog: Catalog,
-    /// The ids of the calls that the client has been shown.
+    /// The ids of the calls that were announced to the client.
     announced_calls: BTreeSet<String>,
     /// The calls in progress.
     open_calls: BTreeMap<String, ToolCall>,

@@ -1,4 +1,4 @@
-//! The methods.
+//! The methods of the protocol that a client can call.
 
 use agentese::acp::{
     Acp, AcpAgentCapabilities, AcpAuthenticateParams, AcpCancelParams, AcpCancelRequestParams,

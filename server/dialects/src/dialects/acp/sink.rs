@@ -63,7 +63,7 @@ impl Sink {
         self.translator().outcome()
     }
 
-    /// Returns the call with that id, if it is in progress.
+    /// Returns the call with the given id, if it is in progress.
     pub fn call(&self, id: &str) -> Option<AcpPermissionCall> {
         self.translator().call(id)
     }
@@ -86,7 +86,7 @@ impl Sink {
         self.session()
     }
 
-    /// Waits until an option changes for another reason than a request of the client.
+    /// Waits until an option changes without a request of the client.
     pub async fn wait_for_option_change(&self) {
         self.options_changed.notified().await;
     }

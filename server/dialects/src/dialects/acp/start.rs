@@ -140,7 +140,7 @@ impl AcpServer {
         (session, client_ui)
     }
 
-    /// Returns the components of a session in that directory.
+    /// Returns the components of a session in the given directory.
     async fn components_in(&self, cwd: &Path) -> Result<AgentComponents, CommandError> {
         let (mut components, factory) = {
             let components = self.components();
@@ -195,8 +195,8 @@ pub(super) async fn directory(method: &'static str, given: &str) -> Result<PathB
     }
 }
 
-/// Opens the stored session with that id, from any directory. If the session was just `closed`, retries while its
-/// file is still locked by tasks that are about to end.
+/// Opens the stored session with the given id, from any directory. If the session was just `closed`, retries
+/// while its file is still locked by tasks that are about to end.
 async fn open_stored(options: &Options, cwd: &Path, id: &str, closed: bool) -> Result<Session, CommandError> {
     let store = options.store.clone().ok_or_else(|| unknown_session(id))?;
     let mut attempts_left = if closed { MAX_ATTEMPTS } else { 1 };

@@ -13,7 +13,7 @@ use crate::tools::{ToolContent, ToolKind, resolve_existing_path, resolve_path, t
 /// The maximum length of a title, in characters.
 const LONGEST_TITLE: usize = 120;
 
-/// Returns the kind of the tool with that name.
+/// Returns the kind of the tool with the given name.
 pub(super) fn kind(tool: &str) -> AcpToolKind {
     match tool_kind(tool) {
         Some(ToolKind::Read) => AcpToolKind::Read,
@@ -60,7 +60,7 @@ pub(super) fn locations(cwd: &Path, call: &ToolCall) -> Vec<AcpLocation> {
     vec![location]
 }
 
-/// Resolves a path argument to the file of the tool.
+/// Returns the file that a path argument of a call means, resolved in the same way as by the tool.
 fn resolved_file(cwd: &Path, call: &ToolCall, path: &str) -> String {
     // A file that the call writes in full may not exist yet.
     let is_written = text(&call.arguments, "content").is_some();

@@ -75,8 +75,8 @@ impl ActiveSession {
         self.level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Accepts a prompt. An idle agent starts a run with it; otherwise the prompt is queued until the model would
-    /// stop.
+    /// Accepts a prompt. An idle agent starts a run with it; otherwise the prompt waits in a queue until the
+    /// run would end.
     pub async fn prompt(
         &self,
         text: String,

@@ -10,7 +10,7 @@ use super::OpalServer;
 use crate::dialects::blocking::blocking;
 use crate::providers::{DeviceLogin, SecretString};
 
-/// A provider, its login method, and the variable with its key.
+/// A provider, its login method, and the environment variable that holds its API key.
 struct KnownProvider {
     id: &'static str,
     name: &'static str,

@@ -38,7 +38,8 @@ const LEVELS: [(&str, Level, ThinkingLevel); 5] = [
 ];
 
 impl Level {
-    /// Returns the level with that name. Fails for an unknown name; the error is a sentence that names `parameter`.
+    /// Returns the level with the given name. Fails for an unknown name; the error is a sentence that names
+    /// `parameter`.
     pub fn named(parameter: &str, name: &str) -> Result<Self, String> {
         let known = LEVELS.iter().find(|(known, ..)| *known == name);
         known.map(|(_, level, _)| *level).ok_or_else(|| {

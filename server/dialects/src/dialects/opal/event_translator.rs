@@ -38,9 +38,10 @@ pub(super) struct EventTranslator {
     /// The context window of the model of the last answer, or of the initial model.
     window: u64,
     tags: TagParser,
-    /// The text of the growing answer, without tags.
+    /// The text of the answer in progress, without tags.
     text: String,
-    /// The text of an answer without calls. The next event decides if its turn end is sent.
+    /// The text of a complete answer without tool calls. It is held until the next event shows if a turn end
+    /// follows it.
     pending: Option<String>,
     /// The last queued input, in the form for the model.
     last_queued: Option<String>,

@@ -33,9 +33,9 @@ impl FeatureSwitches {
 #[derive(Debug, Clone)]
 struct FeatureState {
     switches: FeatureSwitches,
-    /// Tools that the client switched off: they were missing from the list that it sent.
+    /// Names of the tools that are switched off, because the list from the client did not contain them.
     disabled: BTreeSet<String>,
-    /// Tools that are not the agent's own, such as MCP tools, as of the last request to the model.
+    /// Names of tools from other sources, such as MCP servers, at the time of the last request to the model.
     other_tools: Vec<String>,
 }
 

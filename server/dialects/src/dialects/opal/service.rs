@@ -1,4 +1,4 @@
-//! The methods.
+//! The methods of the protocol that a client can call.
 
 use agentese::opal::{
     AgentAbortParams, AgentPromptParams, AgentState, AgentStateParams, AuthPollParams, AuthPollResult,
@@ -18,14 +18,13 @@ use super::{OpalServer, tools};
 use crate::dialects::blocking::blocking;
 use crate::session::{DeleteError, Scope, Store};
 
-/// The provider that is meant by a model name without a provider.
+/// The provider of a model whose name contains no provider.
 const DEFAULT_PROVIDER: &str = "copilot";
 
 /// The version of the protocol.
 const PROTOCOL_VERSION: &str = "0.1.0";
 
-/// The maximum number of attempts to delete a session that was just closed, and the pause between two
-/// attempts.
+/// The maximum number of attempts to delete a session that was just closed.
 const MAX_DELETE_ATTEMPTS: usize = 100;
 const ATTEMPT_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 

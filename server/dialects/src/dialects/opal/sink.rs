@@ -21,7 +21,7 @@ pub(super) struct SubagentInfo {
     pub call: String,
     /// The task of the subagent, on one line.
     pub label: String,
-    /// The id of its model.
+    /// The id of the subagent's model.
     pub model: String,
     /// The tools of the subagent.
     pub tools: Vec<String>,
@@ -140,7 +140,7 @@ impl Sink {
         self.send([event]);
     }
 
-    /// Registers a subagent that is about to start with that id.
+    /// Registers a subagent that is about to start with the given id.
     pub fn register_subagent(&self, id: &str, info: SubagentInfo) {
         let translator = EventTranslator::new(String::new(), self.catalog.clone(), 0, true);
         self.state().subagents.insert(id.to_owned(), TrackedSubagent { info, translator });

@@ -50,7 +50,7 @@ const TAG_INSTRUCTIONS: &str = "# Status and title\n\nThe program that shows you
                     begin a part of the work, write <status>a few words about it</status>. At the beginning of your first \
                     answer in a conversation write <title>what it is about, in at most sixty characters</title>.";
 
-/// A source of ids: the id of a session first, then random ids.
+/// A source of ids. The first id is the given id of the session; all later ids are random.
 struct SessionIdSource {
     first: Mutex<Option<String>>,
     others: Arc<dyn Ids>,
@@ -67,7 +67,7 @@ impl Ids for SessionIdSource {
     }
 }
 
-/// The data from the disk.
+/// Data about the working directory and the stored session, read from the disk.
 #[derive(Default)]
 struct WorkspaceData {
     context: Vec<ContextFile>,
@@ -360,8 +360,8 @@ impl OpalServer {
         components.session.as_ref().map(|session| session.id().to_owned()).filter(|id| may_be_id(id))
     }
 
-    /// Switches the remote agent to the session with that id, or to a new session if it does not store one.
-    /// Returns `None` if its current session is fresh already.
+    /// Switches the remote agent to the session with the given id, or to a new session if there is no such
+    /// session. Returns `None` if no switch is needed, because the current session has no messages.
     async fn switch_remote_session(
         &self,
         remote_agent: &dyn RemoteAgent,
@@ -403,7 +403,7 @@ impl OpalServer {
         self.model_named(&choice.provider, &choice.id).map(Some)
     }
 
-    /// Returns a model of a provider, listed or not. Fails if the provider is unknown.
+    /// Returns a model of a provider, even if the catalog does not list it. Fails if the provider is unknown.
     pub(super) fn model_named(&self, provider: &str, id: &str) -> Result<Model, CommandError> {
         self.catalog.model_like(provider, id).ok_or_else(|| {
             Failure::UnknownProvider.command_error(&[]).with_data(format!("unknown provider: \"{provider}\""))

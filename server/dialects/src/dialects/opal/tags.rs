@@ -33,7 +33,7 @@ enum TagMatch {
     Tag(Piece, usize),
     /// The beginning of a possible tag; more text is needed.
     Open,
-    /// No tag.
+    /// The text does not begin with a tag.
     Text,
 }
 

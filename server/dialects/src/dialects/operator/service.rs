@@ -1,4 +1,4 @@
-//! The commands.
+//! The commands of the dialect.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::engine::{Engine, EntryList};
 
-/// The stack that a thread needs to serialize one level of the tree, at most, in bytes.
+/// Maximum number of bytes of stack that a thread needs to serialize one level of the tree.
 const STACK_PER_LEVEL: usize = 8 << 10;
 
 /// Returns the entries after the entry `since`, or all entries without `since`.

@@ -28,13 +28,13 @@ pub struct PiCommonServer<D: PiCommon> {
     pub(in crate::dialects) features: &'static RevisionFeatures,
     /// The last state response.
     pub(in crate::dialects) state_cache: StateCache,
-    /// Cancelled if the serving ends for another reason than the end of input.
+    /// Token that is cancelled if the server stops serving for a reason other than the end of its input.
     pub(super) stop: CancellationToken,
 }
 
 impl<D: PiCommon> PiCommonServer<D> {
-    /// Runs work that the end of input stops. If the input has ended meanwhile and the revision prescribes no
-    /// response, the call stays without one.
+    /// Runs work that is stopped at the end of input. If the input has ended meanwhile, the client receives
+    /// no response to the call.
     pub(in crate::dialects) async fn stoppable<R, T>(
         &self,
         call: &Call<D, R>,
@@ -47,7 +47,7 @@ impl<D: PiCommon> PiCommonServer<D> {
         done
     }
 
-    /// Returns a check that is true after the end of input has stopped work without a prescribed response.
+    /// Returns a function that returns true once the end of input has stopped the work of the connection.
     pub(in crate::dialects) fn input_ended(&self) -> impl Fn() -> bool + Send + Sync + use<D> {
         let sink = self.sink.clone();
         move || sink.is_closed()

@@ -1,4 +1,4 @@
-//! The commands of the whole family.
+//! The commands that all dialects of the pi family share.
 
 use std::path::Path;
 

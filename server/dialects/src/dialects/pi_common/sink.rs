@@ -14,8 +14,8 @@ use super::{convert, pi_1_5_events};
 use crate::conversation::UpdateContent;
 use crate::engine::{Event, EventSink};
 
-/// The length of an answer, in bytes, from which pieces are merged while the client is slow. Each frame contains
-/// the answer twice.
+/// The length of an answer in bytes from which on its updates are merged while the client reads slowly. Each
+/// frame contains the answer twice.
 const MERGE_THRESHOLD: usize = 80 << 10;
 
 /// Sends the engine's events that the dialect declares to the client. Drops events until the client is connected.
@@ -41,7 +41,7 @@ struct SinkState {
 }
 
 impl<D: PiCommon> Sink<D> {
-    /// Creates a sink. `updates` selects the content of the frames while an answer grows.
+    /// Creates a sink. `updates` selects the content of the frames while the model writes an answer.
     pub fn new(updates: UpdateContent, updates_are_deltas: bool) -> Self {
         let snapshot = Snapshot::new(updates);
         let sends_snapshots = !updates_are_deltas && updates != UpdateContent::Delta;

@@ -1,7 +1,7 @@
-//! Frames that update an answer while it grows.
+//! Frames that a client receives while the model writes an answer.
 //!
-//! Each `message_update` carries the whole answer twice, unless the client requested less. To save time and memory,
-//! the text is escaped only once, and frames share it.
+//! Each `message_update` carries the whole answer twice, unless the client requested less. To save time and
+//! memory, the text is escaped only once, and frames share it.
 
 use agentese::serve::Segments;
 use agentese::types::{

@@ -1,5 +1,5 @@
-//! Distance of usage from its limits. Decisions without I/O: the [`crate::engine::UsageTracker`] counts, and this
-//! module returns the due notices.
+//! Comparison of usage with its limits, without I/O. The [`crate::engine::UsageTracker`] counts the usage,
+//! and this module returns the notices that are due.
 
 use agentese::types::{
     BudgetScope, BudgetSnapshot, BudgetSnapshotBuilder, BudgetStatus, BudgetViolationReason,
@@ -26,7 +26,7 @@ pub(in crate::engine) struct Budget {
     warned: Vec<BudgetViolationReason>,
     /// `true` if a notice about a reached limit was emitted.
     exceeded_reported: bool,
-    /// `true` if a notice about a rejected child was emitted.
+    /// `true` if a notice about a rejected subagent was emitted.
     rejection_reported: bool,
 }
 
@@ -78,9 +78,9 @@ impl Budget {
         self.dimensions(usage, wall_ms).into_iter().find(reached).map(|dimension| dimension.reason)
     }
 
-    /// Returns the notices that are due after usage by `scope`. Each dimension that is near its limit gives one
-    /// warning. The first limit that is reached gives one notice. If usage passes the warning ratio and the limit
-    /// at once, there is no warning.
+    /// Returns the notices that are due because `scope` has used more. Each dimension that is near its limit
+    /// gives one warning. The first limit that is reached gives one notice. If usage passes the warning ratio
+    /// and the limit at once, there is no warning.
     pub fn due_notices(
         &mut self,
         scope: &BudgetScope,
@@ -105,7 +105,7 @@ impl Budget {
         due
     }
 
-    /// Returns the notice about a rejected child. Later calls return `None`.
+    /// Returns the notice about a subagent that the budget rejected. Later calls return `None`.
     pub fn rejection_notice(&mut self, usage: &CumulativeUsage, wall_ms: u64) -> Option<BudgetNotice> {
         let reason = self.exceeded(usage, wall_ms)?;
         let first = !std::mem::replace(&mut self.rejection_reported, true);
@@ -162,7 +162,7 @@ pub struct CumulativeUsage {
     pub requests: u64,
     /// Number of tool calls.
     pub tool_calls: u64,
-    /// Number of started children.
+    /// Number of started subagents.
     pub children: u64,
 }
 

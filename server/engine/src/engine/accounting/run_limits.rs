@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::config::RunLimits;
 use crate::tools::{ToolContent, ToolOutput};
 
-/// From this number of equal failures of a call on, the model receives a notice.
+/// Number of equal failures of a tool call from which on the model receives a notice.
 const NOTICE_THRESHOLD: u64 = 3;
 
 /// A limit that a run has reached.
@@ -209,8 +209,8 @@ mod tests {
         }
     }
 
-    /// Makes the call `a` fail `times` times, each time followed by the results `between`. Returns the texts of the
-    /// failures.
+    /// Records `times` failures of the tool call `a`, and after each failure the results `between`. Returns
+    /// the texts of the failures.
     fn failures(meter: &mut RunMeter, times: usize, between: &[(&str, ToolOutput)]) -> Vec<String> {
         let mut texts = Vec::new();
         for _ in 0..times {

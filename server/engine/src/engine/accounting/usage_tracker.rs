@@ -1,4 +1,4 @@
-//! Usage of an agent and its children, and the notices near its limits.
+//! Usage of an agent and its subagents, and the notices near its limits.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(in crate::engine) trait Listener: Send + Sync {
 }
 
 /// Counts the usage of one engine and adds it to the tracker of the parent engine. The root tracker holds the
-/// limits, because it includes the usage of all children. Its engine emits the notices about the limits.
+/// limits, because it includes the usage of all subagents. Its engine emits the notices about the limits.
 #[derive(Default)]
 pub struct UsageTracker {
     usage: Mutex<CumulativeUsage>,
@@ -121,7 +121,7 @@ impl UsageTracker {
         own.or_else(|| self.parent.as_ref().and_then(|parent| parent.reached_by_child(now_ms)))
     }
 
-    /// Returns the usage so far, of the engine and its children.
+    /// Returns the usage so far, of the engine and its subagents.
     pub fn usage(&self) -> CumulativeUsage {
         *self.lock_usage()
     }
@@ -143,15 +143,16 @@ impl UsageTracker {
         self.add(&|sums| sums.tool_calls += 1);
     }
 
-    /// Counts a child. Fails with the reached limit, and emits a notice about the first failure.
+    /// Counts a started subagent. Fails with the limit that is reached. The first failure also emits a
+    /// notice.
     pub(in crate::engine) fn start_child(&self, now_ms: i64) -> Result<(), BudgetViolationReason> {
         self.check_child_budget(now_ms)?;
         self.add(&|sums| sums.children += 1);
         Ok(())
     }
 
-    /// Checks that the budget permits more work for children. Fails and emits like [`UsageTracker::start_child`],
-    /// but counts no child.
+    /// Checks that the budget permits more work for subagents. Fails and emits a notice like
+    /// [`UsageTracker::start_child`], but counts no subagent.
     pub(in crate::engine) fn check_child_budget(&self, now_ms: i64) -> Result<(), BudgetViolationReason> {
         let Some(reason) = self.exceeded(now_ms) else { return Ok(()) };
         let (root, wall) = (self.root(), self.wall_ms(now_ms));
@@ -183,14 +184,15 @@ impl UsageTracker {
         let _ = self.root().started_at_ms.set(now_ms);
     }
 
-    /// Emits the notices that are due after usage.
+    /// Emits the notices that are due because the usage has increased.
     pub(in crate::engine) fn emit_due_notices(&self, now_ms: i64) {
         let scope = if self.is_root() { BudgetScope::Session } else { BudgetScope::Subagent };
         let root = self.root();
         let wall = root.wall_ms(now_ms);
         let mut budget = root.budget();
         let due = budget.due_notices(&scope, &root.usage(), wall);
-        // Under the lock, so that two children never emit the same notice, nor emit notices in another order.
+        // Under the lock, so that two subagents never emit the same notice, nor emit notices in another
+        // order.
         root.emit_notices(due);
     }
 

@@ -17,11 +17,13 @@ use crate::tools::ToolSet;
 /// Moment at which a message of an extension reaches the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExtensionDelivery {
-    /// As soon as possible during a run. If the engine is idle, the message joins the session.
+    /// The message reaches the model as soon as possible during a run. If the engine is idle, the message
+    /// joins the session.
     Steer,
-    /// At the moment at which the agent would stop. If the engine is idle, the message joins the session.
+    /// The message reaches the model when the agent would stop. If the engine is idle, the message joins the
+    /// session.
     FollowUp,
-    /// With the user's next prompt.
+    /// The message reaches the model with the user's next prompt.
     NextTurn,
 }
 

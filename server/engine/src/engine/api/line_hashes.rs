@@ -1,5 +1,5 @@
-//! Marks before the lines of a file. A mark is the number of the line and two letters, which are a hash of the
-//! line. So a changed line has other letters.
+//! Marks before the lines of a file. A mark is the number of the line and two letters. The letters are a hash
+//! of the line, so they change when the line changes.
 
 use xxhash_rust::xxh32::xxh32;
 

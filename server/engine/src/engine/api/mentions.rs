@@ -17,8 +17,8 @@ const MAX_FILE_BYTES: u64 = 5 << 20;
 const MAX_FILES: usize = 32;
 
 impl Engine {
-    /// Reads the files that a prompt mentions, if the profile enables it. If a path does not exist, it is only
-    /// text. A text that the user did not write is not searched.
+    /// Reads the files that a prompt mentions, if the profile enables it. A path that does not exist is
+    /// treated as text. A text that the user did not write is not searched.
     pub async fn read_mentions(&self, mut input: UserInput) -> UserInput {
         let options = &self.shared.options;
         let mentions = options.profile.input.file_mentions;

@@ -65,8 +65,8 @@ pub struct ExtensionPolicy {
     /// `true` if extensions receive the request about the context before earlier events of the same step. Otherwise
     /// extensions receive them in the order in which they occurred.
     pub context_request_first: bool,
-    /// `true` if extensions receive a change of session as two events: the end of one session and the start of the
-    /// next. Otherwise they receive it as a change.
+    /// `true` if extensions receive a change of session as two events: the end of one session and the start
+    /// of the next. Otherwise they receive it as a single event.
     pub session_change_restarts: bool,
 }
 

@@ -105,7 +105,7 @@ impl std::fmt::Debug for AcceptedPrompt {
     }
 }
 
-/// Replacement for images that the settings keep from models.
+/// Text that replaces an image if the settings do not permit images for models.
 const BLOCKED: &str = "[The settings keep images from the model.]";
 
 impl Engine {
@@ -231,8 +231,8 @@ impl Engine {
 }
 
 impl Shared {
-    /// Fails if the budget is exhausted. Prompts of a child are not checked, because the child was started within
-    /// the budget.
+    /// Fails if the budget is exhausted. Prompts of a subagent are not checked, because the subagent was
+    /// started within the budget.
     pub(in crate::engine) fn check_budget(&self) -> Result<(), PromptError> {
         let usage_tracker = &self.options.usage_tracker;
         match usage_tracker.exceeded(self.options.clock.now_ms()).filter(|_| usage_tracker.is_root()) {

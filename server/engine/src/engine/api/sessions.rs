@@ -216,8 +216,8 @@ impl EngineState {
         std::mem::replace(&mut self.session, session)
     }
 
-    /// Records the current model and thinking level in a session that names others, so that opening the session
-    /// later restores them.
+    /// Records the current model and thinking level in a session that has recorded other values, so that
+    /// opening the session later restores the current ones.
     fn write_settings(&self, session: &mut Session) {
         let settings = session.branch_settings();
         if let (Some((provider, id)), Some(model)) = (&settings.model, &self.model)

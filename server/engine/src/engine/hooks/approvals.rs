@@ -23,8 +23,8 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    /// Creates the hook with those settings. Without a client ([`Approvals::connect`]), every call that needs approval
-    /// is rejected.
+    /// Creates the hook with the given settings. Without a client ([`Approvals::connect`]), every call that
+    /// needs approval is rejected.
     pub fn new(settings: ApprovalSettings, clock: Arc<dyn Clock>) -> Self {
         Self { settings: Mutex::new(settings), ui: OnceLock::new(), clock }
     }

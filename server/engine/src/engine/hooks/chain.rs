@@ -35,8 +35,8 @@ impl HookChain {
 }
 
 impl HookChain {
-    /// Returns the hooks for a child of the engine. Adds the policies of these hooks for the child's runs to
-    /// `policies`.
+    /// Returns the hooks for a subagent of the engine. Adds the policies of these hooks for the subagent's
+    /// runs to `policies`.
     pub(in crate::engine) fn of_child(&self, policies: &mut Vec<Arc<dyn PostRunPolicy>>) -> Self {
         let own = |hooks: &Arc<dyn Hooks>| hooks.for_child(policies).unwrap_or_else(|| hooks.clone());
         Self(self.0.iter().map(own).collect())

@@ -33,15 +33,15 @@ pub(in crate::engine) use token_estimate::{
     ConversationSnapshot, MessageHistory, context_tokens, counted_tokens, estimate, is_due, scale_to_estimate,
 };
 
-/// Events about automatic compactions that had nothing to do.
+/// Choice of the events about an automatic compaction that had nothing to compact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum IdleCompactionEvents {
-    /// The events are emitted, with the reason.
+    /// The events are emitted, and their text gives the reason.
     #[default]
     WithReason,
     /// The events are emitted. The reason is omitted if the conversation has just been compacted.
     WithoutAlreadyCompacted,
-    /// No event is emitted.
+    /// No event is emitted about the compaction.
     Hidden,
 }
 
@@ -54,7 +54,7 @@ pub struct CompactionPolicy {
     /// `true` if the tokens that a compaction keeps are counted as the provider counts them; `false` if they are
     /// estimated.
     pub keeps_provider_tokens: bool,
-    /// Events about automatic compactions that had nothing to do.
+    /// Choice of the events about an automatic compaction that had nothing to compact.
     pub idle_events: IdleCompactionEvents,
     /// `true` if the parts of a summary are requested one after the other; otherwise side by side.
     pub summarizes_sequentially: bool,

@@ -15,13 +15,13 @@ use crate::providers::{ProviderError, ProviderErrorKind, default_max_tokens};
 /// Differences between agents in the repetition of requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// `true` if a request with a transient failure is repeated at first without any event.
+    /// `true` if the first repetitions of a request after a transient failure emit no events.
     pub provider_retries: bool,
     /// `true` if an answer that had already begun is requested again after its connection broke.
     pub retries_started_answers: bool,
-    /// `true` if an answer leaves the context before the compaction after which it is requested again. Clients then
-    /// see no retry. In that case, an answer that was cut off below the output limit of the model is requested
-    /// again as well.
+    /// `true` if an answer that is requested again after a compaction leaves the context before that
+    /// compaction. Clients then see no retry. In that case, an answer that was cut off below the output limit
+    /// of the model is requested again as well.
     pub drops_answer_before_compaction: bool,
     /// `true` if the session stores an entry, and emits an event, when an answer leaves the context before it is
     /// requested again. Otherwise only the running process knows this.
@@ -97,7 +97,7 @@ fn is_transient(kind: ProviderErrorKind) -> bool {
 /// Decision about the work after a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::engine) enum NextAction {
-    /// No work.
+    /// No further work follows.
     Stop,
     /// The same request again, after a pause.
     Retry { attempt: u64, pause: Duration },

@@ -1,5 +1,5 @@
-//! Rules that watch the output of a model while it grows. A matching rule stops the answer, or takes effect at its
-//! end. The model then receives the rule and continues.
+//! Rules that watch the output of a model while it arrives. A matching rule stops the answer, or takes effect
+//! at its end. The model then receives the rule and continues.
 
 mod scope;
 

@@ -25,7 +25,7 @@ struct ReminderState {
 }
 
 impl TodoReminders {
-    /// Creates the policy with those settings.
+    /// Creates the policy with the given settings.
     pub fn new(settings: TodoSettings, clock: Arc<dyn Clock>) -> Self {
         Self { state: Mutex::new(ReminderState { settings, reminders_sent: 0 }), clock }
     }

@@ -26,8 +26,8 @@ pub enum RemoteEvent {
     RunStarted,
     /// A new message of the conversation, of the user or of an extension.
     MessageAdded(Box<AgentMessage>),
-    /// Start or growth of an answer. `Done` and `Error` have no effect here: [`RemoteEvent::AnswerEnded`] ends the
-    /// answer.
+    /// Start of an answer, or an addition to it. `Done` and `Error` have no effect here:
+    /// [`RemoteEvent::AnswerEnded`] ends the answer.
     AnswerUpdated(StreamEvent),
     /// End of an answer, with the whole answer.
     AnswerEnded(Box<AssistantMessage>),
@@ -36,14 +36,14 @@ pub enum RemoteEvent {
     ToolStarted(ToolCall),
     /// Partial output of the tool of that call, which replaces the previous output.
     ToolUpdated(String, ToolUpdate),
-    /// End of the call with that id.
+    /// End of the call with the given id.
     ToolEnded(String, ToolOutput),
     /// End of the run.
     RunEnded {
         /// `true` if the same request is repeated.
         will_retry: bool,
     },
-    /// Start of a pause, after which another run tries again.
+    /// Start of a pause before another run repeats the request.
     RetryStarted {
         /// Number of this retry, from 1.
         attempt: u64,
@@ -54,7 +54,7 @@ pub enum RemoteEvent {
         /// Reason for the failure of the answer.
         error: String,
     },
-    /// End of retrying.
+    /// End of the retries.
     RetryEnded {
         /// `true` if an answer arrived.
         success: bool,
@@ -93,7 +93,7 @@ pub enum RemoteEvent {
         extension: String,
         /// The event or action during which it failed.
         event: String,
-        /// Its error message.
+        /// Error message of the extension.
         error: String,
     },
     /// The remote agent has disconnected, for that reason. No event follows.
@@ -125,9 +125,9 @@ pub struct RemoteSession {
 /// Kind of delivery for input of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// As a prompt. If the agent is working, the queue decides the moment of delivery.
+    /// The input is a prompt. If the agent is working, the queue decides the moment of delivery.
     Prompt(Option<InputQueue>),
-    /// Directly into that queue.
+    /// The input goes directly into the given queue.
     Queue(InputQueue),
 }
 

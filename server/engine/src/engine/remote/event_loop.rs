@@ -357,8 +357,8 @@ fn is_requested_compaction(shared: &Shared) -> bool {
     shared.state().work.as_ref().is_some_and(|work| work.kind == WorkKind::Compaction)
 }
 
-/// Returns the queued message that corresponds to a reported message, because the report may omit a part of it.
-/// Without such a queued message, returns the reported one.
+/// Returns the queued message to which a reported message corresponds. The queued message is complete, but
+/// the report may omit a part. Without such a queued message, returns the reported one.
 fn take_queued_original(shared: &Shared, message: AgentMessage) -> AgentMessage {
     let mut state = shared.state();
     let waited = state.queues.take_matching(&message);

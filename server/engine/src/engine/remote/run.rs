@@ -44,7 +44,7 @@ struct CallState {
     ended: bool,
 }
 
-/// A growing answer.
+/// An answer in progress.
 struct PartialAnswer {
     entry: EntryId,
     assembler: Assembler,
@@ -298,7 +298,7 @@ fn model(shared: &Shared) -> Model {
     })
 }
 
-/// Returns the assembler of an answer of that model.
+/// Returns the assembler of an answer of the given model.
 fn assembler(shared: &Shared) -> Assembler {
     Assembler::new(&model(shared), shared.options.clock.now_ms())
 }

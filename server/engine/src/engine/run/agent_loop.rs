@@ -79,7 +79,7 @@ enum LoopPhase {
     Ended,
 }
 
-/// No messages.
+/// An empty list of messages.
 pub(in crate::engine) const NO_MESSAGES: [AgentMessage; 0] = [];
 
 /// The state of one run.

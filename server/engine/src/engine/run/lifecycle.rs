@@ -428,7 +428,7 @@ impl Work {
 /// Emits the budget notices that become due because time elapses, as long as the work lasts.
 async fn emit_timed_notices(shared: &Shared) -> std::convert::Infallible {
     let options = &shared.options;
-    // The budget of the first agent covers its children, so it alone watches the time.
+    // The budget of the first agent covers its subagents, so it alone watches the time.
     while let Some(pause) =
         options.usage_tracker.until_due(options.clock.now_ms()).filter(|_| options.usage_tracker.is_root())
     {

@@ -7,11 +7,12 @@ use agentese::types::{InterruptMode, ToolCall};
 /// The work that a run includes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RunSpan {
-    /// The turns. A prompt without a delivery waits for the following run if it arrives between two runs.
+    /// Only the turns. A prompt that names no queue waits for the following run if it arrives between two
+    /// runs.
     #[default]
     Turns,
-    /// The turns, and for prompts the pauses before retries: a prompt without a delivery is then rejected, as it is
-    /// during a run.
+    /// The turns, and for prompts also the pauses before retries. During such a pause, a prompt that names no
+    /// queue is rejected, as during a run.
     TurnsAndRetryPauses,
     /// The turns, and the retries and automatic compactions that follow, with the pauses before the retries.
     UntilSettled,
@@ -60,8 +61,8 @@ pub struct AnswerPolicy {
     /// `true` if the start of an answer is emitted when its first content arrives; `false` if it is emitted with
     /// the request to the model.
     pub starts_with_content: bool,
-    /// `true` if blocks that grow at the same time are all closed at the end of the answer. Applies only to models
-    /// whose API lets blocks grow at the same time.
+    /// `true` if blocks that the API streams at the same time are all closed at the end of the answer. Has no
+    /// effect for APIs that stream one block after the other.
     pub closes_blocks_together: bool,
     /// Minimum interval between emitted pieces of an answer. Pieces within the interval are joined and emitted before
     /// any other event. Zero if each piece is emitted at once.

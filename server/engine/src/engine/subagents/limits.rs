@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::tools::SubagentError;
 
-/// Maximum number of generations of children, and of concurrent children.
+/// Maximum number of generations of subagents, and of concurrent subagents.
 #[derive(Debug, Clone)]
 pub struct SubagentLimits {
     /// Maximum number of generations below the first agent.
     pub depth: usize,
-    /// Maximum number of concurrent children of all generations.
+    /// Maximum number of concurrent subagents of all generations.
     pub max_concurrent: usize,
     /// Generation of this engine; 0 for the first agent.
     pub(in crate::engine) generation: usize,
@@ -34,7 +34,7 @@ impl SubagentLimits {
         self.depth.saturating_sub(self.generation)
     }
 
-    /// Reserves a slot for a child and returns the limits of that child. Fails if a limit is reached.
+    /// Reserves a slot for a subagent and returns the limits of that subagent. Fails if a limit is reached.
     pub(in crate::engine) fn reserve_child(&self) -> Result<(Self, ChildSlot), SubagentError> {
         if self.generation >= self.depth {
             return Err(SubagentError::TooDeep(self.generation));
@@ -48,7 +48,7 @@ impl SubagentLimits {
     }
 }
 
-/// A slot among the concurrent children, freed on drop.
+/// A slot among the concurrent subagents, freed on drop.
 pub(in crate::engine) struct ChildSlot(Arc<AtomicUsize>);
 
 impl Drop for ChildSlot {

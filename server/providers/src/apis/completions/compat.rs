@@ -10,13 +10,13 @@ use super::super::hosts::{Quirk, has_quirk};
 /// The member of a request that controls thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ThinkingFormat {
-    /// `reasoning_effort`.
+    /// The member `reasoning_effort`.
     OpenAi,
-    /// `thinking: {type}`.
+    /// The member `thinking: {type}`.
     Zai,
-    /// `enable_thinking`.
+    /// The member `enable_thinking`.
     Qwen,
-    /// `chat_template_kwargs: {enable_thinking}`.
+    /// The member `chat_template_kwargs: {enable_thinking}`.
     QwenChatTemplate,
 }
 

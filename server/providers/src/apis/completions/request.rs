@@ -246,8 +246,8 @@ fn tool_call(call: &ToolCall, compat: &Compat<'_>) -> Value {
     written
 }
 
-/// Returns the reasoning details that the model must receive back. They are the signature of the reasoning; sessions of
-/// older versions have them at the calls.
+/// Returns the reasoning details that the model must receive back. They are the signature of the reasoning;
+/// in sessions of older versions, they are the signatures of the calls.
 fn reasoning_details(answer: &AssistantMessage) -> Option<Value> {
     let of_thinking = answer.content.iter().find_map(|block| match block {
         AssistantBlock::Thinking(block) => block.thinking_signature.as_deref(),
@@ -285,7 +285,7 @@ fn tool_result(result: &ToolResultMessage, compat: &Compat<'_>) -> Value {
     message
 }
 
-/// Returns `true` if a message has a text that can carry a cache mark.
+/// Returns `true` if a message has a text that can carry a cache marker.
 fn can_be_marked(message: &Value) -> bool {
     let is_spoken = message["role"] == "user" || message["role"] == "assistant";
     let is_text = |part: &Value| part["type"] == "text";
@@ -293,7 +293,7 @@ fn can_be_marked(message: &Value) -> bool {
     is_spoken && (content.is_string() || content.as_array().is_some_and(|parts| parts.iter().any(is_text)))
 }
 
-/// Adds a cache mark to the last text of the last message that has one.
+/// Adds a cache marker to the last text of the last message that has one.
 fn mark_last(messages: &mut [Value]) {
     for message in messages.iter_mut().rev().filter(|message| can_be_marked(message)) {
         if let Value::String(text) = &message["content"] {

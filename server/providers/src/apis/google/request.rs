@@ -17,7 +17,8 @@ use crate::{ProviderError, history};
 
 /// The text before images of tool results, for models that do not accept them in the result.
 const IMAGES: &str = "Images from the tool results above:";
-/// The replacement for a missing mark at a call of another model, documented by the API.
+/// Thought signature for a call of another model, which has no signature of its own. The API documents this
+/// value.
 const NO_MARK: &str = "skip_thought_signature_validator";
 
 /// Controls of thinking by a part of the model's id. The first match applies.
@@ -28,7 +29,7 @@ const THINKING: &[(&str, ThinkingControl)] = &[
     ("pro", ThinkingControl::Level(["LOW", "LOW", "LOW", "HIGH", "HIGH"])),
 ];
 
-/// A control of thinking, with values for off, minimal, low, medium, high and above.
+/// Control of the amount of thinking. The five values are for off, minimal, low, medium, and high or above.
 #[derive(Debug, Clone, Copy)]
 enum ThinkingControl {
     /// Numbers of tokens.

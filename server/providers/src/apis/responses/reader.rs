@@ -106,8 +106,9 @@ impl Reader for ResponseReader {
 }
 
 impl ResponseReader {
-    /// Returns the open item of an event, by its index in the output or by its id; the newest if the event has neither.
-    /// Returns `None` if the item was never announced or has ended.
+    /// Returns the open item to which an event belongs. The event names the item by an index in the output or
+    /// by an id; without both, the newest item is meant. Returns `None` if the item was never announced or
+    /// has ended.
     fn item_of(&mut self, event: &Value, builder: &mut StreamEventBuilder) -> Option<Number> {
         let (index, id) = (event["output_index"].as_u64(), event["item_id"].as_str());
         if let Some(known) = self.find_item(index, id) {
@@ -124,7 +125,7 @@ impl ResponseReader {
         Some(youngest).filter(|number| !self.items[*number].ended)
     }
 
-    /// Returns the item with that index or, if the event has no index, with that id.
+    /// Returns the item with the given index or, if the event has no index, with the given id.
     fn find_item(&self, index: Option<u64>, id: Option<&str>) -> Option<Number> {
         self.items.iter().rposition(|item| match index {
             Some(_) if item.output_index.is_some() => item.output_index == index,
@@ -137,7 +138,8 @@ impl ResponseReader {
         self.sequencer.end(&number, builder);
     }
 
-    /// Adds text or reasoning to its item, or to a new one if the host has announced no item of that kind.
+    /// Adds text or reasoning to its item, or to a new one if the host has announced no item of the given
+    /// kind.
     fn grow(&mut self, event: &Value, start: BlockStart, builder: &mut StreamEventBuilder) {
         let thinks = matches!(start, BlockStart::Thinking(_));
         let found = self.item_of(event, builder).filter(|number| self.sequencer.is_same_kind(number, &start));
@@ -176,7 +178,7 @@ impl ResponseReader {
         (free && self.sequencer.is_same_kind(&youngest, &start)).then_some(youngest)
     }
 
-    /// Adds the missing rest of a call's arguments, given all of them.
+    /// Adds the part of a call's arguments that has not arrived. `whole` contains all arguments.
     fn complete(&mut self, number: Number, whole: &Value, builder: &mut StreamEventBuilder) {
         let whole = arguments(whole).unwrap_or_default();
         self.items[number].has_content |= self.sequencer.complete(&number, &whole, builder);
@@ -412,7 +414,7 @@ mod tests {
         assert_eq!(empty.last().unwrap(), "Protocol The provider's answer has no content.");
     }
 
-    /// Returns an event of the item at that index.
+    /// Returns an event of the item at the given index.
     fn at(index: u64, mut event: Value) -> Value {
         event["output_index"] = index.into();
         event

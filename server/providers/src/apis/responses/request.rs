@@ -187,8 +187,8 @@ fn push_answer(answer: &AssistantMessage, same: bool, number: usize, input: &mut
     }
 }
 
-/// Returns the id of a text item, and its phase if there is one. The signature is either the id alone or JSON with
-/// both.
+/// Returns the id of a text item, and its phase if there is one, from the signature of the text. The
+/// signature is either the id alone, or JSON with both.
 fn text_mark(mark: &str, otherwise: impl Fn() -> String) -> (String, Option<String>) {
     let value = serde_json::from_str::<Value>(mark).ok().filter(Value::is_object);
     let member = |name: &str| value.as_ref().and_then(|value| value[name].as_str()).map(str::to_owned);
@@ -221,7 +221,7 @@ mod tests {
     use super::*;
     use crate::apis::testing::{conversation, write_compat, write_with};
 
-    /// Returns a conversation as a model of this API itself would have produced it.
+    /// Returns a conversation as a model of this API would have produced it.
     fn own(model: &str) -> Vec<Arc<AgentMessage>> {
         let mut messages = conversation("openai-responses", model);
         let mut answer = serde_json::to_value(&*messages[1]).unwrap();

@@ -1,4 +1,4 @@
-//! Sessions in memory.
+//! Tests of sessions in memory.
 
 use agentese::types::ThinkingLevel;
 use serde_json::{Value, json};

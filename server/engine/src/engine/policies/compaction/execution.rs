@@ -161,7 +161,7 @@ pub(in crate::engine) async fn auto_compact(
 }
 
 impl PlanInput {
-    /// Plans the compaction. This decodes messages.
+    /// Plans the compaction. For that purpose, the messages are decoded.
     async fn into_job(self) -> Result<CompactionJob, CompactError> {
         let Self {
             items,

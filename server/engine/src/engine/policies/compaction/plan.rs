@@ -42,9 +42,10 @@ const EMPTY_HISTORY_SUMMARY: &str = "No prior history.";
 /// Separator between the summary of the history and the summary of the turn's beginning; pi's user interfaces parse it.
 const TURN_SEPARATOR: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
 
-/// Plans the compaction of a branch, whose entries are in order from the root to the leaf. The plan begins at the
-/// first entry that the previous compaction kept, so that no message is missing from both. `tokens_before` returns
-/// the number of tokens in the model's context. Fails if there is nothing to summarise.
+/// Plans the compaction of a branch, whose entries are in order from the root to the leaf. The plan begins at
+/// the first entry that the previous compaction kept. So each message is either in the previous summary or in
+/// the plan. `tokens_before` returns the number of tokens in the model's context. Fails if there is nothing
+/// to summarise.
 pub(crate) fn plan(
     items: &[BranchEntry],
     tokens_before: impl FnOnce() -> u64,

@@ -5,12 +5,12 @@ use std::path::{Component, Path, PathBuf};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde_json::{Map, Value};
 
-/// A stream of a growing answer.
+/// A stream of an answer in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputStream<'a> {
     Text,
     Thinking,
-    /// The arguments of a call of that tool.
+    /// The arguments of a call of the given tool.
     Tool(&'a str),
 }
 
@@ -29,7 +29,7 @@ pub(super) struct RuleScope {
     text: bool,
     thinking: bool,
     calls: Vec<CallFilter>,
-    /// If set, a match in any stream also requires that one of these files is named.
+    /// Files of the rule. If set, a match in any stream also requires that the call names one of these files.
     files: Option<GlobSet>,
 }
 
