@@ -1,4 +1,4 @@
-//! Reader of transcripts.
+//! Reader of transcript files.
 
 use std::path::{Path, PathBuf};
 
@@ -54,8 +54,8 @@ pub struct Transcript {
 impl Transcript {
     /// Reads a transcript.
     ///
-    /// # Errors
-    /// Names the file and the invalid line.
+    /// # Errors If the file cannot be read, or a line is invalid. The error names the file and
+    /// the line.
     pub fn load(path: &Path) -> Result<Self, TranscriptError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| TranscriptError::Read { path: path.to_owned(), source })?;
@@ -64,8 +64,7 @@ impl Transcript {
 
     /// Parses the text of a transcript. `path` is the path for errors.
     ///
-    /// # Errors
-    /// Names the invalid line.
+    /// # Errors If a line is invalid. The error names it.
     pub fn parse(path: &Path, text: &str) -> Result<Self, TranscriptError> {
         let mut header = None;
         let mut records = Vec::new();
@@ -154,8 +153,7 @@ pub fn folder(dialect: &str) -> PathBuf {
 
 /// Loads the recorded transcripts of a dialect, by name, in order.
 ///
-/// # Errors
-/// Names the invalid file.
+/// # Errors If a file is invalid. The error names it.
 pub fn recorded(dialect: &str) -> Result<Vec<(String, Transcript)>, TranscriptError> {
     let folder = folder(dialect);
     let entries = std::fs::read_dir(&folder)

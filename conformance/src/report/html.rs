@@ -35,7 +35,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Returns the outcome of a case on the page: class and name.
+/// Returns the class and the displayed name of a case's outcome.
 fn kind(case: &ReportCase) -> (&'static str, &'static str) {
     match case.verdict {
         CaseVerdict::Pass => ("pass", "pass"),
@@ -47,8 +47,8 @@ fn kind(case: &ReportCase) -> (&'static str, &'static str) {
     }
 }
 
-/// Number of bytes on the page up to which lines are shown whole, for failed cases first. After that, cases
-/// have beginnings of lines, and excerpts of lines with a difference.
+/// Number of bytes on the page up to which whole lines are displayed, for failed cases first. Beyond it,
+/// only beginnings of lines and excerpts around differences are displayed.
 const WHOLE: usize = 400_000;
 
 /// Renders the page.
@@ -139,7 +139,7 @@ fn causes_of(data: &SuiteReport) -> Markup {
     }
 }
 
-/// Returns the filters of the page: class, name, number of cases.
+/// Returns the filters of the page: CSS class, displayed name, number of cases.
 fn views(data: &SuiteReport) -> Vec<(&'static str, &'static str, usize)> {
     let words = [
         ("all", "all"),
@@ -197,7 +197,7 @@ fn seconds(ms: u64) -> String {
 mod tests {
     use super::*;
 
-    /// All details of a hundred failed cases would need forty megabytes.
+    /// A page with all details of a hundred failed cases would need forty megabytes.
     #[test]
     fn a_page_about_many_failures_has_less_than_two_megabytes() {
         use serde_json::json;
@@ -233,7 +233,7 @@ mod tests {
         assert!(page.contains("case-99") && page.contains("<mark>3</mark>"));
     }
 
-    /// Each of these texts would end its element early.
+    /// Each of these texts would end the element that contains it.
     #[test]
     fn style_and_script_stay_in_their_elements() {
         assert!(!STYLE.contains('<') && !SCRIPT.contains("</") && !SCRIPT.contains("<!--"));

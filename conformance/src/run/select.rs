@@ -34,13 +34,13 @@ pub enum SelectionError {
     NoMatch {
         /// The pattern.
         pattern: String,
-        /// Question with similar names, for the message. Empty if no name is similar.
+        /// Suggestion of similar names for the message; empty if no name is similar.
         instead: String,
     },
 }
 
-/// Returns the cases that match at least one pattern. [`Selection::new`] describes the patterns. Each option
-/// `--only` works in this way.
+/// Returns the cases that match at least one pattern. [`Selection::new`] describes the patterns. All options
+/// `--only` use this function.
 ///
 /// # Errors
 /// If a pattern is invalid, or matches no case.
@@ -100,9 +100,9 @@ impl CasePattern {
         }
     }
 
-    /// Returns, for each case, `true` if the pattern matches it.
+    /// Returns a flag for each case: `true` if the pattern matches it.
     fn of(&self, cases: &[Scenario]) -> Vec<bool> {
-        // A whole name selects only that case, although other names may contain it.
+        // A complete name selects only that case, although other names may contain it.
         let named: Vec<bool> = cases.iter().map(|case| case.name == self.text()).collect();
         if named.contains(&true) {
             return named;

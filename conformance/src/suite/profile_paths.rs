@@ -1,4 +1,5 @@
-//! Paths in a profile. They start at the folder of the profile's file, and not at the working directory.
+//! Resolution of paths in a profile. They start at the folder of the profile's file, and not at the
+//! working directory.
 
 use std::path::Path;
 

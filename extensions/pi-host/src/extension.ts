@@ -36,15 +36,18 @@ export class Extension {
   readonly tools = new Map<string, ToolDefinition>();
   readonly commands = new Map<string, CommandDefinition>();
   readonly flags = new Map<string, FlagDefinition>();
-  /** End of the last event without an answer; such events are handled one after another. */
+  /**
+   * Resolves when the last event that needs no answer was handled. Such events are handled one
+   * after another.
+   */
   pendingEvents: Promise<void> | undefined;
 
   constructor(
-    /** File of the extension, as the agent names it. */
+    /** File of the extension, with the path that the agent sent. */
     readonly path: string,
   ) {}
 
-  /** Returns the registrations for the agent. */
+  /** Returns the registrations in the form of the protocol. */
   offered(): OfferedExtension {
     return {
       path: this.path,

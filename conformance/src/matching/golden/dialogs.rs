@@ -14,8 +14,8 @@ impl StreamComparer<'_> {
         let mut found = Vec::new();
         match (expected.id.as_deref(), actual.id.as_deref()) {
             (Some(golden), Some(observed)) => {
-                // The prefix separates ids of dialogs, which agents number on their own, from ids of
-                // sessions.
+                // The prefix keeps ids of dialogs apart from ids of sessions, which may have equal
+                // values.
                 let (golden, observed) = (format!("dialog {golden}"), format!("dialog {observed}"));
                 if let Err(message) = self.state.texts.bindings.id(&golden, &observed) {
                     found.push(Difference::new(Weight::Must, "id", message));
