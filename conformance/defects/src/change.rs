@@ -1,4 +1,4 @@
-//! One change by a mutator: its place, and its effect on the stream.
+//! One change that a mutator makes: its place, and its effect on the stream.
 
 use crate::place::{Edit, Place, edited};
 
@@ -17,7 +17,7 @@ pub enum Effect {
     Ends(i32),
     /// Drops this line and all later ones; the agent neither writes nor ends until it is killed.
     Hangs,
-    /// Keeps all lines; the agent ends with this exit code in place of its own.
+    /// Keeps all lines; the agent ends with this exit code instead of its own.
     Code(i32),
     /// Keeps all lines; the agent does not end until it is killed.
     Stays,

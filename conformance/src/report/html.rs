@@ -20,9 +20,7 @@ use crate::suggestions::counted;
 const STYLE: &str = include_str!("html/assets/page.css");
 const SCRIPT: &str = include_str!("html/assets/page.js");
 
-/// Choices of the page's colours: id in the style sheet, and name.
-///
-/// The style sheet refers to these ids.
+/// Colour themes of the page: the id in the style sheet, and the displayed name.
 const THEMES: [(&str, &str); 3] = [("theme-auto", "Auto"), ("theme-light", "Light"), ("theme-dark", "Dark")];
 
 /// Content security policy: allows only the style and the script of this file, by their hashes.

@@ -11,13 +11,12 @@ use crate::file::FileError;
 /// Variable for the folder of the profile's file, in all texts of the profile.
 const FOLDER: &str = "${PROFILE}";
 
-/// Resolves the paths of a profile. The relative path of a program starts at the folder of the file. A
+/// Resolves the paths of a profile. A relative path of the program starts at the folder of the file. A
 /// program without a path is searched in `PATH`.
 ///
-/// Arguments stay unchanged, because the profile does not show if an argument is a path.
+/// Arguments stay unchanged, because a profile does not declare which of them are paths.
 ///
-/// # Errors
-/// If the working directory is unavailable.
+/// # Errors If the working directory is unavailable.
 pub(super) fn resolve(profile: Profile, file: &Path) -> Result<Profile, FileError> {
     let failed = |source| FileError::Read { path: file.to_owned(), source };
     let file = std::path::absolute(file).map_err(failed)?;
