@@ -94,7 +94,8 @@ on stderr.";
     after_help = EXAMPLES,
     disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
-    // As with pi, the last occurrence of a repeated option wins; lists grow.
+    // As in pi, the last occurrence of a repeated option applies. Options with a list collect all
+    // occurrences.
     args_override_self = true
 )]
 pub(super) struct Arguments {
@@ -104,7 +105,7 @@ pub(super) struct Arguments {
     pub run: Run,
 }
 
-/// Tasks besides serving.
+/// Subcommands, which do something other than serve a client.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Send one command to an agent and print the result
@@ -437,8 +438,7 @@ pub(super) struct Run {
     pub resources: Resources,
 }
 
-/// Options of pi for things that this agent does not have. Those that ask for less ask for what is the
-/// case anyway.
+/// Options about extensions.
 #[derive(Debug, Default, Clone, Args)]
 pub(super) struct Resources {
     /// Load an extension: a program, or a folder with one or more; may be repeated
@@ -456,7 +456,7 @@ pub(super) struct Resources {
     pub no_themes: bool,
 }
 
-/// Smallest limit of the line length with which a client can still send a command.
+/// Minimum permitted limit of the line length, with which a client can still send a command.
 const SHORTEST_LIMIT: usize = 64;
 
 fn at_least_a_frame(text: &str) -> Result<usize, String> {

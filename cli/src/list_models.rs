@@ -1,4 +1,4 @@
-//! `agentese --list-models`.
+//! Option `agentese --list-models`.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use super::table::table;
 use agentese_process::output;
 use agentese_process::stderr::Stderr;
 
-/// Prints all models, or those whose name contains the text.
+/// Prints all models, or only models whose name contains the text.
 pub(super) fn print<'a>(
     models: impl Iterator<Item = &'a Model>,
     search: Option<&str>,

@@ -42,7 +42,8 @@ pub fn load<T: DeserializeOwned>(path: &Path, format: &str) -> Result<T, FileErr
 
 /// Parses a text in the same way as [`load`]. `path` is the path for error messages.
 ///
-/// # Errors If the text does not fit the format, or has undeclared members.
+/// # Errors
+/// If the text does not fit the format, or has undeclared members.
 pub fn parse<T: DeserializeOwned>(path: &Path, text: &str, format: &str) -> Result<T, FileError> {
     let wrong = |reason: String| FileError::Content { path: path.to_owned(), reason };
     let value: Value = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;

@@ -54,8 +54,8 @@ pub struct Transcript {
 impl Transcript {
     /// Reads a transcript.
     ///
-    /// # Errors If the file cannot be read, or a line is invalid. The error names the file and
-    /// the line.
+    /// # Errors
+    /// If the file cannot be read, or a line is invalid. The error names the file and the line.
     pub fn load(path: &Path) -> Result<Self, TranscriptError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| TranscriptError::Read { path: path.to_owned(), source })?;
@@ -64,7 +64,8 @@ impl Transcript {
 
     /// Parses the text of a transcript. `path` is the path for errors.
     ///
-    /// # Errors If a line is invalid. The error names it.
+    /// # Errors
+    /// If a line is invalid. The error names it.
     pub fn parse(path: &Path, text: &str) -> Result<Self, TranscriptError> {
         let mut header = None;
         let mut records = Vec::new();
@@ -153,7 +154,8 @@ pub fn folder(dialect: &str) -> PathBuf {
 
 /// Loads the recorded transcripts of a dialect, by name, in order.
 ///
-/// # Errors If a file is invalid. The error names it.
+/// # Errors
+/// If a file is invalid. The error names it.
 pub fn recorded(dialect: &str) -> Result<Vec<(String, Transcript)>, TranscriptError> {
     let folder = folder(dialect);
     let entries = std::fs::read_dir(&folder)

@@ -63,7 +63,8 @@ pub enum BaselineError {
 impl Baseline {
     /// Creates the baseline from a golden transcript, as the output of the recorded agent.
     ///
-    /// # Errors If there is no golden transcript, or if no check of the case can fail.
+    /// # Errors
+    /// If there is no golden transcript, or if no check of the case can fail.
     pub fn golden(suite: &Suite, case: &Scenario, profile: &Profile) -> Result<Self, BaselineError> {
         let golden = suite.golden(&case.dialect, &case.name)?.ok_or(BaselineError::NoTranscript)?;
         let mut profile = profile.clone();
@@ -144,7 +145,8 @@ impl Baseline {
     /// Judges the output with a neutral change. Returns the failed checks like [`Baseline::defect`], and
     /// `None` if the change has no effect here.
     ///
-    /// # Errors If the suite cannot judge.
+    /// # Errors
+    /// If the suite cannot judge.
     pub fn neutral(
         &self,
         suite: &Suite,

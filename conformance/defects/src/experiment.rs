@@ -169,7 +169,8 @@ enum MutantRun<'a> {
 /// Runs the trials of a plan. Calls `progress` with the number of finished trials and the number of all
 /// trials.
 ///
-/// # Errors If the suite cannot judge.
+/// # Errors
+/// If the suite cannot judge.
 pub fn run(
     suite: &Suite,
     bases: &[Baseline],

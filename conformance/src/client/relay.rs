@@ -48,7 +48,8 @@ pub(super) struct Ending {
 /// Stdout stays open until the process ends, so that the client sees the end of the output and the exit code
 /// together.
 ///
-/// # Errors If the suite cannot be reached, or if it closes the connection without such a request.
+/// # Errors
+/// If the suite cannot be reached, or if it closes the connection without such a request.
 pub async fn relay(socket: &Path) -> io::Result<Infallible> {
     let data = UnixStream::connect(socket).await?;
     let control = UnixStream::connect(socket).await?;

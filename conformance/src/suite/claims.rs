@@ -10,7 +10,8 @@ use crate::player::needs;
 
 /// Checks that each name in the claims is declared by the dialect or used by a case of the suite.
 ///
-/// # Errors If a name is unknown. The error contains the first unknown name, and similar names.
+/// # Errors
+/// If a name is unknown. The error contains the first unknown name, and similar names.
 pub(super) fn check(suite: &Suite, profile: &Profile) -> Result<(), SuiteError> {
     let Some(claims) = &profile.claims else { return Ok(()) };
     // An unknown dialect is reported elsewhere.

@@ -16,7 +16,8 @@ const FOLDER: &str = "${PROFILE}";
 ///
 /// Arguments stay unchanged, because a profile does not declare which of them are paths.
 ///
-/// # Errors If the working directory is unavailable.
+/// # Errors
+/// If the working directory is unavailable.
 pub(super) fn resolve(profile: Profile, file: &Path) -> Result<Profile, FileError> {
     let failed = |source| FileError::Read { path: file.to_owned(), source };
     let file = std::path::absolute(file).map_err(failed)?;

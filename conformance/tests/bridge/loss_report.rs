@@ -271,7 +271,7 @@ impl LossReport {
         }
     }
 
-    /// Returns `true` if the frame belongs to a later session of the connection, and not to the first one.
+    /// Returns `true` if the frame belongs to a later session of the connection, not to the first one.
     ///
     /// Returns `false` if the loss report calls the command that opens sessions carried.
     fn is_of_another_session(&self, mismatch: &Mismatch, golden: &Transcript) -> bool {

@@ -1,4 +1,4 @@
-// A chat without a library: a message is drawn again only if its object was replaced.
+// A chat without a library: a message is drawn again only when it is another object than before.
 //   chat(document.body, await connectWebSocket(address))
 import { type Transport, pi } from "agentese";
 import { type Block, type Message, View } from "agentese/ui";

@@ -1,5 +1,5 @@
-// A chat with React: only the components of changed messages are rendered again. <Chat
-//   {...open(await connectWebSocket(address))} />
+// A chat with React: components whose messages did not change are not rendered again.
+//   <Chat {...open(await connectWebSocket(address))} />
 import { type FormEvent, memo, useSyncExternalStore } from "react";
 import { type Transport, pi } from "agentese";
 import { type Block, type Message, View } from "agentese/ui";

@@ -1,4 +1,4 @@
-// `agentese inspect` on a file, in a page of a browser.
+// Runs `agentese inspect` on a file, and opens it in a browser page.
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";

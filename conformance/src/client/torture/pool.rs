@@ -41,7 +41,8 @@ pub(super) struct Pool {
 impl Pool {
     /// Collects the material of a dialect.
     ///
-    /// # Errors If the suite is invalid, or has no recorded session of the dialect.
+    /// # Errors
+    /// If the suite is invalid, or has no recorded session of the dialect.
     pub(super) fn new(suite: &Suite, spec: &'static Spec) -> Result<Self, TortureError> {
         let mut pool = Self {
             spec,
