@@ -14,7 +14,7 @@ pub enum TranscriptError {
     /// The file cannot be read.
     #[error("cannot read {path}: {source}")]
     Read {
-        /// The file.
+        /// Path of the transcript file.
         path: PathBuf,
         /// Error of the system.
         source: std::io::Error,
@@ -22,7 +22,7 @@ pub enum TranscriptError {
     /// A line is not a record.
     #[error("{path}:{line}: {reason}")]
     Record {
-        /// The file.
+        /// Path of the transcript file.
         path: PathBuf,
         /// Number of the line, counted from 1.
         line: usize,
@@ -42,7 +42,7 @@ pub enum Record {
     Control(TranscriptControl),
 }
 
-/// The lines of a client and an agent.
+/// A transcript: the lines of a client and an agent, and process events.
 #[derive(Debug, Clone)]
 pub struct Transcript {
     /// Header of the transcript.

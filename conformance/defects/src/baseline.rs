@@ -29,7 +29,7 @@ pub struct Baseline {
     pub case: Scenario,
     profile: Profile,
     played: PlayResult,
-    /// Lines of both sides.
+    /// The lines of the client and of the agent.
     pub stream: Stream,
     /// Index of the transcript record for each line of the agent.
     records: Vec<usize>,

@@ -66,7 +66,7 @@ pub struct ChangedOutput {
 pub enum AgentEnd {
     /// Ends with this exit code.
     Code(i32),
-    /// Is killed.
+    /// The agent is killed by a signal.
     Killed,
 }
 

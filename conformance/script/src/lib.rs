@@ -109,7 +109,7 @@ pub enum Kind {
     Text,
     /// Reasoning.
     Thinking {
-        /// The provider's signature.
+        /// Signature of the block, which the provider requires in later requests.
         signature: Option<String>,
     },
     /// A tool call. Its joined pieces are the JSON text of the arguments.
