@@ -41,7 +41,7 @@ pub(super) struct Receiver {
     deferred: Option<BoxFuture<'static, RemoteEvent>>,
 }
 
-/// Creates a queue.
+/// Creates a queue, and returns its two ends.
 pub(super) fn channel() -> (Sender, Receiver) {
     let inner = Arc::<QueueInner>::default();
     (Sender(inner.clone()), Receiver { inner, deferred: None })

@@ -41,12 +41,12 @@ struct CountedRow<'a> {
     count: u64,
 }
 
-/// A report.
+/// The loss report as it is written to a file.
 #[derive(Serialize)]
 struct Report<'a> {
-    /// The client's dialect.
+    /// The client's dialect, with its revision.
     front: String,
-    /// The agent's dialect.
+    /// The agent's dialect, with its revision.
     agent: String,
     /// The rows of the client's dialect. The count of a command is the number of times that the client sent it.
     rows: Vec<CountedRow<'a>>,
@@ -106,7 +106,7 @@ impl FidelityReport {
         }
     }
 
-    /// Counts a command.
+    /// Counts one use of a command, by its wire name.
     pub fn count(&self, command: &'static str) {
         *self.sent.lock().unwrap_or_else(PoisonError::into_inner).entry(command).or_default() += 1;
     }

@@ -36,7 +36,7 @@ pub(super) struct InitialState {
 }
 
 impl InitialState {
-    /// Queries the agent.
+    /// Queries the initial state from the agent.
     pub async fn query(agent: &Agent) -> Result<Self, agentese::Error> {
         agent.session().await?;
         let state = query_if_supported(agent, Intent::State, agent.state()).await?;

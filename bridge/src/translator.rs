@@ -19,7 +19,7 @@ mod blocks;
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "few exist at a time, and only briefly")]
 pub(super) enum Step {
-    /// A remote event.
+    /// A remote event for the engine.
     Event(RemoteEvent),
     /// A compaction has ended. The number of messages that it kept must be queried.
     CompactionEnded {

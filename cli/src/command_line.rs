@@ -132,7 +132,7 @@ pub(super) struct Call {
     pub words: Vec<std::ffi::OsString>,
 }
 
-/// Options of `schema`.
+/// Options of the subcommand `schema`.
 #[derive(Debug, Args)]
 pub(super) struct Schema {
     /// Print the schema of this dialect: pi, omp, pisces, operator or opal
@@ -176,7 +176,7 @@ pub(super) enum Side {
     Client,
 }
 
-/// Options of `sessions`.
+/// Options of the subcommand `sessions`.
 #[derive(Debug, Args)]
 pub(super) struct Sessions {
     /// Print a JSON array, one session per line
@@ -207,7 +207,7 @@ Examples:
 
 The address is printed to stdout. It contains a secret: everyone who has it can use the agent.";
 
-/// Options of `web`.
+/// Options of the subcommand `web`.
 #[derive(Debug, Args)]
 #[command(after_help = WEB)]
 pub(super) struct Web {
@@ -231,7 +231,7 @@ pub(super) struct Web {
     pub command: Vec<std::ffi::OsString>,
 }
 
-/// Options of `inspect`.
+/// Options of the subcommand `inspect`.
 #[derive(Debug, Args)]
 pub(super) struct Inspect {
     /// Transcript in JSON lines, written by agentese-conformance record or by the page's inspector
@@ -269,7 +269,7 @@ Examples:
 
 The stderr of the agent is passed on to stderr. The exit code is 1 if the agent ends before the client.";
 
-/// Options of `bridge`.
+/// Options of the subcommand `bridge`.
 #[derive(Debug, Args)]
 #[command(override_usage = BRIDGE_USAGE, after_help = BRIDGE)]
 pub(super) struct Bridge {
@@ -304,7 +304,7 @@ pub(super) struct Bridge {
     pub command: Vec<std::ffi::OsString>,
 }
 
-/// Options of `completions`.
+/// Options of the subcommand `completions`.
 #[derive(Debug, Args)]
 pub(super) struct Completions {
     /// Shell that reads the script

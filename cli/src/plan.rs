@@ -45,7 +45,7 @@ pub(super) struct Plan {
     pub max_line: usize,
     /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// Locations of extensions.
+    /// Locations in which extensions are searched.
     pub extensions: extensions::ExtensionPaths,
     /// MCP servers from configuration files.
     pub servers: Vec<mcp::ServerDefinition>,
@@ -85,7 +85,7 @@ pub(super) struct ModelChoice {
 pub(super) enum SessionChoice {
     /// New session in memory only.
     InMemory,
-    /// New session.
+    /// New session in a file.
     New,
     /// Latest session of the working directory; a new one if there is none.
     Newest,

@@ -44,7 +44,7 @@ pub(super) struct WorkspaceConfig {
     pub settings: Settings,
     pub system_prompt: SystemPrompt,
     pub resources: Resources,
-    /// Locations of extensions.
+    /// Locations in which extensions are searched.
     pub extensions: extensions::ExtensionPaths,
     /// MCP servers from configuration files.
     pub servers: Vec<mcp::ServerDefinition>,

@@ -40,7 +40,7 @@ pub use surfaces::Surfaces;
 /// Parameters of the attacks.
 #[derive(Debug, Clone)]
 pub struct AttackOptions {
-    /// Random seed.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Approximate time limit for all attacks together.
     pub time: Duration,
@@ -185,10 +185,10 @@ pub enum AttackOutcome {
     Broken(String),
 }
 
-/// A completed attack.
+/// Result of one attack.
 #[derive(Debug, Clone)]
 pub struct AttackResult {
-    /// The attack.
+    /// The attack that was run.
     pub attack: Attack,
     /// Outcome of the attack.
     pub outcome: AttackOutcome,

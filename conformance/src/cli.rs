@@ -1,4 +1,4 @@
-//! The command line.
+//! Command line of the conformance suite.
 
 mod attack;
 mod attack_stand_in;

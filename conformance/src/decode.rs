@@ -14,9 +14,9 @@ use serde_json::Value;
 /// Role of an agent's line. Names that the dialect does not declare are kept as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LineRole {
-    /// A command succeeded.
+    /// Response to a command that succeeded.
     Success { command: String },
-    /// A command failed, or the agent could not read a line.
+    /// Response to a command that failed, or to a line that the agent could not read.
     Failure,
     /// An event; `known` is `true` if the dialect declares it.
     Event { name: String, known: bool },

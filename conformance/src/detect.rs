@@ -38,7 +38,7 @@ pub struct DialectGuess {
     pub is_confirmed: bool,
 }
 
-/// An observation.
+/// Observation that is evidence for or against a dialect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reason {
     /// Weight of the evidence for the dialect; negative: against it.

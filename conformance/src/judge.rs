@@ -26,7 +26,7 @@ pub use not_played::{could_not_play, not_applicable_case};
 /// Judgement of a case.
 #[derive(Debug, Clone)]
 pub struct Judgement {
-    /// The case.
+    /// The judged case.
     pub case: Scenario,
     /// Findings of the checks, in the order of the checks.
     pub findings: Vec<Finding>,

@@ -64,7 +64,7 @@ pub struct PlayOptions {
     pub limit: Option<Duration>,
     /// Slot for this case, since the number of concurrent cases is limited.
     pub slot: JobSlot,
-    /// Cancels the scenario.
+    /// Token that cancels the scenario.
     pub stop: CancellationToken,
 }
 
@@ -89,7 +89,7 @@ impl Default for PlayOptions {
 /// Result of a run.
 #[derive(Debug, Clone)]
 pub struct PlayResult {
-    /// Recorded lines, redacted.
+    /// Recorded lines in both directions, redacted.
     pub recording: Recording,
     /// Requests to the model, not redacted.
     pub requests: Vec<ModelRequest>,

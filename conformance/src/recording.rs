@@ -128,7 +128,7 @@ impl Recorder {
         });
     }
 
-    /// Records a remark.
+    /// Records a remark as a note.
     pub fn note(&self, text: &str) {
         self.change(|log, now| {
             let mut note = TranscriptNote::new(text);
@@ -181,7 +181,7 @@ fn record(dir: Direction, now: serde_json::Number, line: &str, eol: Option<&str>
     record
 }
 
-/// A complete transcript.
+/// Transcript that was recorded completely.
 #[derive(Debug, Clone)]
 pub struct Recording {
     /// Header of the transcript.

@@ -33,7 +33,7 @@ pub enum ReplayError {
         /// The command that the player waited for.
         waiting: String,
     },
-    /// The pipe failed.
+    /// Reading from the client or writing to it failed.
     #[error("the pipe failed: {0}")]
     Pipe(#[from] std::io::Error),
 }
@@ -57,16 +57,16 @@ pub async fn replay(
 pub enum Deviation {
     /// The client sent a command that the transcript does not have at this position.
     Unexpected {
-        /// The line.
+        /// The line of the client.
         line: String,
         /// The command that the transcript has next; `None` after its last command.
         waiting: Option<String>,
     },
     /// The command has other members than the recorded one.
     Different {
-        /// The line.
+        /// The line of the client.
         line: String,
-        /// The recorded line.
+        /// The line of the recorded client.
         recorded: String,
     },
     /// A line that is not a frame.

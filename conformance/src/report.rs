@@ -45,7 +45,7 @@ pub struct Facts<'a> {
 /// Result of a run.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// The report.
+    /// Data of the report, in the format `suite-report`.
     pub data: SuiteReport,
     /// Lines of each case, in the order of the cases; `None` if the case was not played.
     pub recordings: Vec<Option<Recording>>,

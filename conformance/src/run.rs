@@ -68,7 +68,7 @@ impl Default for RunOptions {
     }
 }
 
-/// A judged case.
+/// Result of one case.
 #[derive(Debug, Clone)]
 pub struct CaseResult {
     /// Judgement of the case.
@@ -96,9 +96,9 @@ impl CaseResult {
 /// An event of a run.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// A case began.
+    /// The case with this name has started.
     Started(&'a str),
-    /// A case was judged.
+    /// The case has been judged.
     Finished(&'a CaseResult),
 }
 

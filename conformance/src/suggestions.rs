@@ -2,7 +2,7 @@
 
 /// Maximum number of known names that are all listed. If there are more, only similar names are listed.
 const FEW: usize = 12;
-/// Number of suggestions.
+/// Maximum number of suggested names.
 const MAX_SUGGESTIONS: usize = 3;
 /// Minimum similarity of a suggestion. The similarity of equal names is 1.
 const MIN_SIMILARITY: f64 = 0.45;

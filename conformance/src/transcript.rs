@@ -47,7 +47,7 @@ pub enum Record {
 pub struct Transcript {
     /// Header of the transcript.
     pub header: TranscriptHeader,
-    /// Records in order.
+    /// Records of the transcript, in order.
     pub records: Vec<Record>,
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 pub struct Variables(BTreeMap<String, String>);
 
 impl Variables {
-    /// Sets a variable.
+    /// Sets the value of a variable.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.0.insert(name.into(), value.into());
     }

@@ -64,7 +64,7 @@ class Context:
 
     @property
     def cwd(self):
-        """Working directory."""
+        """Working directory of the agent."""
         return self._extension.hello.get("cwd", os.getcwd())
 
     @property

@@ -65,7 +65,7 @@ impl FrameQueue {
         }
     }
 
-    /// Adds a frame.
+    /// Adds a frame to the queue.
     pub fn push(&self, kind: &'static str, text: &str) {
         let first = {
             let mut state = self.state();

@@ -90,7 +90,7 @@ impl Mailbox {
         self.shared.is_inherited()
     }
 
-    /// Takes all tokens.
+    /// Removes and returns all tokens.
     fn drain(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
         let shared = self.shared.get(py)?;
         let mut ready = shared.ready();

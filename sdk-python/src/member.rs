@@ -56,7 +56,7 @@ impl Member {
         &self.doc
     }
 
-    /// The wire name.
+    /// The wire name of the member.
     #[getter]
     fn name(&self) -> &str {
         &self.name

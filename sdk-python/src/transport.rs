@@ -18,7 +18,7 @@ mod unix {
 
     /// The number of a socket, as in Python's `fileno`.
     pub type Socket = RawFd;
-    /// A connected socket.
+    /// Type of connected sockets on Unix.
     pub type Stream = std::os::unix::net::UnixStream;
 
     /// Creates a transport over a connected Unix socket. The caller keeps its own socket.
@@ -62,7 +62,7 @@ mod windows {
 
     /// The number of a socket, as in Python's `fileno`.
     pub type Socket = RawSocket;
-    /// A connected socket.
+    /// Type of connected sockets on Windows.
     pub type Stream = std::net::TcpStream;
 
     /// Creates a transport over a connected TCP socket, as from `socket.socketpair`. The caller keeps its own

@@ -24,7 +24,7 @@ export type DecodedFrame<F> =
       readonly known: true;
       readonly kind: FrameKind;
       readonly frame: F;
-      /** Original line. */
+      /** Original text of the line. */
       readonly raw: string;
     }
   | {
@@ -34,7 +34,7 @@ export type DecodedFrame<F> =
       /** Undeclared type, command or method. */
       readonly type: string;
       readonly value: JsonObject;
-      /** Original line. */
+      /** Original text of the line. */
       readonly raw: string;
     };
 

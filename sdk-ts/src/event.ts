@@ -28,7 +28,7 @@ export class EventFrame {
     readonly type: string,
     /** Object of the event, without its envelope. */
     readonly body: JsonObject,
-    /** Original line. */
+    /** Original text of the line. */
     readonly raw: string,
     /** Declaration of the event; `undefined` if it is undeclared. */
     readonly spec: EventSpec | undefined,

@@ -142,7 +142,7 @@ export class Context {
     this.#request = request;
   }
 
-  /** Working directory. */
+  /** Working directory of the agent. */
   get cwd(): string {
     return this.connection.host?.cwd ?? process.cwd();
   }

@@ -6,7 +6,7 @@ export type FrameHeader = Partial<Record<string, string>>;
 /** Complete string, or a token between strings. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gy;
 
-/** Space between tokens. */
+/** White space between tokens. */
 const SPACE = /\s*/y;
 
 /**

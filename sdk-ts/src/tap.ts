@@ -53,7 +53,7 @@ export interface Tap {
    * complete.
    */
   frame?(direction: Direction, text: string): void;
-  /** Receives an irregularity. */
+  /** Receives a diagnostic about an irregularity. */
   diagnostic?(diagnostic: Diagnostic): void;
 }
 

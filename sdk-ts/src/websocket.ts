@@ -276,9 +276,9 @@ interface Hello {
   readonly back?: boolean;
   /** `true` if the server cannot resume as requested. */
   readonly lost?: boolean;
-  /** Events of the current run. */
+  /** Events of the current run so far. */
   readonly begun?: readonly string[];
-  /** Unanswered questions. */
+  /** Questions of the agent that have no answer yet. */
   readonly questions?: readonly { readonly line: string }[];
 }
 

@@ -53,7 +53,7 @@ test("every recorded session emits the events of the vectors", () => {
   assert.deepEqual(sessions, (JSON.parse(readText(...VECTORS)) as { sessions: SessionSummary[] }).sessions);
 });
 
-/** The reference agent. */
+/** Path of the reference agent's program. */
 const AGENT = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
 
 /**

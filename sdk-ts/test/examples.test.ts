@@ -12,7 +12,7 @@ import { PACKAGE, REPOSITORY } from "./support/files.js";
 
 const NAMES = ["streaming", "dialogs", "ten_at_once", "supervisor", "agent", "replay", "sse", "ctrl_c", "any"];
 
-/** The reference agent. */
+/** Path of the reference agent's program. */
 const AGENT = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
 
 /** Folder for the files of the examples. */
@@ -36,7 +36,7 @@ function agent(responses: object[] | undefined, ...more: string[]): string[] {
   return [AGENT, "--mode", "rpc", ...model, ...more];
 }
 
-/** A running example. */
+/** Example that runs as a child process. */
 class Example {
   output = "";
   errors = "";

@@ -128,7 +128,7 @@ for (const [name, options, source] of [
   });
 }
 
-/** A third-party extension. */
+/** Source of an extension as a third party writes it. */
 const EXTENSION = `
   import { Extension, type JsonObject, type ToolCallAnswer } from "agentese/extension";
   const extension = new Extension();

@@ -22,7 +22,7 @@ use authentication::Token;
 /// HTTP server on a port of this machine, with the token that its clients must send.
 pub struct LocalServer {
     listener: TcpListener,
-    /// Port on 127.0.0.1.
+    /// Port on 127.0.0.1 on which the server listens.
     pub port: u16,
     /// Secret part of the address.
     pub token: Token,

@@ -39,7 +39,7 @@ pub(super) enum Output {
 /// Reason why no call is made.
 #[derive(Debug)]
 pub(super) enum ParseError {
-    /// Help was requested.
+    /// The user requested help, with this text.
     Help(String),
     /// The command line is invalid.
     Invalid(String),

@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 /// Command of a dialect.
 #[derive(Debug, Clone)]
 pub(super) struct Command {
-    /// Wire name.
+    /// Wire name of the command.
     pub name: &'static str,
     /// Name of the method in clients.
     pub alias: &'static str,
-    /// Description.
+    /// Description of the command.
     pub doc: String,
     pub params: Vec<Param>,
 }
@@ -20,7 +20,7 @@ pub(super) struct Command {
 /// Parameter of a command.
 #[derive(Debug, Clone)]
 pub(super) struct Param {
-    /// Wire name.
+    /// Wire name of the parameter.
     pub name: String,
     pub doc: String,
     pub required: bool,
@@ -36,7 +36,7 @@ pub(super) enum ParamKind {
     Switch,
     /// One of these strings.
     Choice(Vec<String>),
-    /// Several strings.
+    /// A list of strings.
     Texts,
     /// Any other value, given as JSON.
     Json,

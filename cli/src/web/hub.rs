@@ -51,9 +51,9 @@ pub(super) enum LineOutcome {
 /// Request of a tab to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerRequest {
-    /// List of sessions.
+    /// Request for the list of sessions.
     Sessions,
-    /// Restart of the agent.
+    /// Request to restart the agent.
     Restart,
 }
 

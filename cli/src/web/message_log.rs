@@ -16,11 +16,11 @@ pub(super) type TabId = u32;
 /// Receivers of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Recipients {
-    /// All tabs.
+    /// The message is for all tabs.
     All,
-    /// All tabs but one.
+    /// The message is for all tabs except this one.
     AllBut(TabId),
-    /// One tab.
+    /// The message is for this tab only.
     One(TabId),
 }
 
@@ -83,7 +83,7 @@ pub(super) struct TabHistory {
     pub is_cut: bool,
 }
 
-/// Log of messages.
+/// Log of the messages to all tabs.
 #[derive(Debug)]
 pub(super) struct MessageLog {
     entries: VecDeque<Entry>,

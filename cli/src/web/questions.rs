@@ -15,10 +15,10 @@ const MAX_OPEN: usize = 16 * 1024;
 /// received the question can still answer it.
 const MAX_STORED_BYTES: usize = 4 * 1024 * 1024;
 
-/// Open question.
+/// Question of the agent without an answer.
 #[derive(Debug)]
 struct Question {
-    /// Raw id.
+    /// Id of the question as raw JSON.
     id: String,
     /// Frame of the question; `None` if it would exceed `MAX_STORED_BYTES`.
     line: Option<String>,

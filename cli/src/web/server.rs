@@ -38,7 +38,7 @@ pub(super) struct AppState {
 pub(super) enum PageSource {
     /// Live agent with its tabs.
     Live(SharedHub),
-    /// Recorded session.
+    /// Content of a recorded session.
     Recorded {
         /// Name of the file.
         name: String,

@@ -142,7 +142,7 @@ impl Tabs {
         self.names.retain(|_, known| *known != tab_id);
     }
 
-    /// Disconnects a tab.
+    /// Marks a tab as disconnected.
     pub fn leave(&mut self, tab_id: TabId) {
         if let Some(tab) = self.tabs.get_mut(&tab_id) {
             tab.connections = tab.connections.saturating_sub(1);
@@ -165,7 +165,7 @@ impl Tabs {
         preferred.filter(here).or_else(|| self.tabs.keys().copied().filter(here).min())
     }
 
-    /// Adds a message.
+    /// Appends a message to the log.
     pub fn push(&mut self, entry: Entry) {
         let tabs = &mut self.tabs;
         self.log.push(entry, |number, dropped| {

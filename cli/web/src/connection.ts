@@ -88,7 +88,7 @@ export class CallError extends Error {
   }
 }
 
-/** Receiver of messages. */
+/** Receiver of frames and of messages of the server. */
 export interface Listener {
   message(message: ServerMessage): void;
   /** Receives a line in either direction. `isOtherTab` is `true` if another tab sent the line. */

@@ -125,7 +125,7 @@ def put(kind, path, value):
 
 
 def without(kind, path):
-    """Removes a member."""
+    """Makes a change that removes a member."""
 
     def change(frame):
         holder, name = at(frame, path)
@@ -136,7 +136,7 @@ def without(kind, path):
 
 
 def renamed(kind, path, name):
-    """Renames a member."""
+    """Makes a change that renames a member."""
 
     def change(frame):
         holder, old = at(frame, path)

@@ -25,7 +25,7 @@ const TERM: i64 = 15;
 /// An agent's output in a case, which passes as long as it is unchanged.
 #[derive(Debug, Clone)]
 pub struct Baseline {
-    /// The case.
+    /// The case that the agent played.
     pub case: Scenario,
     profile: Profile,
     played: PlayResult,

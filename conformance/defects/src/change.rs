@@ -26,7 +26,7 @@ pub enum Effect {
 /// One way in which a mutator changes a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Application {
-    /// The mutator's name.
+    /// Name of the mutator.
     pub mutator: &'static str,
     /// Index of the agent's line, counted from 0.
     pub at: usize,

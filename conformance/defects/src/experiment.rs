@@ -49,11 +49,11 @@ pub struct Count {
 pub struct WrongOutcome {
     /// The mutator or the neutral change.
     pub name: &'static str,
-    /// The case.
+    /// Name of the case.
     pub case: String,
     /// The line of the agent, and the place within it, if any.
     pub place: String,
-    /// The original line.
+    /// The line before the change.
     pub before: String,
     /// The changed line; for a neutral change, the suite's report.
     pub after: String,

@@ -32,25 +32,25 @@ use stream::Stream;
 /// Aspect of the output that a mutator changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Group {
-    /// Presence of frames.
+    /// The change affects the presence of frames.
     Frames,
-    /// Order of frames.
+    /// The change affects the order of frames.
     Order,
-    /// Link between an answer and its command.
+    /// The change affects the link between an answer and its command.
     Ids,
-    /// Content of answers.
+    /// The change affects the content of answers.
     Answers,
-    /// Members of a frame.
+    /// The change affects the members of a frame.
     Members,
-    /// Values of members.
+    /// The change affects values of members.
     Values,
-    /// Content of texts.
+    /// The change affects the content of texts.
     Texts,
-    /// Growth of messages.
+    /// The change affects the growth of messages.
     Deltas,
-    /// Bytes of frames.
+    /// The change affects the bytes of frames.
     Bytes,
-    /// End of the agent.
+    /// The change affects the end of the agent.
     Process,
 }
 

@@ -20,12 +20,12 @@ use crate::{Mutator, mutators};
 /// Name under which trials with a proxy without a change are counted.
 pub const PROXY_ALONE: &str = "proxy-alone";
 
-/// A live agent.
+/// The live agent with which trials run.
 #[derive(Debug, Clone)]
 pub struct LiveAgent {
     /// Profile that starts the agent; the field `command` replaces its command.
     pub profile: Profile,
-    /// Program and arguments.
+    /// Program and arguments that start the agent.
     pub command: Vec<String>,
     /// Factor for all waits of the case.
     pub patience: f64,

@@ -76,7 +76,7 @@ impl fmt::Display for Place {
 pub enum Edit {
     /// Replaces the value with this JSON text.
     Put(String),
-    /// Renames the member.
+    /// Renames the member to this name.
     Rename(String),
     /// Removes the member or the item.
     Remove,

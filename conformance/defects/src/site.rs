@@ -19,15 +19,15 @@ pub enum Kind {
         /// `true` if other strings are allowed.
         open: bool,
     },
-    /// Any text.
+    /// Any string.
     Text,
     /// A boolean.
     Boolean,
-    /// A number.
+    /// Any number.
     Number,
-    /// An object.
+    /// Any object, whose members are sites of their own.
     Object,
-    /// An array.
+    /// Any array, whose items are sites of their own.
     Array,
     /// Any JSON value.
     Any,
@@ -40,7 +40,7 @@ pub struct Site {
     pub place: Place,
     /// Name of the record that declares the member; `None` if the record has no name.
     pub record: Option<String>,
-    /// Permitted values.
+    /// Values that the schema permits at this site.
     pub kind: Kind,
     /// `true` if the schema requires the member.
     pub required: bool,

@@ -16,14 +16,14 @@ use crate::site::{Shapes, Site};
 /// Role of a line from an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Role {
-    /// An answer.
+    /// A line that answers a command.
     Answer {
         /// Name of the command, if the answer or its id contains it.
         command: Option<String>,
         /// `true` if the command succeeded.
         success: bool,
     },
-    /// An event.
+    /// A line that is an event.
     Event {
         /// Type of the event.
         kind: String,

@@ -9,9 +9,9 @@ use serde_json::Value;
 #[derive(Debug, Clone)]
 enum ClientStep {
     Wait(Box<WaitStep>, Pattern),
-    /// Sends lines.
+    /// The client sends this number of lines.
     Sends(usize),
-    /// Closes the client's end.
+    /// The client closes its end of the connection.
     Closes,
     /// Skips the frames so far: later waits examine only new frames.
     Skips,

@@ -20,9 +20,9 @@ const OUTPUT: u64 = 20;
 pub struct RequestProperties<'a> {
     /// The text of the user's last message.
     pub user: &'a str,
-    /// The system prompt.
+    /// The system prompt of the request.
     pub system: &'a str,
-    /// The requested model.
+    /// The model that the request names.
     pub model: &'a str,
     /// True if tool results follow the user's last message.
     pub tool_results: bool,
@@ -59,7 +59,7 @@ pub struct Turn {
     pub number: u64,
     /// Index of the response in the script; `None` if all responses of the script were used.
     pub place: Option<usize>,
-    /// The response.
+    /// The response of the script.
     pub answer: ScriptResponse,
 }
 
@@ -105,9 +105,9 @@ impl Playlist {
 /// Type of a content block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// Text.
+    /// A block of text.
     Text,
-    /// Reasoning.
+    /// A block of reasoning.
     Thinking {
         /// Signature of the block, which the provider requires in later requests.
         signature: Option<String>,
@@ -126,7 +126,7 @@ pub enum Kind {
 pub struct Block {
     /// Kind of the block.
     pub kind: Kind,
-    /// The pieces.
+    /// The pieces in which the block is streamed.
     pub pieces: Vec<String>,
 }
 
@@ -174,13 +174,13 @@ pub fn stop_of(answer: &ScriptResponse, blocks: &[Block]) -> ScriptStop {
 /// Token numbers of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tokens {
-    /// Input tokens that were not read from the cache.
+    /// Number of input tokens that were not read from the cache.
     pub input: u64,
-    /// Output tokens.
+    /// Number of output tokens.
     pub output: u64,
-    /// Tokens read from the cache.
+    /// Number of tokens read from the cache.
     pub cache_read: u64,
-    /// Tokens written to the cache.
+    /// Number of tokens written to the cache.
     pub cache_write: u64,
 }
 

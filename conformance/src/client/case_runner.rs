@@ -52,7 +52,7 @@ pub(super) enum ExpectedLine {
     Answer(PlannedAnswer),
 }
 
-/// A running case.
+/// Runner of one case for a client.
 pub(super) struct ClientCaseRunner<'a> {
     pub(super) spec: &'static Spec,
     pub(super) recorder: &'a Recorder,
@@ -92,7 +92,7 @@ pub(super) struct ClientCaseRunner<'a> {
 }
 
 impl ClientCaseRunner<'_> {
-    /// Plays all actions.
+    /// Plays all actions of the plan, in order.
     pub(super) async fn play(
         &mut self,
         start: DriverStart,

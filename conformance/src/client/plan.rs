@@ -40,7 +40,7 @@ pub(super) struct PlannedCall {
     pub(super) command: String,
     /// Parameters of the command.
     pub(super) params: Map<String, Value>,
-    /// The recorded line.
+    /// The line of the recorded client.
     pub(super) line: FrameText,
     /// Id as JSON text in the transcript, if the command has an id.
     pub(super) id: Option<String>,
@@ -53,7 +53,7 @@ pub(super) struct PlannedAnswer {
     pub(super) id: Value,
     /// Members of the answer; `None` dismisses the dialog.
     pub(super) members: Option<Map<String, Value>>,
-    /// The recorded line.
+    /// The line of the recorded client.
     pub(super) line: FrameText,
 }
 

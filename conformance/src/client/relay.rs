@@ -25,16 +25,16 @@ const STDERR_LINE: &str = "line of the agent on stderr, which a client may ignor
 enum RelayCommand {
     /// Writes that number of bytes to stderr. Stdout is silent in the meantime.
     Noise(usize),
-    /// Closes stdin.
+    /// Closes the stdin of the agent's process.
     Deafen,
-    /// Ends the process.
+    /// Ends the agent's process in this way.
     End(Ending),
 }
 
 /// The way in which the agent's process ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ending {
-    /// The exit code.
+    /// The exit code of the process.
     pub(super) code: i32,
     /// Signal that the process sends to itself, in place of the exit code.
     pub(super) signal: Option<i32>,

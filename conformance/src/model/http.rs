@@ -16,7 +16,7 @@ const LONGEST_BODY: usize = 256 << 20;
 /// Longest head in bytes.
 const LONGEST_HEAD: usize = 256 << 10;
 
-/// A request.
+/// HTTP request of an agent.
 #[derive(Debug)]
 pub(super) struct HttpRequest {
     /// Method of the request.

@@ -27,7 +27,7 @@ const LONG_LINE: usize = 1 << 20;
 /// Maximum number of characters of the agent's stderr, counted from its end, that a transcript contains.
 const STDERR: usize = 4000;
 
-/// A running agent.
+/// The running agent, with the recorder of its lines.
 pub(super) struct Agent {
     process: ChildProcess,
     /// Writer to stdin; `None` after stdin was closed.

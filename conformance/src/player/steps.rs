@@ -91,7 +91,7 @@ pub(super) fn limit(milliseconds: Option<u64>) -> Duration {
     milliseconds.map_or(WAIT, Duration::from_millis)
 }
 
-/// A running scenario.
+/// Runner of the steps of one case.
 pub(super) struct CaseRunner<'a> {
     pub agent: Agent,
     /// The model of the case, if there is one.

@@ -49,7 +49,7 @@ fn kind(case: &ReportCase) -> (&'static str, &'static str) {
 /// only beginnings of lines and excerpts around differences are displayed.
 const WHOLE: usize = 400_000;
 
-/// Renders the page.
+/// Renders the whole page as HTML.
 pub fn html(report: &Report) -> String {
     let data = &report.data;
     let mut left = WHOLE;

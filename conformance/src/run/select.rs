@@ -1,4 +1,4 @@
-//! Selection of cases.
+//! Selection of cases by patterns.
 
 use agentese::types::Scenario;
 use globset::{Glob, GlobMatcher};
@@ -24,7 +24,7 @@ pub enum SelectionError {
     /// A pattern is invalid.
     #[error("invalid pattern `{pattern}`: {reason}")]
     Pattern {
-        /// The pattern.
+        /// The invalid pattern.
         pattern: String,
         /// Description of the error.
         reason: String,
@@ -32,7 +32,7 @@ pub enum SelectionError {
     /// A pattern fits no case.
     #[error("no case matches `{pattern}`; {instead}see `list --covers` for names and covered items")]
     NoMatch {
-        /// The pattern.
+        /// The pattern without a match.
         pattern: String,
         /// Suggestion of similar names for the message; empty if no name is similar.
         instead: String,

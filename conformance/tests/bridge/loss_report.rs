@@ -62,7 +62,7 @@ pub const SCENARIO: &str = "scenario";
 const REQUESTS: &str = "requests";
 pub const USER_INPUT_CHECK: &str = "the model is sent the words of the user";
 
-/// Checks of frames.
+/// Names of the checks that compare frames.
 pub const FRAME_CHECKS: &[&str] = &["answers", "events", "dialogs", "order", "order-between-streams"];
 
 /// Checks of the agent's process and its lines. A bridge must pass them in every case.

@@ -1,4 +1,4 @@
-/** Contexts of handlers. */
+/** Contexts that handlers receive. */
 
 import type { AgentConnection } from "./connection.js";
 import type { Mirror } from "./mirror.js";

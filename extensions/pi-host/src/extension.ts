@@ -6,7 +6,7 @@ import { textOf } from "./text.js";
 /** Handler of an event, a command or a tool, written by the extension. */
 export type Handler = (...args: unknown[]) => unknown;
 
-/** Registered tool. */
+/** Tool that an extension has registered. */
 export interface ToolDefinition {
   name: string;
   label?: string;
@@ -17,13 +17,13 @@ export interface ToolDefinition {
   execute: Handler;
 }
 
-/** Registered command. */
+/** Command that an extension has registered. */
 export interface CommandDefinition {
   description?: string;
   handler: Handler;
 }
 
-/** Registered flag. */
+/** Flag that an extension has registered. */
 export interface FlagDefinition {
   description?: string;
   type: "boolean" | "string";

@@ -59,7 +59,7 @@ class Record:
         """Creates a record from members with their wire names."""
     @property
     def raw(self) -> str:
-        """Original JSON text."""
+        """Original JSON text of the object."""
     def to_dict(self) -> Any:
         """Returns all members, decoded, including undeclared ones."""
     def __setattr__(self, name: str, value: Any, /) -> None: ...
@@ -78,7 +78,7 @@ class Member:
     ) -> Self: ...
     @property
     def name(self) -> str:
-        """Wire name."""
+        """Wire name of the member."""
     @property
     def required(self) -> bool:
         """`True` if the member is always present."""
@@ -215,7 +215,7 @@ class Connection:
         """`True` if this process inherited the connection by a fork, and cannot use it."""
     @property
     def dialect(self) -> str:
-        """`NAME@REVISION`."""
+        """Dialect with its revision, as `NAME@REVISION`."""
     @property
     def process_id(self) -> int | None:
         """Id of the agent's process, if this process started it."""
@@ -281,7 +281,7 @@ class AgentTransport:
     def spawn(
         program: dict[str, Any], wants: dict[str, bool], mailbox: Mailbox | None = None, frames: int | None = None
     ) -> AgentTransport:
-        """Starts a program."""
+        """Starts a program as an agent."""
     @staticmethod
     def connect(socket: int, mailbox: Mailbox | None = None, frames: int | None = None) -> AgentTransport:
         """Uses a connected Unix socket."""
@@ -316,7 +316,7 @@ class Server:
 
 @final
 class ServerCall:
-    """Command in progress."""
+    """Command that a client has sent and that is in progress."""
 
     @property
     def command(self) -> str:
@@ -329,7 +329,7 @@ class ServerCall:
     def finish(self, data: str | None = None) -> None:
         """Ends the command when its handler is done."""
     def reject(self, message: str, code: int | None = None, data: str | None = None) -> None:
-        """Rejects the command."""
+        """Rejects the command with an error."""
     def emit(self, body: str, mailbox: Mailbox, token: int) -> Operation:
         """Sends an event. The operation is done when there is room for more output. Raises an error
         if the event does not fit its declaration."""

@@ -1,4 +1,4 @@
-"""Client for threads."""
+"""Typed clients for threads."""
 
 import socket as sockets
 import threading

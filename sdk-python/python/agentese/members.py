@@ -10,7 +10,7 @@ from agentese.hints import suggest
 
 
 class Default(enum.Enum):
-    """Type of `DEFAULT`."""
+    """Type of the constant `DEFAULT`."""
 
     DEFAULT = "default"
 

@@ -41,7 +41,7 @@ class SpawnOptions(ClientOptions, total=False):
     on_stderr: OnStderr | None
     """Callback that receives each line of the agent's stderr; the rules of `on_frame` apply."""
     cwd: "str | os.PathLike[str] | None"
-    """Working directory."""
+    """Working directory of the program."""
     env: Mapping[str, str]
     """Variables added to the inherited environment."""
     env_remove: Sequence[str]

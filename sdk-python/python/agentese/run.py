@@ -1,4 +1,4 @@
-"""Runs for threads."""
+"""Runs of agents, for threads."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -24,7 +24,7 @@ class UnknownVariant(Record):
 
 
 class UnknownEvent(UnknownVariant):
-    """Undeclared event."""
+    """Event that the declaration does not contain."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""JSON values."""
+"""Types of JSON values."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias

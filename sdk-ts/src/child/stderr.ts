@@ -21,7 +21,7 @@ export class StderrTail {
     this.#callback = callback;
   }
 
-  /** Starts reading. */
+  /** Starts to read the stream continuously. */
   drain(stderr: Readable): void {
     const decoder = new TextDecoder();
     stderr.on("data", (chunk: Buffer) => {

@@ -158,7 +158,7 @@ export interface PendingInput {
   /** Id of the command that sent the input. */
   readonly id?: JsonValue;
   readonly text: string;
-  /** Number of images. */
+  /** Number of images in the input. */
   readonly images: number;
   readonly mode: "prompt" | "steer" | "followUp";
   readonly state: "sent" | "taken" | "queued";
@@ -207,7 +207,7 @@ export interface Widget {
   readonly placement?: string;
 }
 
-/** Available model. */
+/** Model that the agent offers. */
 export interface Model {
   readonly id: string;
   readonly provider?: string;

@@ -2,7 +2,7 @@
 
 export type SubagentState = "waiting" | "running" | "done" | "failed" | "stopped";
 
-/** A subagent. */
+/** Subagent that a tool call has started. */
 export interface Subagent {
   readonly id: string;
   readonly state: SubagentState;

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 
 import { AGENTESE, PATIENCE } from "./page.mjs";
 
-/** Opens a recording. */
+/** Opens a recording in a browser page. */
 export async function inspect(browser, file) {
   const child = spawn(AGENTESE, ["inspect", "--no-open", file], { stdio: ["ignore", "pipe", "inherit"] });
   const address = await new Promise((resolve, reject) => {

@@ -31,7 +31,7 @@ pub enum ProxyError {
     /// The agent does not start.
     #[error("cannot start {program}: {source}")]
     Start {
-        /// The program.
+        /// Name of the program that does not start.
         program: String,
         /// Error of the system.
         source: io::Error,
@@ -55,7 +55,7 @@ pub struct ProxyOptions {
 pub struct Report {
     /// The change, if there was one.
     pub applied: Option<Value>,
-    /// The exit code.
+    /// Exit code of the agent, if it exited.
     pub code: Option<i32>,
     /// The signal by which the agent ended.
     pub signal: Option<i32>,

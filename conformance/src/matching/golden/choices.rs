@@ -41,13 +41,13 @@ impl Choices {
 /// Expectation that replaces the recorded agent's choice.
 #[derive(Debug, PartialEq)]
 pub(super) enum ExpectedChoice<'c> {
-    /// This value.
+    /// This value is expected.
     Value(&'c Value),
-    /// No value, or null.
+    /// No value, or null, is expected.
     Nothing,
-    /// Any number that is not negative.
+    /// Any number that is not negative is expected.
     Amount,
-    /// Any value.
+    /// Any value is accepted.
     Any,
 }
 

@@ -1,4 +1,4 @@
-//! Comparison of dialogs.
+//! Comparison of questions and notices.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::matching::difference::{Difference, Weight};
 use crate::matching::path;
 
 impl StreamComparer<'_> {
-    /// Compares two dialogs.
+    /// Compares a recorded dialog with an observed one.
     pub(super) fn dialog(&mut self, expected: &Frame, actual: &Frame) -> Vec<Difference> {
         let mut found = Vec::new();
         match (expected.id.as_deref(), actual.id.as_deref()) {

@@ -41,17 +41,17 @@ pub struct Command {
 /// Declared type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ty {
-    /// A string.
+    /// Any string.
     String,
-    /// A boolean.
+    /// Any boolean.
     Boolean,
-    /// An integer.
+    /// Any integer.
     Integer,
-    /// An integer that is not negative.
+    /// Any integer that is not negative.
     Count,
-    /// A number.
+    /// Any number.
     Number,
-    /// Any value.
+    /// Any JSON value.
     Any,
     /// Any object.
     Object,
@@ -101,7 +101,7 @@ pub enum Shape {
     Record {
         /// Members with a constant value.
         constants: &'static [(&'static str, Constant)],
-        /// All other members.
+        /// Members whose values vary.
         fields: &'static [Field],
     },
     /// One of several records, distinguished by the value of a tag.
@@ -122,7 +122,7 @@ pub enum Shape {
     Strings {
         /// `true` if other strings are allowed.
         open: bool,
-        /// Declared strings.
+        /// The declared strings.
         values: &'static [&'static str],
     },
 }

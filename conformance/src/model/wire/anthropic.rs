@@ -1,4 +1,4 @@
-//! Anthropic Messages.
+//! Streaming format of Anthropic Messages.
 
 use agentese::types::ScriptStop;
 use agentese_script::Kind;

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions.
+//! Streaming format of OpenAI Chat Completions.
 
 use agentese::types::ScriptStop;
 use agentese_script::Kind;

@@ -1,5 +1,5 @@
-//! Google Generative AI. A tool call is sent in a single piece, because the API does not stream
-//! arguments.
+//! Streaming format of Google Generative AI. A tool call is sent in a single piece, because the
+//! API does not stream arguments.
 
 use agentese::types::ScriptStop;
 use agentese_script::Kind;

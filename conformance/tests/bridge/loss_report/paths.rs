@@ -1,4 +1,4 @@
-//! Paths in frames.
+//! Functions for paths in frames.
 
 use agentese::any::Member;
 use serde_json::Value;

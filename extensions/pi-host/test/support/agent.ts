@@ -64,12 +64,12 @@ export class TestAgent {
     return join(this.folder, name);
   }
 
-  /** Sends a frame. */
+  /** Sends a frame to the extension process. */
   send(frame: HostFrame): void {
     this.#child.stdin.write(`${JSON.stringify(frame)}\n`);
   }
 
-  /** Ends stdin. */
+  /** Closes the stdin of the extension process. */
   end(): void {
     this.#child.stdin.end();
   }

@@ -31,7 +31,7 @@ class StateChanged(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageStarted(ViewRecord):
-    """A message started."""
+    """A message of any role started."""
 
     type: Literal["messageBegan"] = "messageBegan"
     message: str

@@ -237,7 +237,7 @@ class PendingInput(ViewRecord):
     key: str
     text: str
     images: int = 0
-    """Number of images."""
+    """Number of images in the input."""
     mode: Literal["prompt", "steer", "followUp"] = "prompt"
     state: Literal["sent", "taken", "queued"] = "sent"
     id: Json = None
