@@ -1,15 +1,15 @@
-//! Reduces the memory of a release build for Linux. The linker script `start.ld` puts functions that run at
-//! every start and in every answer side by side. Relocations are packed if the loader of the system can unpack
-//! them.
+//! Reduces the memory usage of a release build for Linux. The linker script `start.ld` places functions that
+//! run at every start and in every answer next to each other. Relocations are packed if the loader of the
+//! system can unpack them.
 
 use std::env::var;
 use std::path::Path;
 use std::process::Command;
 
-/// Linkers that do not read `start.ld`. The flags of the build or `mold -run` select them.
+/// Linkers that do not support `start.ld`. They are selected by the flags of the build or by `mold -run`.
 const WITHOUT: [&str; 3] = ["mold", "wild", "gold"];
 
-/// The first glibc that unpacks relocations.
+/// First version of glibc that unpacks relocations.
 const UNPACKS: (u32, u32) = (2, 36);
 
 fn main() {

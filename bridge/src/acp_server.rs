@@ -1,5 +1,5 @@
-//! ACP server: starts one agent for each session of the client, in the directory of the session, and ends it with the
-//! session.
+//! ACP server for agents of a dialect. It starts one agent for each session of the client, in the directory
+//! of the session, and ends the agent with the session.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ use agentese_process::stdio;
 /// the agent, which takes long on a busy machine.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(120);
 
-/// The addition to the title of a session with an unknown directory.
+/// Text that is appended to the title of a session whose directory is unknown.
 const UNKNOWN_DIRECTORY: &str = "unknown directory";
 
 /// Serves an ACP client until it disconnects. Fails if the agent's dialect is not detected.
@@ -60,17 +60,17 @@ pub(super) async fn serve(options: BridgeOptions, stderr: &Stderr) -> Result<Exi
     Ok(served?)
 }
 
-/// The agents started with one command line, one for each session.
+/// The agents that were started with one command line, one for each session.
 struct SessionAgents {
     options: BridgeOptions,
     stderr: Stderr,
     spec: &'static Spec,
     fidelity: Arc<FidelityReport>,
-    /// Counts the frames of all agents.
+    /// Counters for the frames of all agents.
     counts: Arc<FrameCounts>,
     /// The agents of open sessions, by session id.
     open: Mutex<BTreeMap<String, Agent>>,
-    /// The stored sessions of the agents.
+    /// The directories with the stored sessions of the agents.
     stored: SessionDirectories,
     /// The directories of all sessions opened so far, by session id.
     directories: Mutex<BTreeMap<String, String>>,
@@ -112,8 +112,8 @@ impl SessionAgents {
         Agent::spawn(child.cwd(cwd), connect).await.map_err(|error| format!("cannot use the agent: {error}"))
     }
 
-    /// Returns the components of a session that an agent serves. Returns `None` if the agent has no such session; see
-    /// [`RemoteAgents::start`].
+    /// Starts an agent for a session and returns the components that use it. Returns `None` if the agent has
+    /// no such session; see [`RemoteAgents::start`].
     async fn components(
         &self,
         agent: &Agent,
@@ -162,7 +162,7 @@ impl RemoteAgents for SessionAgents {
         RemoteCapabilities {
             open: can(Intent::OpenSession),
             history: can(Intent::Messages),
-            // Agents without this command store files, which can be read.
+            // Agents without this command store sessions in files, which the bridge can read.
             list: can(Intent::OpenSession),
             delete: can(Intent::DeleteSession),
             models: can(Intent::SetModel) && can(Intent::Models),
@@ -237,9 +237,10 @@ impl RemoteAgents for SessionAgents {
 }
 
 impl SessionAgents {
-    /// Returns the agent's list of sessions, with a directory for each. The agent does not report directories: a
-    /// session opened here has its known directory, any other session the queried one. If the client names no
-    /// directory, the title of such a session states that its directory is unknown.
+    /// Returns the agent's list of sessions, with a directory for each. The agent does not report
+    /// directories: a session that was opened here has its known directory, and any other session has the
+    /// queried one. If the client names no directory, the title of such a session states that its directory
+    /// is unknown.
     async fn list_from_agent(&self, cwd: Option<&str>) -> Result<Vec<ListedSession>, RemoteSessionError> {
         let directory = cwd.map_or_else(current_dir, PathBuf::from);
         let kept = self.query(directory.clone(), |agent| async move { agent.list_sessions().await }).await?;
@@ -260,7 +261,7 @@ impl SessionAgents {
         Ok(all)
     }
 
-    /// Starts an agent, sends it a query, and ends it.
+    /// Starts an agent for a single query, and ends it afterwards.
     async fn query<T, F>(
         &self,
         cwd: PathBuf,

@@ -1,4 +1,5 @@
-//! The client's user interface as the agent uses it: questions and notices, converted to the client's dialect.
+//! User interface of the client, through which the agent sends questions and notices. They are converted to
+//! the client's dialect.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -22,8 +23,8 @@ use super::control::Control;
 /// The maximum number of notices that wait until a client connects. If there are more, the oldest are dropped.
 const MAX_EARLY_NOTICES: usize = 100;
 
-/// The maximum time for which a question waits for the delivery of earlier events. Without this limit, a prompt could
-/// delay the events until its question is answered.
+/// The maximum time for which a question waits for the delivery of earlier events. Without this limit, a
+/// prompt whose question is open could delay the events until that question is answered.
 const EVENT_WAIT: Duration = Duration::from_secs(1);
 
 /// The client's user interface, which displays the questions and notices of the agent.
@@ -33,7 +34,7 @@ pub(super) struct ClientUi {
     panels: Arc<Mutex<PanelState>>,
     /// The notices that arrived before a client was connected.
     early: Arc<Mutex<VecDeque<ui::Notice>>>,
-    /// The event loop; it completes the wait for earlier events.
+    /// The sender to the event loop, which completes the wait for earlier events.
     event_loop: Arc<OnceLock<UnboundedSender<Control>>>,
 }
 
@@ -44,7 +45,7 @@ struct PanelState {
     widgets: BTreeMap<String, Value>,
     title: Option<String>,
     draft: Option<Draft>,
-    /// The editor text that the response to a fork command already contains. It is not sent again as a dialog.
+    /// The editor text that was part of the response to a fork command. It is not sent again as a dialog.
     fork_text: Option<String>,
 }
 
@@ -58,7 +59,7 @@ impl ClientUi {
         }
     }
 
-    /// Lets questions wait for earlier events from now on. Later calls have no effect.
+    /// From now on, lets questions wait for earlier events. Later calls have no effect.
     pub fn set_event_loop(&self, event_loop: UnboundedSender<Control>) {
         let _ = self.event_loop.set(event_loop);
     }
@@ -75,7 +76,7 @@ impl ClientUi {
         }
     }
 
-    /// Sends questions and notices to `ui` from now on, beginning with the waiting notices.
+    /// Sends questions and notices to `ui` from now on, starting with the stored notices.
     pub fn connect(&self, ui: Arc<dyn Ui>) {
         let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         self.ui.send_replace(Some(ui.clone()));
@@ -127,15 +128,16 @@ impl ClientUi {
         early.iter().filter_map(text).collect()
     }
 
-    /// Records the text of the user message before which the conversation is forked. The response to the command
-    /// already contains this text for the editor.
+    /// Records the text of the user message before which the conversation is forked. The response to the fork
+    /// command contains this text, so it is not sent to the editor again.
     pub fn record_fork_text(&self, text: &str) {
         let mut shown = self.panels.lock().unwrap_or_else(PoisonError::into_inner);
         shown.fork_text = Some(text.to_owned());
     }
 
-    /// Sends a question to the user, and returns the answer. Before a client is connected, the question waits without a
-    /// limit, because agents have their own. Returns `None` if there is no client to answer.
+    /// Sends a question to the user, and returns the answer. Before a client is connected, the question waits
+    /// without a time limit, because agents have their own limits. Returns `None` if there is no client to
+    /// answer.
     pub fn show_dialog(&self, dialog: Dialog) -> impl Future<Output = Option<ui::Answer>> + Send + 'static {
         let mut there = self.ui.subscribe();
         async move {
@@ -186,14 +188,14 @@ impl ClientUi {
     }
 }
 
-/// Waits until the events before a mark in the event queue have been processed. The wait is bounded.
+/// Waits until all events before a mark in the event queue have been processed, for a limited time.
 pub(super) async fn wait_for_mark(processed: oneshot::Receiver<()>) {
     if tokio::time::timeout(EVENT_WAIT, processed).await.is_err() {
         tracing::warn!("a question overtakes earlier events of the agent");
     }
 }
 
-/// Returns the entries that differ between two tables. A removed entry has the value `None`.
+/// Returns the entries that differ between two tables. The value of a removed entry is `None`.
 fn changed<'a>(
     before: &'a BTreeMap<String, Value>,
     now: &'a BTreeMap<String, Value>,
@@ -229,10 +231,10 @@ impl QuestionHandler for ClientUi {
     }
 }
 
-/// Converts a question to a dialog of the server.
+/// Converts a question of the agent to a dialog of the server.
 fn dialog(question: Question) -> Dialog {
     let Question { method, kind, title, text, options, placeholder, prefill, timeout_ms, .. } = question;
-    // Time limits are whole milliseconds.
+    // The server's time limits are whole milliseconds.
     let timeout = timeout_ms.map(|limit| limit.max(0.0) as u64);
     let title = if title.is_empty() { text.clone().unwrap_or_default() } else { title };
     match kind.as_str() {

@@ -1,4 +1,4 @@
-//! Conversion of messages of the neutral conversation to messages of the engine.
+//! Conversion from messages of the neutral conversation to messages of the engine.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use agentese_server_sessions::session::ExternalSession;
 use agentese_server_tools::{ToolContent, ToolOutput, ToolUpdate};
 use serde_json::{Map, Value, json};
 
-/// The name of the model API in messages of a remote agent, because the actual API is unknown here.
+/// The name of the model API in messages of a remote agent, whose actual API is unknown.
 pub(super) const API: &str = "agent";
 
 /// The error message of an aborted answer, if the agent gives no reason.
@@ -26,10 +26,10 @@ pub(super) const ABORTED: &str = "Request was aborted.";
 /// The reason for rejecting input that consists only of images, if the agent accepts no images.
 pub(super) const IMAGES_ALONE: &str = "the agent does not accept images, and the input has no text";
 
-/// The neutral name for the summary of a branch.
+/// The neutral kind of a message that summarises a branch.
 const BRANCH: &str = "branch";
 
-/// The name of the provider of a model that has no provider.
+/// The provider name for a model without a provider.
 pub(super) const PROVIDER: &str = "agent";
 
 /// Converts the messages of a conversation.
@@ -42,7 +42,7 @@ pub(super) fn message(message: &Message) -> Option<AgentMessage> {
     let time = time(message);
     Some(match message.role {
         Role::User => UserMessage::new(input(&message.blocks), time).into(),
-        // System messages are not part of the conversation.
+        // System messages are not part of the engine's conversation.
         Role::System => return None,
         Role::Assistant => answer(message).into(),
         Role::Tool => {
@@ -112,7 +112,7 @@ pub(super) fn user_text(message: &AgentMessage) -> Option<String> {
 }
 
 fn time(message: &Message) -> i64 {
-    // Times are small enough for an exact double.
+    // Times are small enough to be exact as a double.
     message.time.map_or_else(|| SystemClock.now_ms(), |time| time as i64)
 }
 
@@ -123,7 +123,7 @@ pub(super) fn answer(message: &Message) -> AssistantMessage {
     let reason = message.stop_reason.as_deref().unwrap_or_default();
     let mut answer = AssistantMessageBuilder {
         content,
-        // Without these members, the engine uses the current model.
+        // If these members are empty, the engine inserts the current model.
         api: message.api.clone().unwrap_or_default(),
         provider: message.provider.clone().unwrap_or_default(),
         model: message.model.clone().unwrap_or_default(),
@@ -175,15 +175,15 @@ pub(super) fn call(tool: &ToolBlock) -> ToolCall {
     call
 }
 
-/// Returns the arguments of a tool call, from the value or else from the text. Returns no arguments if neither can be
-/// read.
+/// Returns the arguments of a tool call: the parsed value, or else the parsed text. Returns no arguments if
+/// neither can be read.
 pub(super) fn arguments(tool: &ToolBlock) -> Map<String, Value> {
     let told = tool.arguments.as_ref().and_then(Value::as_object).cloned();
     let text = || tool.arguments_text.as_deref().and_then(|text| serde_json::from_str(text).ok());
     told.or_else(text).unwrap_or_default()
 }
 
-/// Converts the result of a call. Empty details are kept, as in the updates of a running tool.
+/// Converts the result of a call. Empty details are kept, as they are in the updates of a running tool.
 pub(super) fn output(result: &[Block], details: Option<Value>, is_error: bool) -> ToolOutput {
     let mut output = ToolOutput::text(String::new());
     output.content = contents(result);
@@ -240,7 +240,7 @@ fn usage(reported: Option<&view::Usage>) -> Usage {
     usage
 }
 
-/// Returns the id and the file of a session at the agent.
+/// Converts the id and the file of the agent's session.
 pub(super) fn external_session(session: &view::Session) -> ExternalSession {
     ExternalSession { id: session.id.clone(), file: session.file.as_ref().map(PathBuf::from) }
 }
@@ -307,7 +307,7 @@ pub(super) fn model(described: &view::Model) -> Model {
     text(&mut model.base_url, &described.base_url);
     model.reasoning = described.reasoning == Some(true);
     model.context_window = described.window.unwrap_or_default();
-    // Without a limit, the output may fill the window.
+    // If the limit is unknown, the output may fill the context window.
     model.max_tokens = described.max_tokens.unwrap_or(model.context_window);
     let kind = |word: &String| serde_json::from_value(Value::from(word.as_str())).ok();
     if let Some(input) = &described.input {

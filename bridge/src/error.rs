@@ -1,6 +1,6 @@
-//! Failures that end a bridge.
+//! Errors that end a bridge.
 
-/// Failure that ends a bridge.
+/// Error that ends a bridge.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BridgeError {

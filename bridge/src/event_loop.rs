@@ -1,5 +1,5 @@
-//! Event loop: converts neutral events of the agent to remote events for the engine, in order, and detects the ends of
-//! runs.
+//! Event loop of a bridge. It converts neutral events of the agent to remote events for the engine, in order,
+//! and detects the ends of runs.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -22,42 +22,44 @@ use super::session_switch::{SessionSwitchTracker, SwitchStage};
 use super::tool_call_buffer::{ToolCallBuffer, may_call};
 use super::translator::{RemoteEventTranslator, Step};
 
-/// Input that the agent cannot queue, in order. Each has the queue for which it was sent.
+/// Input that the agent cannot queue, in order. Each item has the queue for which it was sent.
 pub(super) type HeldInput = Arc<Mutex<VecDeque<(InputQueue, UserInput)>>>;
 
-/// The progress of held input that continues a run whose end was not reported.
+/// The state of held input that continues a run, so that the end of the run is not reported.
 #[derive(Default)]
 pub(super) enum MergeState {
     #[default]
     None,
-    /// The input has not been reported as part of the conversation.
+    /// The engine has not received the input as part of the conversation yet.
     Unreported(String),
     Reported,
 }
 
-/// Converts the events of the agent to remote events.
+/// The event loop: converts the events of the agent to remote events.
 pub(super) struct EventLoop {
     pub agent: Agent,
     pub events: Events,
     pub ui: ClientUi,
     pub translator: RemoteEventTranslator,
     pub tool_calls: ToolCallBuffer,
-    /// `true` if tool calls were released for a question of the agent; the question waits for their delivery.
+    /// `true` if held tool calls were released because of a question of the agent; the question waits until
+    /// they are delivered.
     pub question_waits: bool,
     pub remote_events: event_queue::Sender,
-    /// `true` if a run has ended and its end was not reported: the response to its prompt is missing, or held input
-    /// continues the run.
+    /// `true` if a run has ended but its end was not reported, because the response to its prompt is missing,
+    /// or because held input continues the run.
     pub unanswered: bool,
-    /// `true` if a prompt was processed and the engine does not know yet that the agent is idle.
+    /// `true` if a prompt was processed, and the engine has not been notified that the agent is idle.
     pub idle_pending: bool,
-    /// State of input that was held back and now continues the run.
+    /// The state of held input that continues the run.
     pub merge: MergeState,
-    /// The text of input that the bridge has already reported. If the agent reports it too, that report is dropped.
+    /// The text of input that the bridge has already reported. If the agent reports the input too, that
+    /// second report is dropped.
     pub reported_input: Option<String>,
     /// The number of setting changes in progress.
     pub pending_settings: Arc<AtomicUsize>,
-    /// The name of the session that the agent last reported during setting changes; below it, the thinking level. Only
-    /// the last values are passed on, because earlier ones may be outdated.
+    /// The session name that the agent reported last during setting changes; the next field is the thinking
+    /// level. Only the last values are passed on, because earlier ones may be outdated.
     pub pending_name: Option<RemoteEvent>,
     pub pending_thinking: Option<RemoteEvent>,
     pub open_prompts: Arc<AtomicUsize>,
@@ -84,7 +86,7 @@ impl EventLoop {
                     self.tool_calls.release_started().into_iter().for_each(|step| self.apply(step, &now));
                 }
                 word = messages.recv() => {
-                    // Events from before the message come first.
+                    // Events that arrived before the message are processed first.
                     while let Some(Some(event)) = self.events.next().now_or_never() {
                         match event {
                             Ok(event) => self.handle_event(event),
@@ -120,7 +122,8 @@ impl EventLoop {
         let now = self.agent.conversation();
         let over = matches!(event, agentese::any::Event::StateChanged { .. }) && self.translator.working();
         let may_call = may_call(&event);
-        // A tool causes the question, or starts after it: the client must see its call first.
+        // The question may belong to a tool that runs or starts next, so the client must receive its call
+        // first.
         if matches!(event, agentese::any::Event::QuestionOpened { .. }) {
             let started_calls = self.tool_calls.release_for_question();
             self.question_waits |= !started_calls.is_empty();
@@ -130,7 +133,7 @@ impl EventLoop {
         for step in self.tool_calls.push(steps, may_call) {
             self.apply(step, &now);
         }
-        // Work that was not requested here has no other end.
+        // For work that the bridge did not request, no other end is reported.
         if over && !self.translator.working() && self.open_prompts.load(Ordering::Acquire) == 0 {
             self.on_idle();
         }
@@ -161,7 +164,7 @@ impl EventLoop {
             step => step,
         };
         match step {
-            // The response to the prompt decides if further work follows.
+            // The response to the prompt determines if further work follows.
             Step::Event(event @ RemoteEvent::RunEnded { .. }) => {
                 self.reported_input = None;
                 self.idle_pending = true;
@@ -190,7 +193,7 @@ impl EventLoop {
             {
                 self.reported_input = None;
             }
-            // The agent itself reports the input.
+            // The agent reports the held input itself.
             Step::Event(RemoteEvent::MessageAdded(said))
                 if matches!(self.merge, MergeState::Unreported(_)) =>
             {
@@ -249,7 +252,8 @@ impl EventLoop {
         self.close_prompt();
     }
 
-    /// Closes a prompt. After the last one, handles the idle state if that is due or if held input is left.
+    /// Handles the end of a prompt. After the last prompt, handles the idle agent, if that is due or if held
+    /// input is left.
     fn close_prompt(&mut self) {
         let open_prompts = self.open_prompts.fetch_sub(1, Ordering::AcqRel) - 1;
         let goes_on = self.has_held_input() && !self.stopped.load(Ordering::Acquire);
@@ -258,13 +262,13 @@ impl EventLoop {
         }
     }
 
-    /// Returns `true` if settings are in progress.
+    /// Returns `true` if setting changes are in progress.
     fn has_pending_settings(&self) -> bool {
         self.pending_settings.load(Ordering::Acquire) > 0
     }
 
-    /// Records that a setting change has finished. After the last one, passes on the values that the agent has
-    /// reported.
+    /// Handles the end of a setting change. After the last one, passes on the values that the agent reported
+    /// in the meantime.
     fn setting_finished(&mut self) {
         if self.pending_settings.fetch_sub(1, Ordering::AcqRel) == 1 {
             let last = [self.pending_name.take(), self.pending_thinking.take()];
@@ -279,7 +283,7 @@ impl EventLoop {
     /// Handles an idle agent: sends it the next held input. Without held input, reports that the agent is idle.
     fn on_idle(&mut self) {
         let held_input = match self.stopped.swap(false, Ordering::AcqRel) {
-            // Held input waits for the next prompt.
+            // After a stop, held input waits for the next prompt.
             true => None,
             false => self.held_input.lock().unwrap_or_else(PoisonError::into_inner).pop_front(),
         };
@@ -316,18 +320,19 @@ impl EventLoop {
     }
 }
 
-/// Returns `true` if a notice repeats the rejection of a command, which the sender of the command has received.
+/// Returns `true` if a notice repeats the rejection of a command. The sender of the command has already
+/// received the rejection.
 pub(super) fn is_refusal(agent: &Agent, source: &str) -> bool {
     let spec = agent.spec();
     spec.command(source).is_some() || spec.edges.parse_command == source
 }
 
-/// Marks the current messages as passed to the engine in a history, so that their events are not reported.
+/// Marks the current messages as received by the engine in a history, so that their events are not reported.
 pub(super) async fn mark_reported(control: &UnboundedSender<Control>) {
     send_and_wait(control, Control::MarkReported).await;
 }
 
-/// Does the same as [`mark_reported`], and ends a switch between conversations.
+/// Marks the messages like [`mark_reported`], and ends a change of the conversation.
 pub(super) async fn end_switch(control: &UnboundedSender<Control>) {
     send_and_wait(control, Control::SwitchEnded).await;
 }
@@ -339,7 +344,7 @@ async fn send_and_wait(control: &UnboundedSender<Control>, message: fn(oneshot::
     }
 }
 
-/// Returns the number of messages that follow the summary of a compaction.
+/// Returns the number of messages after the summary of a compaction.
 pub(super) async fn kept_message_count(agent: &Agent) -> usize {
     if !agent.supports(Intent::Messages) {
         return 0;
@@ -369,7 +374,7 @@ pub(super) async fn start_prompt(
     tokio::spawn(async move {
         let refused = match run.result().await {
             Err(Error::Refused(refused)) => Some(refused.message.clone()),
-            // Such a run fails with the response to its command.
+            // In such dialects, a failed run is reported in the response to its command.
             Err(Error::RunFailed(failure)) if at_the_end => Some(failure.message.clone()),
             _ => None,
         };

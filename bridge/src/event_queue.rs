@@ -1,5 +1,5 @@
-//! Queue of remote events for the engine. Senders never wait. Waiting events are merged, so with a slow client the
-//! queue grows no longer than the conversation.
+//! Queue of remote events for the engine. Senders never wait. Waiting events are merged, so that the queue of
+//! a slow client does not exceed the length of the conversation.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use tokio::sync::{Notify, oneshot};
 /// An item that waits in the queue.
 enum Item {
     Event(Box<RemoteEvent>),
-    /// An event that is complete only after a query.
+    /// An event whose content must be queried first.
     Deferred(BoxFuture<'static, RemoteEvent>),
     /// A mark in the queue. Its sender is notified when all earlier events have been processed.
     Mark(oneshot::Sender<()>),
@@ -41,7 +41,7 @@ pub(super) struct Receiver {
     deferred: Option<BoxFuture<'static, RemoteEvent>>,
 }
 
-/// Creates a queue.
+/// Creates a queue, and returns its two ends.
 pub(super) fn channel() -> (Sender, Receiver) {
     let inner = Arc::<QueueInner>::default();
     (Sender(inner.clone()), Receiver { inner, deferred: None })
@@ -58,7 +58,7 @@ impl Sender {
         self.0.notify.notify_one();
     }
 
-    /// Appends an event that is not known yet. Later events wait for it.
+    /// Appends an event whose content is not known yet. Later events wait for it.
     pub fn send_deferred(&self, event: impl Future<Output = RemoteEvent> + Send + 'static) {
         self.0.items().push_back(Item::Deferred(event.boxed()));
         self.0.notify.notify_one();
@@ -72,7 +72,7 @@ impl Sender {
 }
 
 impl Receiver {
-    /// Returns the next event. If the future is dropped, no event is lost.
+    /// Returns the next event. If the returned future is dropped, no event is lost.
     pub async fn next(&mut self) -> RemoteEvent {
         loop {
             if let Some(asked) = &mut self.deferred {
@@ -104,7 +104,8 @@ fn merged(items: &mut VecDeque<Item>, mut event: RemoteEvent) -> Option<RemoteEv
         return Some(event);
     }
     let RemoteEvent::ToolUpdated(id, update) = event else { return Some(event) };
-    // The update replaces the earlier output of the tool; updates of other tools may be in between.
+    // An update contains the complete output of its tool, so it replaces an earlier one. Updates of other
+    // tools may be in between.
     for item in items.iter_mut().rev() {
         let Item::Event(last) = item else { break };
         let RemoteEvent::ToolUpdated(known, shown) = &mut **last else { break };
@@ -116,8 +117,8 @@ fn merged(items: &mut VecDeque<Item>, mut event: RemoteEvent) -> Option<RemoteEv
     Some(RemoteEvent::ToolUpdated(id, update))
 }
 
-/// Returns the text that an event adds to a growing answer, and a number for the kind of text. Returns `None` for other
-/// events.
+/// Returns the text that an event adds to a growing answer, with a number that identifies the kind of text.
+/// Returns `None` for other events.
 fn piece(event: &mut RemoteEvent) -> Option<(u8, &mut String)> {
     match event {
         RemoteEvent::AnswerUpdated(StreamEvent::TextDelta(text)) => Some((0, text)),
@@ -189,7 +190,7 @@ mod tests {
         sender.send(text("b"));
         sender.send(text("c"));
         assert_eq!(receiver.next().await, text("a"));
-        // Dropping a future loses nothing.
+        // A dropped future does not remove an event.
         assert!(receiver.next().now_or_never().is_none());
         known.send(RemoteEvent::Settled { aborted: false }).unwrap();
         assert_eq!(receiver.next().await, RemoteEvent::Settled { aborted: false });

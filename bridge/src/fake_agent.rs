@@ -1,4 +1,4 @@
-//! A simulated agent: tests read and write its frames line by line.
+//! A simulated agent whose frames tests read and write line by line.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use agentese::transport::{BoxReader, BoxWriter, Transport};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 
-/// The time after which a test is considered to hang.
+/// The time limit of a test, after which it is considered to hang.
 const LONG: Duration = Duration::from_secs(200);
 
 /// Waits for a future. Fails if it takes longer than [`LONG`].
@@ -17,7 +17,7 @@ pub(super) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     }
 }
 
-/// The agent.
+/// The simulated agent.
 pub(super) struct FakeAgent {
     lines: Lines<BufReader<BoxReader>>,
     writer: BoxWriter,
@@ -30,7 +30,8 @@ impl FakeAgent {
         Self { lines: BufReader::new(reader).lines(), writer }
     }
 
-    /// Returns the next frame of the bridge. Fails if its kind is not `kind`; a response has an empty kind.
+    /// Returns the next frame from the bridge. Fails if its kind is not `kind`; the kind of a response is
+    /// empty.
     pub async fn receive(&mut self, kind: &str) -> Value {
         let line = soon(kind, self.lines.next_line()).await.unwrap().expect("the connection is over");
         let frame: Value = serde_json::from_str(&line).unwrap();

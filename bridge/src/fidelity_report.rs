@@ -1,4 +1,5 @@
-//! Report on a bridge between two dialects: the declared fidelity of each row, with the counts of one run.
+//! Report on a bridge between two dialects: the declared fidelity of each row, and the number of frames in
+//! one run.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use serde::Serialize;
 
 use crate::error::BridgeError;
 
-/// The declared fidelity of the rows of two dialects, and the counters of a run.
+/// The declared fidelity of each row, and the counters of a run.
 pub(super) struct FidelityReport {
     front: &'static Spec,
     agent: &'static Spec,
@@ -27,11 +28,11 @@ pub(super) struct FidelityReport {
     received: Arc<FrameCounts>,
 }
 
-/// Counts the events and dialogs of an agent.
+/// Counters for the events and dialogs of an agent.
 #[derive(Default)]
 pub(super) struct FrameCounts(Mutex<BTreeMap<String, u64>>);
 
-/// A row with its count.
+/// A row of a dialect, with the number of its frames.
 #[derive(Serialize)]
 struct CountedRow<'a> {
     #[serde(flatten)]
@@ -40,12 +41,12 @@ struct CountedRow<'a> {
     count: u64,
 }
 
-/// A report.
+/// The loss report as it is written to a file.
 #[derive(Serialize)]
 struct Report<'a> {
-    /// The client's dialect.
+    /// The client's dialect, with its revision.
     front: String,
-    /// The agent's dialect.
+    /// The agent's dialect, with its revision.
     agent: String,
     /// The rows of the client's dialect. The count of a command is the number of times that the client sent it.
     rows: Vec<CountedRow<'a>>,
@@ -82,7 +83,8 @@ impl FidelityReport {
         })
     }
 
-    /// Returns a gate that only counts commands, for servers that reject lost commands themselves.
+    /// Returns a gate that counts commands but rejects none, for servers that reject lost commands
+    /// themselves.
     pub fn counter(self: &Arc<Self>) -> Gate {
         let report = self.clone();
         Gate::new(move |command| {
@@ -104,7 +106,7 @@ impl FidelityReport {
         }
     }
 
-    /// Counts a command.
+    /// Counts one use of a command, by its wire name.
     pub fn count(&self, command: &'static str) {
         *self.sent.lock().unwrap_or_else(PoisonError::into_inner).entry(command).or_default() += 1;
     }
@@ -121,7 +123,7 @@ impl FidelityReport {
             RowKind::Command => sent.get(row.row.as_str()).copied().unwrap_or_default(),
             _ => 0,
         };
-        // The rows of the agent's dialect, with their fidelity for the client.
+        // Rows of the agent's dialect, with their fidelity for the client.
         let mut received_rows = explain(self.agent, self.front).map_err(std::io::Error::other)?;
         received_rows.retain(|row| row.kind != RowKind::Command);
         let report = Report {
@@ -139,11 +141,11 @@ impl FidelityReport {
     }
 }
 
-/// The index of the first member in `NAMES` that contains a command name.
+/// The index in `NAMES` of the member that contains the name of a command.
 const METHOD: usize = 2;
 const TYPE: usize = 3;
 
-/// The members that can contain the name of a frame. A member with another type of value is ignored.
+/// The members that may contain the name of a frame. A member whose value is not a string is ignored.
 static NAMES: MemberSet<4> =
     MemberSet::new([inner("event", "type"), inner("params", "type"), member("method"), member("type")]);
 
@@ -153,7 +155,7 @@ impl Tap for FrameCounts {
             return;
         }
         let Ok(found) = scan::scan(text, &NAMES) else { return };
-        // An event in an envelope, a dialog by its method, or an event.
+        // The name of an event in an envelope, of a dialog, or of a plain event.
         let name = (0..4).find_map(|at| found.string(at)).map(Cow::into_owned);
         if let Some(name) = name {
             *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
@@ -161,7 +163,7 @@ impl Tap for FrameCounts {
     }
 }
 
-/// Returns the fidelity of each row as text for people.
+/// Formats the fidelity of each row as text for users.
 pub(super) fn text(front: &Spec, agent: &Spec, rows: &[RowFidelity]) -> String {
     let count = |fate| rows.iter().filter(|row| row.fidelity == fate).count();
     let mut text = format!(

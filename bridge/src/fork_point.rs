@@ -1,4 +1,5 @@
-//! The fork point at a remote agent: the entry with which the conversation must end before a user message. Without I/O.
+//! The fork point at a remote agent: the last entry that the conversation keeps before a user message.
+//! Without I/O.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,10 +9,10 @@ use agentese_server_engine::engine::RemoteError;
 /// The error if no user message matches, or if several match.
 const NO_SUCH_MESSAGE: &str = "the agent has no such user message to fork from";
 
-/// The error if the agent reports no id for the message before the fork.
+/// The error if the agent does not report the id of the message before the fork.
 const UNKNOWN_ENTRY: &str = "the agent does not report the entry before that user message";
 
-/// The messages before a fork, for agents that do not send them again after the fork.
+/// The messages before a fork, recorded for agents that do not send them again after the fork.
 #[derive(Default)]
 pub(super) struct ForkHistory(Mutex<Option<Conversation>>);
 
@@ -34,7 +35,8 @@ impl ForkHistory {
         *self.earlier() = Some(known);
     }
 
-    /// Clears the record if `replaced` is `true`: another conversation has replaced this one.
+    /// Clears the recorded messages if `replaced` is `true`, because another conversation has replaced this
+    /// one.
     pub fn clear_if(&self, replaced: bool) {
         self.earlier().take_if(|_| replaced);
     }
@@ -70,8 +72,9 @@ pub(super) fn entry_before(
     }
 }
 
-/// Returns the index of the matching message: `number` if the message there matches, else the only match. The indices
-/// differ if the agent has compacted its conversation. Fails if no message or several match.
+/// Returns the index of the matching message: `number` if the message at that index matches, else the only
+/// match. The indices differ if the agent has compacted its conversation. Fails if no message or several
+/// match.
 fn matching_index(same: impl Iterator<Item = bool>, number: usize) -> Result<usize, RemoteError> {
     let places: Vec<usize> = same.enumerate().filter_map(|(at, same)| same.then_some(at)).collect();
     match places[..] {
@@ -111,7 +114,7 @@ mod tests {
     fn a_fork_goes_on_from_the_message_before() {
         let now = conversation(Some("a1"));
         assert_eq!(entry_before(&now, 1, "second"), Ok(Some("a1".to_owned())));
-        // The indices differ, the texts match.
+        // The indices differ, but the texts match.
         assert_eq!(entry_before(&now, 7, "second"), Ok(Some("a1".to_owned())));
     }
 
@@ -142,7 +145,7 @@ mod tests {
     fn messages_before_a_fork_are_remembered() {
         let stands = ForkHistory::default();
         stands.record(conversation(Some("a1")), "a1");
-        // The agent's view starts empty.
+        // The conversation in the client starts empty.
         let mut now = Conversation::new("operator");
         now.complete = false;
         now.messages =

@@ -1,4 +1,4 @@
-//! The initial state of an agent, and the engine's server that starts with that state.
+//! The initial state of an agent, and a server of the client's dialect that starts with it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,20 +23,20 @@ use super::convert;
 pub(super) struct InitialState {
     /// All models that the agent offers.
     pub models: Vec<Model>,
-    /// Its current model.
+    /// The model that the agent currently uses.
     pub model: Option<Model>,
-    /// Its thinking level.
+    /// The thinking level that the agent currently uses.
     pub thinking: Option<ThinkingLevel>,
     /// The settings that the agent reports; others have default values.
     pub settings: Settings,
-    /// The messages of its session.
+    /// The messages of the agent's session.
     pub messages: Vec<agentese::types::AgentMessage>,
     /// The session, with the data that the agent reports.
     pub session: agentese::view::Session,
 }
 
 impl InitialState {
-    /// Queries the agent.
+    /// Queries the initial state from the agent.
     pub async fn query(agent: &Agent) -> Result<Self, agentese::Error> {
         agent.session().await?;
         let state = query_if_supported(agent, Intent::State, agent.state()).await?;
@@ -44,17 +44,17 @@ impl InitialState {
         let messages = query_if_supported(agent, Intent::Messages, agent.messages()).await?;
         let model = match &state.model {
             Some(model) => Some(convert::model(model)),
-            // Without a list of models, each answer names its model.
+            // If the agent has no list of models, the model names in its answers are used.
             None if models.is_empty() => {
                 let mut model = convert::unknown_model(agent.dialect());
-                // The agent decides about levels, so the bridge must not reject them.
+                // The agent itself checks thinking levels, so the bridge must accept all of them.
                 model.reasoning = has(agent, Intent::SetThinking);
                 Some(model)
             }
             None => None,
         };
         let mut models: Vec<Model> = models.iter().map(convert::model).collect();
-        // The current model may be missing in the list.
+        // The list of models may lack the current model.
         let is_known = |model: &Model| models.iter().any(|one| one.id == model.id);
         if let Some(model) = model.clone().filter(|model| !is_known(model)) {
             models.insert(0, model);
@@ -124,8 +124,8 @@ impl InitialState {
     }
 }
 
-/// Returns `true` if the agent certainly has the command for `intent`. If its revision is unknown, all revisions must
-/// have the command.
+/// Returns `true` if the agent certainly has the command for `intent`. If its revision is unknown, all
+/// possible revisions must have the command.
 fn has(agent: &Agent, intent: Intent) -> bool {
     let spec = agent.spec();
     match spec.revisions {
@@ -144,7 +144,7 @@ async fn query_if_supported<T: Default>(
     if has(agent, intent) { query.await } else { Ok(T::default()) }
 }
 
-/// Models of a remote agent. The bridge itself never sends requests to them.
+/// Provider of the models of a remote agent. The bridge itself never sends requests to models.
 struct RemoteProvider {
     name: String,
     models: Vec<Model>,

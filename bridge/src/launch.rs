@@ -13,11 +13,12 @@ use agentese_server_dialects::dialects::ACP;
 use crate::error::BridgeError;
 use crate::options::BridgeOptions;
 
-/// The maximum number of the client's commands that wait for the agent, mainly prompts. Further commands are rejected.
+/// The maximum number of commands, mainly prompts, that wait for a response of the agent. Further commands
+/// are rejected.
 pub(crate) const MAX_COMMANDS: usize = 1024;
 
-/// Returns the dialect of the agents started with a command line. If the options do not name a dialect, starts an
-/// agent, detects its dialect and ends it. Fails if the dialect is not detected.
+/// Returns the dialect of the agents that a command line starts. If the options do not name a dialect, starts
+/// an agent, detects its dialect and ends it. Fails if the dialect is not detected.
 pub(crate) async fn agent_dialect(
     options: &BridgeOptions,
     stderr: &Stderr,
@@ -34,7 +35,7 @@ pub(crate) async fn agent_dialect(
     Ok(spec)
 }
 
-/// Returns the directory of this process.
+/// Returns the working directory of this process.
 pub(crate) fn current_dir() -> PathBuf {
     std::env::current_dir().unwrap_or_else(|_| Path::new("/").to_owned())
 }
@@ -51,7 +52,7 @@ pub(crate) fn child(options: &BridgeOptions, stderr: &Stderr) -> Result<ChildOpt
     Ok(child)
 }
 
-/// Returns `true` if the name is a name of ACP, which is a protocol but not a dialect.
+/// Returns `true` if the name denotes ACP, which is a protocol but not a dialect.
 pub(crate) fn is_acp(name: &str) -> bool {
     name == ACP.spec().name || name == ACP.spec().id()
 }

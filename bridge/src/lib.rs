@@ -1,8 +1,8 @@
 //! Bridge: an agent of one dialect behind a front end of another. `agentese bridge` is its command line.
 //!
 //! The client talks to agentese's own server of its dialect. The engine of that server has a remote agent
-//! ([`agentese_server_engine::engine::RemoteAgent`]), which drives the other agent through the client of all
-//! dialects ([`agentese::any`]). This crate knows no dialect.
+//! ([`agentese_server_engine::engine::RemoteAgent`]), which drives the other agent through the client for any
+//! dialect ([`agentese::any`]). This crate does not depend on any particular dialect.
 //!
 //! | file | concept |
 //! |---|---|
@@ -79,7 +79,7 @@ pub use options::BridgeOptions;
 /// The time limit for each response of an agent while its dialect is being detected.
 const DETECT_LIMIT: Duration = Duration::from_secs(20);
 
-/// A bridge with valid options.
+/// A bridge whose options have been checked.
 #[derive(Debug)]
 pub struct Bridge {
     options: BridgeOptions,
@@ -153,7 +153,8 @@ async fn bridge(
     let named = named.map_err(|error| unusable(&error))?;
     let transport = Transport::from_child(child(&options, stderr)?);
     let transport = transport.map_err(|error| unusable(&error.into()))?;
-    // The client must not see the answer to a question that was withdrawn.
+    // A relay would pass late responses to requests of the detection to the client, so it is used only if all
+    // of them were answered.
     let (known, transport, is_answered) = match named {
         Some(named) => (named, transport, true),
         None => {

@@ -1,4 +1,4 @@
-//! JSON text of growing arguments, for agents that send parsed values instead of text.
+//! JSON text of growing arguments, for agents that send parsed values instead of JSON text.
 
 use agentese::view::ToolBlock;
 use agentese_server_models::StreamEvent;
@@ -21,8 +21,8 @@ pub(super) fn text_length(event: &StreamEvent) -> Option<usize> {
     }
 }
 
-/// Returns the JSON text of a growing value without the end of its last part. The text is a prefix of each later text
-/// if only the last part grows.
+/// Returns the JSON text of a growing value, up to the part that may still grow. As long as only the last
+/// part grows, each text is a prefix of the next one.
 pub(super) fn partial_text(value: &Value) -> String {
     let mut text = String::new();
     write_partial(value, &mut text);
@@ -46,7 +46,7 @@ fn write_partial(value: &Value, text: &mut String) {
                 text,
             );
         }
-        // A number may get more digits.
+        // A number may get more digits, so it is not written yet.
         Value::Number(_) | Value::Bool(_) | Value::Null => {}
     }
 }

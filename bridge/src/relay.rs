@@ -1,5 +1,4 @@
-//! Relay for an agent that speaks the client's dialect in its revision: the bytes of both sides pass
-//! unchanged.
+//! Relay for an agent that speaks the client's dialect and revision. The bytes of both sides pass unchanged.
 
 use std::io;
 use std::path::Path;
@@ -21,10 +20,10 @@ use agentese_process::stderr::Stderr;
 use agentese_process::stdio;
 use agentese_process::stdout::StdoutWatcher;
 
-/// The block size in bytes, equal to the capacity of a pipe.
+/// Size in bytes of the blocks that are copied, equal to the capacity of a pipe.
 const BLOCK: usize = 64 * 1024;
 
-/// The time limit for a client to read the last output of an agent that has ended.
+/// The time that a client has to read the last output of an agent that has ended.
 const LAST_OUTPUT_LIMIT: Duration = Duration::from_secs(8);
 
 /// Returns `true` if the agent speaks the client's dialect and revision. An unknown revision of the agent matches only
@@ -53,7 +52,7 @@ pub(super) async fn serve(
     Ok(code)
 }
 
-/// The counters of frames.
+/// Counters for the frames of both directions.
 #[derive(Clone, Copy)]
 struct RelayCounters<'a> {
     fidelity: &'a FidelityReport,
@@ -69,14 +68,14 @@ impl RelayCounters<'_> {
     }
 }
 
-/// Returns a function that receives the bytes of one direction and counts their frames. Without counters it does
-/// nothing.
+/// Returns a function that counts the frames in the bytes of one direction. Without counters, the function
+/// does nothing.
 fn counter(counts: Option<RelayCounters<'_>>, direction: Direction) -> impl FnMut(&[u8]) {
     let mut framer = Framer::new(FramerOptions::default());
     move |bytes| {
         let Some(counts) = counts else { return };
         framer.push(bytes, &mut |line| {
-            // An invalid line is passed on, too.
+            // An invalid line is passed on, but not counted.
             if let Ok(line) = line {
                 counts.count(direction, line.text);
             }
@@ -109,7 +108,7 @@ async fn relay(
                 biased;
                 passed = &mut up, if listens => match passed {
                     RelayEnd::EndOfInput => break true,
-                    // The agent reads no more input, but may still write its reason.
+                    // The agent reads no more input, but may still write the reason for its end.
                     RelayEnd::ReceiverClosed => listens = false,
                 },
                 passed = &mut down => {
@@ -133,7 +132,7 @@ async fn relay(
     let ended = if is_output_done {
         end.await
     } else {
-        // The client receives the output of the agent until its end.
+        // The client receives all output of the agent up to its end.
         let mut end = pin!(end);
         tokio::select! {
             _ = &mut down => end.await,
@@ -151,10 +150,10 @@ async fn relay(
     Ok(ExitCode::FAILURE)
 }
 
-/// The reason for which a direction ended.
+/// Reason why the copying in one direction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RelayEnd {
-    /// The input has ended, and everything was passed on.
+    /// The input has ended, and all of it was passed on.
     EndOfInput,
     /// The receiver accepts no more input.
     ReceiverClosed,
@@ -195,7 +194,7 @@ mod tests {
     fn one_dialect_in_one_revision_needs_no_translation() {
         assert!(same("pi@1.5", "pi@1.5") && same("pi", "pi@0.55"));
         assert!(same("opal", "opal") && same("opal@0.1", "opal"));
-        // The agent may speak another revision, even if both sides have the same name.
+        // If both sides name only the dialect, the agent may still speak another revision.
         assert!(!same("pi", "pi") && !same("pi@1.5", "pi") && !same("omp", "omp"));
         assert!(!same("pi", "pi@1.5") && !same("pi", "omp"));
     }

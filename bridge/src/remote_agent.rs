@@ -1,5 +1,5 @@
-//! The remote agent of the engine: passes input and commands to the agent behind the bridge, and returns its
-//! events.
+//! The remote agent of the engine. It passes input and commands to the agent behind the bridge, and returns
+//! the agent's events.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -44,20 +44,20 @@ pub(super) struct DialectRemoteAgent {
     pub(super) agent: Agent,
     ui: ClientUi,
     events: tokio::sync::Mutex<event_queue::Receiver>,
-    /// Changes of settings for the agent, which are made one after the other.
+    /// Queue of setting changes, which are applied to the agent one after the other.
     jobs: UnboundedSender<Job>,
-    /// The number of changes of settings in progress.
+    /// The number of setting changes in progress.
     pending_settings: Arc<AtomicUsize>,
     control: UnboundedSender<Control>,
-    /// The number of prompts whose processing has not ended.
+    /// The number of prompts that have not been processed completely.
     open_prompts: Arc<AtomicUsize>,
-    /// The input that the agent cannot queue.
+    /// Input that the agent cannot queue.
     held_input: HeldInput,
     /// `true` if the user has stopped the run. Held input then waits for the next prompt.
     stopped: Arc<AtomicBool>,
-    /// The progress of a switch to another conversation.
+    /// The progress of a change to another conversation.
     switch: SessionSwitch,
-    /// The messages before a fork, if the agent did not send them again.
+    /// The messages before a fork, if the agent has not sent them again.
     fork_history: ForkHistory,
     /// Cancelled after the engine has reported the disconnect of the agent.
     disconnected: CancellationToken,
@@ -66,7 +66,7 @@ pub(super) struct DialectRemoteAgent {
 }
 
 impl DialectRemoteAgent {
-    /// Starts listening to the agent. Must be called on a tokio runtime.
+    /// Creates the remote agent and starts to receive the agent's events. Must be called on a Tokio runtime.
     pub fn new(agent: Agent, ui: ClientUi) -> Self {
         let (remote_events, events) = event_queue::channel();
         let (jobs, mut waiting) = unbounded_channel::<Job>();
@@ -139,8 +139,8 @@ impl DialectRemoteAgent {
         self.disconnect_reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Switches the agent to another conversation. The agent's events about the new conversation are dropped, because
-    /// its data is queried.
+    /// Switches the agent to another conversation. Events about the new conversation are dropped, because its
+    /// data is queried.
     async fn switch_conversation(
         &self,
         request: impl Future<Output = Result<bool, RemoteError>>,
@@ -149,7 +149,7 @@ impl DialectRemoteAgent {
         self.switch.enter(SwitchStage::Requested);
         let done = request.await;
         match done {
-            // Earlier events of the agent come first.
+            // Earlier events of the agent are processed first.
             Ok(true) => drop(self.control.send(Control::SessionSwitched)),
             _ => end_switch(&self.control).await,
         }
@@ -251,7 +251,7 @@ impl RemoteAgent for DialectRemoteAgent {
 
     fn rename(&self, name: &str) {
         if !self.agent.supports(Intent::SetSessionName) {
-            // The name is stored only in the server.
+            // Without such a command, the name is stored only in the server.
             return;
         }
         let name = name.to_owned();
@@ -277,7 +277,7 @@ impl RemoteAgent for DialectRemoteAgent {
                 return None;
             }
             let reported = self.agent.stats().await.ok()?.usage;
-            // Some agents report the usage of the context and nothing else.
+            // Some agents report the usage of the context but no tokens.
             reported.input.or(reported.output)?;
             Some(convert::reported_usage(&reported))
         }
@@ -315,7 +315,7 @@ impl RemoteAgent for DialectRemoteAgent {
     ) -> BoxFuture<'a, Result<RpcBashOutput, RemoteError>> {
         async move {
             let done = match hidden {
-                // A hidden command must not run if the model would see its output.
+                // A command with hidden output is not run if the agent would pass the output to its model.
                 true if self.agent.accepts_param(Intent::Bash, "hidden") => {
                     self.agent.bash_hidden(command).await
                 }
@@ -336,7 +336,7 @@ impl RemoteAgent for DialectRemoteAgent {
 
     fn abort_bash(&self) {
         let agent = self.agent.clone();
-        // This command overtakes the command that it stops.
+        // This command must overtake the command that it stops, so it is not queued.
         tokio::spawn(async move { agent.abort_bash().await });
     }
 
@@ -376,7 +376,7 @@ impl RemoteAgent for DialectRemoteAgent {
         async move {
             let name =
                 SessionDirectories::of(self.agent.spec()).name_of(&self.agent, &current_dir(), id).await;
-            // A new session in place of an unknown one would be another conversation.
+            // If the list fails, no session is opened, because a new session would be another conversation.
             let failed = |error| format!("cannot list the stored sessions of the agent: {}", reason(&error));
             Ok(name.map_err(failed)?.map(PathBuf::from))
         }
@@ -425,7 +425,7 @@ impl RemoteAgent for DialectRemoteAgent {
             };
             end_switch(&self.control).await;
             let messages = response.transpose().map_err(|error| reason(&error))?;
-            // The messages are not the whole conversation if the agent's view is incomplete.
+            // If the client's view is incomplete, the messages are not the whole conversation.
             let messages = messages.filter(|_| self.agent.conversation().complete);
             Ok(messages.map(|messages| history(&messages.iter().collect::<Vec<_>>())))
         }

@@ -1,23 +1,24 @@
-//! Progress of the agent's switch to another conversation, and the filter of its events during the switch.
+//! Progress of a change to another conversation, and filter for the agent's events during the change.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use agentese_server_engine::engine::RemoteEvent;
 
-/// The progress of a switch.
+/// The progress of a change to another conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum SwitchStage {
-    /// No switch is in progress.
+    /// No change is in progress.
     Idle,
-    /// The switch was requested. The agent may still reject it, and may end its run first.
+    /// A change was requested. The agent may still reject it, and may end its run first.
     Requested,
-    /// The agent has switched. Its events are dropped, because queries return the data of the new conversation.
+    /// The agent has changed the conversation. Its events are dropped, because queries return the data of the
+    /// new conversation.
     Switched,
 }
 
-/// A switch to another conversation.
+/// The shared progress of a change to another conversation.
 #[derive(Clone, Default)]
 pub(super) struct SessionSwitch(Arc<AtomicU8>);
 
@@ -30,8 +31,8 @@ impl SessionSwitch {
         self.0.load(Ordering::Acquire) == stage as u8
     }
 
-    /// Returns `true` if an event is to be reported. While the switch is only requested, all events are reported except
-    /// names and settings, which may belong to the new conversation.
+    /// Returns `true` if an event is to be reported. After the request, all events are reported except names
+    /// and settings, which may already belong to the new conversation.
     fn allows(&self, event: &RemoteEvent) -> bool {
         let is_of_session = matches!(
             event,
@@ -41,11 +42,11 @@ impl SessionSwitch {
     }
 }
 
-/// Filter of the agent's events during a switch.
+/// Filter for the agent's events during a change to another conversation.
 pub(super) struct SessionSwitchTracker {
     pub switch: SessionSwitch,
-    /// The last name that the agent reported since the request; below it, the last model and thinking level. They are
-    /// reported if the agent does not switch.
+    /// The name that the agent reported last since the request; the next fields are the model and the
+    /// thinking level. They are reported if the agent does not change the conversation.
     name: Option<RemoteEvent>,
     model: Option<RemoteEvent>,
     thinking: Option<RemoteEvent>,
@@ -56,7 +57,7 @@ impl SessionSwitchTracker {
         Self { switch, name: None, model: None, thinking: None }
     }
 
-    /// Returns the event if it is to be reported now. Stores or drops any other event.
+    /// Returns the event if it is to be reported now. Any other event is stored or dropped.
     pub fn filter(&mut self, event: RemoteEvent) -> Option<RemoteEvent> {
         if self.switch.allows(&event) {
             return Some(event);
@@ -71,7 +72,7 @@ impl SessionSwitchTracker {
         None
     }
 
-    /// Ends the switch. Returns the stored events if the agent did not switch.
+    /// Ends the change. Returns the stored events if the agent did not change the conversation.
     pub fn finish(&mut self) -> Vec<RemoteEvent> {
         let stays = self.switch.is_at(SwitchStage::Requested);
         self.switch.enter(SwitchStage::Idle);

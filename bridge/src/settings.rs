@@ -1,4 +1,4 @@
-//! Changes of settings by a client, passed to the agent after earlier input and before the next prompt.
+//! Setting changes of a client. They are passed to the agent after earlier input and before the next prompt.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,13 +10,13 @@ use agentese_server_base::config::{SettingsChange, SettingsStore};
 
 use super::remote_agent::DialectRemoteAgent;
 
-/// The time limit for restoring a setting of the agent.
+/// The time limit for restoring a setting when the client disconnects.
 const RESTORE_LIMIT: Duration = Duration::from_secs(3);
 
-/// Applies a client's settings to the agent.
+/// Forwarder of a client's setting changes to the agent.
 pub(super) struct SettingsForwarder {
     remote: Arc<DialectRemoteAgent>,
-    /// The follow-up mode of the agent, if the client's dialect has no command to set it.
+    /// The agent's own follow-up mode, if the client's dialect has no command for it.
     own_follow_up: Option<QueueMode>,
     /// The agent's follow-up mode before the bridge changed it for this connection. `None` if the bridge has not
     /// changed it.
@@ -30,7 +30,8 @@ impl SettingsForwarder {
         Self { remote, own_follow_up, replaced_follow_up: Mutex::default() }
     }
 
-    /// Restores the agent's follow-up mode if the bridge has changed it, because agents store their settings.
+    /// Restores the agent's follow-up mode if the bridge has changed it, because agents store their settings
+    /// permanently.
     pub async fn restore(&self) {
         let lent = self.replaced_follow_up.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mode) = lent.filter(|_| self.remote.disconnect_reason().is_none()) else { return };
@@ -57,7 +58,8 @@ impl SettingsStore for SettingsForwarder {
             SettingsChange::CompactionEnabled(_) => Intent::SetAutoCompaction,
             _ => return,
         };
-        // Commands without a counterpart were rejected before. Other changes need no report.
+        // A change without a corresponding command of the agent was rejected before, or has no effect on the
+        // agent.
         if !self.remote.agent.supports(intent) {
             return;
         }
@@ -121,7 +123,7 @@ mod tests {
         let front = agentese::dynamic::spec("opal").unwrap();
         let settings = SettingsForwarder::new(remote, front, QueueMode::OneAtATime);
         let mut fake = FakeAgent::of(fake);
-        // The agent has this mode already.
+        // The agent already has this mode.
         settings.save(SettingsChange::FollowUpMode(QueueMode::OneAtATime));
         for mode in [QueueMode::All, QueueMode::OneAtATime] {
             settings.save(SettingsChange::FollowUpMode(mode));

@@ -1,4 +1,4 @@
-//! The stored sessions of agents, and the names by which agents open them.
+//! The stored sessions of agents, and the identifiers with which agents open them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use agentese_process::session_store::store;
 /// The directories in which the agents of a dialect store their sessions.
 pub(super) struct SessionDirectories {
     spec: &'static Spec,
-    /// Directories that agents have reported.
+    /// Session directories that agents have reported.
     directories: Mutex<BTreeSet<PathBuf>>,
 }
 
@@ -26,7 +26,8 @@ impl SessionDirectories {
         Self { spec, directories: Mutex::default() }
     }
 
-    /// Returns the name by which the agent opens a session. Returns `None` if the agent has no such session.
+    /// Returns the identifier with which the agent opens a session: a path or an id. Returns `None` if the
+    /// agent has no such session.
     pub async fn name_of(&self, agent: &Agent, cwd: &Path, session: &str) -> Result<Option<String>, Error> {
         if !agent.supports(Intent::OpenSession) {
             return Ok(None);
@@ -35,7 +36,7 @@ impl SessionDirectories {
             let kept = agent.list_sessions().await?;
             kept.into_iter().find(|kept| kept.session == session).map(|kept| kept.session)
         } else {
-            // An agent that names no file does not store sessions.
+            // An agent that reports no file does not store its session.
             let file = agent.state().await?.session.file;
             match file.as_deref().and_then(|file| Path::new(file).parent()) {
                 Some(directory) => {

@@ -1,4 +1,4 @@
-//! Buffer for the tool calls of agents that announce them after the answer that contains them. Without I/O.
+//! Buffer for agents that announce tool calls after the answer that contains the calls. Without I/O.
 
 use std::time::Duration;
 
@@ -13,21 +13,24 @@ use tokio::time::Instant;
 use super::convert;
 use super::translator::Step;
 
-/// The time to wait for a further call of an answer after its first call. Agents announce the calls of one answer in
-/// quick succession. When it has passed, the client receives the answer, and a later call gets an answer of its own.
+/// Maximum time between the first call of an answer and a further call of the same answer. Agents announce
+/// the calls of one answer in quick succession. When the time has passed, the client receives the answer, and
+/// a later call gets an answer of its own.
 const CALL_WINDOW: Duration = Duration::from_millis(300);
 
-/// Holds an answer while further calls may follow it. The answer is released by any step of the agent except the start
-/// of a call. After the start of a call, a question or the end of [`CALL_WINDOW`] also releases it.
+/// Buffer that holds an answer while further calls may belong to it. Any step of the agent except the start
+/// of a call releases the answer. After the first call, a question or the end of [`CALL_WINDOW`] releases it
+/// too.
 #[derive(Debug, Default)]
 pub(super) struct ToolCallBuffer {
     buffered: Option<BufferedAnswer>,
-    /// `true` while later calls may belong to the last answer. If that answer was already released, these calls get an
-    /// answer of their own.
+    /// `true` while later calls may belong to the last answer. If that answer was already released, such
+    /// calls get an answer of their own.
     calls_may_follow: bool,
-    /// The ids of unfinished calls of the last answer. A further answer must wait, because it would end their turn.
+    /// The ids of unfinished calls of the last answer. Another answer has to wait for them, because it would
+    /// end their turn.
     running_calls: Vec<String>,
-    /// The steps of later calls, which wait until the running calls have ended.
+    /// The steps of later calls, which wait until all running calls have ended.
     waiting_steps: Vec<Step>,
     /// The ids of waiting calls whose start was released early, because the agent sent a question.
     announced: Vec<String>,
@@ -37,9 +40,9 @@ pub(super) struct ToolCallBuffer {
 struct BufferedAnswer {
     answer: Box<AssistantMessage>,
     calls: Vec<ToolCall>,
-    /// The end of the retry that produced the answer, to be released right after the answer.
+    /// The end of a retry that led to the answer. It is released directly after the answer.
     retry_end: Option<Step>,
-    /// The end of the time to wait for a further call. `None` before the first call.
+    /// The moment at which the wait for further calls ends; `None` before the first call.
     deadline: Option<Instant>,
 }
 
@@ -62,7 +65,8 @@ pub(super) fn may_call(event: &Event) -> bool {
 }
 
 impl ToolCallBuffer {
-    /// Holds an answer if `may_follow` is `true`. Returns the steps that need not wait.
+    /// Adds steps. If `may_follow` is `true`, an answer among them is held. Returns the steps that need not
+    /// wait.
     pub fn push(&mut self, steps: Vec<Step>, may_follow: bool) -> Vec<Step> {
         let mut passed = Vec::new();
         for step in steps {
@@ -89,7 +93,7 @@ impl ToolCallBuffer {
                         passed.extend(self.release_waiting());
                     }
                 }
-                // Updates of tools and settings end no turn.
+                // Updates of tools and changes of settings do not end a turn.
                 step @ Step::Event(RemoteEvent::ToolUpdated(..)) => {
                     passed.extend(self.release_answer());
                     passed.push(step);
@@ -147,7 +151,7 @@ impl ToolCallBuffer {
         }
     }
 
-    /// Returns all held steps.
+    /// Removes and returns all held steps.
     pub fn flush(&mut self) -> Vec<Step> {
         let mut rest = self.release_answer();
         self.running_calls.clear();
@@ -159,14 +163,14 @@ impl ToolCallBuffer {
         rest
     }
 
-    /// Processes the waiting steps of later calls. Returns the steps that need not wait any more.
+    /// Processes the waiting steps of later calls. Returns the steps that need not wait any longer.
     fn release_waiting(&mut self) -> Vec<Step> {
         let waiting = std::mem::take(&mut self.waiting_steps);
         self.announced.clear();
         self.push(waiting, false)
     }
 
-    /// Returns the held answer with the starts of its calls.
+    /// Returns the held answer, followed by the starts of its calls.
     fn release_answer(&mut self) -> Vec<Step> {
         let Some(BufferedAnswer { answer, calls, retry_end: retried, .. }) = self.buffered.take() else {
             return Vec::new();
@@ -176,8 +180,8 @@ impl ToolCallBuffer {
         answered.chain(calls.into_iter().map(|call| Step::Event(RemoteEvent::ToolStarted(call)))).collect()
     }
 
-    /// Returns the starts of all calls before a question of the agent, because one of these calls may have caused it.
-    /// If a call waits for earlier calls, its start is returned before the answer that contains it.
+    /// Returns the starts of all calls, because a question of the agent follows that one of them may have
+    /// caused. If a call waits for earlier calls, its start is returned before the answer that contains it.
     pub fn release_for_question(&mut self) -> Vec<Step> {
         let mut started = self.release_started();
         for step in &self.waiting_steps {
@@ -191,7 +195,8 @@ impl ToolCallBuffer {
         started
     }
 
-    /// Returns the held answer with its calls. Returns nothing if no call has started; the answer is then still held.
+    /// Returns the held answer with its calls if a call has started. Otherwise returns nothing, and the
+    /// answer is still held.
     pub fn release_started(&mut self) -> Vec<Step> {
         match self.buffered.as_ref().is_some_and(|held| held.deadline.is_some()) {
             true => self.release_answer(),
@@ -199,7 +204,7 @@ impl ToolCallBuffer {
         }
     }
 
-    /// Completes when the time to wait for a further call has passed. Never completes before the first call.
+    /// Resolves when the time for further calls has passed. Never resolves before the first call.
     pub async fn wait_for_deadline(&self) {
         match self.buffered.as_ref().and_then(|held| held.deadline) {
             Some(until) => tokio::time::sleep_until(until).await,
@@ -298,7 +303,7 @@ mod tests {
         let reported: Vec<_> = kinds(&passed).into_iter().filter(|kind| kind != "grew").collect();
         assert_eq!(reported[1..4], ["answer of 2", "began c2", "began c3"]);
         assert_eq!((&passed[0], passed.last().unwrap()), (&ended("c1"), &ended("c2")));
-        // The end of the run also releases the held steps.
+        // The end of the run releases the held steps as well.
         let over = Step::Event(RemoteEvent::RunEnded { will_retry: false });
         let passed = buffer().push(vec![over.clone()], false);
         assert_eq!(kinds(&passed).iter().filter(|kind| kind.starts_with("began")).count(), 2);
@@ -327,7 +332,7 @@ mod tests {
         assert!(buffer.push(vec![began("c2")], false).is_empty());
         assert_eq!(kinds(&buffer.release_for_question()), ["began c2"]);
         assert!(buffer.release_for_question().is_empty(), "it was released before");
-        // Its answer follows the end of the other call.
+        // The answer with the second call follows after the end of the first call.
         let passed = buffer.push(vec![ended("c1"), ended("c2")], false);
         let reported: Vec<_> = kinds(&passed).into_iter().filter(|kind| kind != "grew").collect();
         assert_eq!((&passed[0], passed.last().unwrap()), (&ended("c1"), &ended("c2")));
@@ -358,12 +363,12 @@ mod tests {
         let may_follow = may_call(&Event::MessageEnded { message: message.into() });
         let input = || Step::Event(RemoteEvent::MessageAdded(Box::new(convert::user("later".to_owned()))));
         let mut buffer = ToolCallBuffer::default();
-        // The part of the answer before the user message is passed on.
+        // The part of the answer before the user message is not held.
         let passed = buffer.push(vec![answered(), input()], may_follow);
         assert_eq!((kinds(&passed)[0].as_str(), &passed[1]), ("answer of 0", &input()));
         assert_eq!(kinds(&buffer.push(vec![began("c1")], false)), ["grew"; 4]);
         assert_eq!(kinds(&buffer.flush()), ["answer of 1", "began c1"]);
-        // The answer may contain the calls itself.
+        // The answer itself may already contain the calls.
         let calls = |id: &str| {
             let mut answer = convert::answer(&Message::default());
             answer.content.push(ToolCall::new(id, "shell", Map::new()).into());

@@ -19,7 +19,7 @@ mod blocks;
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "few exist at a time, and only briefly")]
 pub(super) enum Step {
-    /// A remote event.
+    /// A remote event for the engine.
     Event(RemoteEvent),
     /// A compaction has ended. The number of messages that it kept must be queried.
     CompactionEnded {
@@ -36,7 +36,7 @@ pub(super) enum Step {
     Panels,
 }
 
-/// The kind of the open block of the growing answer.
+/// Kind of a content block in the growing answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BlockKind {
     Text,
@@ -47,30 +47,33 @@ enum BlockKind {
 /// Converts neutral events to remote events.
 #[derive(Debug, Default)]
 pub(super) struct RemoteEventTranslator {
-    /// The keys of messages that the engine has received in a requested history. Their events are not reported.
+    /// The keys of messages that the engine has received in a history. Their events are not reported.
     reported: HashSet<String>,
-    /// The key of the growing answer.
+    /// The key of the growing answer; `None` without one.
     growing: Option<String>,
     /// The open block of the growing answer: its index, its kind, and the number of its bytes that were reported.
     open_block: Option<(usize, BlockKind, usize)>,
-    /// The text that was reported in the open block, or in the last block if no block is open.
+    /// The text that was reported for the open block, or for the last block if no block is open.
     reported_text: String,
-    /// Text that was reported in the preceding block too early: the index of the block to which it belongs, and its
-    /// length in bytes.
+    /// Text that was reported too early, as part of the preceding block: the index of the block that it
+    /// belongs to, and its length in bytes.
     overlap: (usize, usize),
-    /// The JSON text that was reported for the open call's arguments, if the agent sends parsed values instead of text.
+    /// The JSON text that was reported so far for the arguments of the open call, if the agent sends parsed
+    /// values.
     written_arguments: String,
-    /// The last reported value of the open call's arguments. The conversation may already contain a later value.
+    /// The last value of the open call's arguments that was reported. The conversation may already contain a
+    /// later value.
     arguments: Option<Value>,
-    /// The number of blocks that were opened in the growing answer.
+    /// The number of blocks of the growing answer that were opened.
     opened_blocks: usize,
-    /// The reported part of an answer that a user message interrupted. The answer may continue after that message.
+    /// The reported part of an answer that was interrupted by a user message. The answer may continue
+    /// after that message.
     split_answer: Option<Message>,
     working: bool,
     aborting: bool,
-    /// The outcome of the run's last answer: `true` if it failed or was aborted, and the reason.
+    /// The outcome of the last answer of the run: `true` if it failed or was aborted, and the reason.
     outcome: Option<(bool, Option<String>)>,
-    /// The reason for a failed or aborted run. Kept until a notice after the end of the run repeats it.
+    /// The reason why the last run failed or was aborted. It is kept until a notice after the run repeats it.
     failure_reason: Option<String>,
     /// The number of the last retry attempt.
     attempt: u64,
@@ -92,7 +95,7 @@ impl RemoteEventTranslator {
         self.reported.extend(whole.map(|message| message.key.clone()));
     }
 
-    /// Returns the steps that report a run which failed before its first event.
+    /// Returns the steps for a run that failed before its first event.
     pub fn report_failure(&mut self, error: String) -> Vec<Step> {
         let mut steps = Vec::new();
         if !self.working {
@@ -114,7 +117,7 @@ impl RemoteEventTranslator {
         match event {
             Event::StateChanged { state, error } => self.handle_state(state, error, &mut steps),
             Event::MessageStarted { message, role: Role::Assistant } if !self.reported.contains(&message) => {
-                // Some agents send the usage of the request at the start.
+                // Some agents report the usage of the request at the start of the answer.
                 let used = growing(now, &message).and_then(|answer| answer.usage.as_ref());
                 steps.extend(used.map(|used| {
                     Step::Event(RemoteEvent::AnswerUpdated(StreamEvent::Usage(convert::counts(used))))
@@ -139,7 +142,7 @@ impl RemoteEventTranslator {
                 self.open_block(block, BlockKind::Call, begins, now, &mut steps);
                 match (text, arguments) {
                     (Some(text), _) => self.push_delta(StreamEvent::ToolCallDelta(text), &mut steps),
-                    // Agents that send the readable part of the arguments have no pieces of text.
+                    // Agents that send parsed arguments do not send pieces of text.
                     (None, Some(arguments)) => {
                         self.push_arguments(&partial_json::partial_text(&arguments), &mut steps);
                         self.arguments = Some(arguments);
@@ -162,7 +165,7 @@ impl RemoteEventTranslator {
             Event::ToolUpdated { call_id, output, details } => {
                 push(&mut steps, RemoteEvent::ToolUpdated(call_id, convert::update(&output, details)));
             }
-            // A call that never ran has no result.
+            // A call that was skipped has no result.
             Event::ToolEnded { call_id, state, result, details, .. } if state != ToolState::Skipped => {
                 let output = convert::output(&result, details, state == ToolState::Failed);
                 push(&mut steps, RemoteEvent::ToolEnded(call_id, output));
@@ -199,7 +202,7 @@ impl RemoteEventTranslator {
                 steps.push(Step::CompactionEnded { summary, error, aborted: self.aborting });
             }
             Event::NoticeAdded { notice } => {
-                // The end of the compaction contains the reason of its failure.
+                // The end of the compaction already contains the reason for its failure.
                 if self.compacting && notice.level == "error" {
                     self.compaction_error = Some(notice.text);
                 } else if !self.repeats_failure(&notice, now) {
@@ -239,7 +242,7 @@ impl RemoteEventTranslator {
             RunState::Idle | RunState::Retrying => {
                 if std::mem::take(&mut self.working) {
                     let reported = self.outcome.as_ref().is_some_and(|(failed, _)| *failed);
-                    // A run that failed without an answer gets an answer with its error.
+                    // If a run failed without an answer, an answer with the error is added.
                     if let Some(error) = error.filter(|_| !reported) {
                         self.set_outcome(true, Some(error.clone()));
                         push(steps, RemoteEvent::AnswerEnded(Box::new(convert::failure(error))));
@@ -258,8 +261,8 @@ impl RemoteEventTranslator {
         self.outcome = Some((failed, why));
     }
 
-    /// Returns `true` if a notice only repeats the reason of a failed run. During the run, any such notice is a
-    /// repetition. After its end, only the first one is.
+    /// Returns `true` if a notice only repeats the reason for the failure of a run. During the run, every
+    /// such notice is a repetition; after its end, only the first one.
     fn repeats_failure(&mut self, notice: &Notice, now: &Conversation) -> bool {
         if notice.level != "error" {
             return false;
@@ -281,20 +284,20 @@ impl RemoteEventTranslator {
     fn end_message(&mut self, message: &Message, now: &Conversation, steps: &mut Vec<Step>) {
         match message.role {
             Role::Assistant => {
-                // An interrupted block has no end of its own.
+                // A block that was broken off has no end event of its own.
                 let broken_off = matches!(message.state, MessageState::Aborted | MessageState::Failed);
                 if self.is_growing(&message.key) && !(broken_off && self.opened_blocks > 0) {
                     self.report_rest(message, now, steps);
                 }
                 self.growing = None;
                 let mut answer = convert::answer(message);
-                // An answer that the agent drops has no outcome; the run has it.
+                // If the agent has dropped the answer, the outcome is that of the run.
                 if message.is_gone() {
                     let failed = now.run.error.is_some();
                     answer.stop_reason = if failed { StopReason::Error } else { StopReason::Aborted };
                 }
                 let failed = answer.stop_reason == StopReason::Error;
-                // Some dialects send the error outside the answer.
+                // In some dialects, the error is not part of the answer.
                 if failed && answer.error_message.is_none() {
                     answer.error_message.clone_from(&now.run.error);
                 }
@@ -304,7 +307,8 @@ impl RemoteEventTranslator {
                 }
                 self.set_outcome(stopped, answer.error_message.clone());
                 push(steps, RemoteEvent::AnswerEnded(Box::new(answer)));
-                // A successful answer ends a retry, even if the agent reports that end after the run.
+                // A successful answer ends a retry, even if the agent reports the end of the retry after the
+                // run.
                 if !stopped && std::mem::take(&mut self.retrying) {
                     push(
                         steps,
@@ -328,7 +332,7 @@ fn push(steps: &mut Vec<Step>, event: RemoteEvent) {
     steps.push(Step::Event(event));
 }
 
-/// Returns the growing answer with this key as it is in the conversation.
+/// Returns the growing answer with this key from the conversation.
 fn growing<'a>(now: &'a Conversation, key: &str) -> Option<&'a Message> {
     let message = now.messages.iter().rev().find(|message| message.key == key)?;
     Some(&**message)

@@ -1,4 +1,4 @@
-//! Tests of `agentese bridge --from acp`: an ACP agent with clients of the dialects.
+//! Tests of `agentese bridge --from acp`, with an ACP agent and clients of the dialects.
 
 mod program;
 
@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use program::{agentese, script, soon};
 use serde_json::{Value, json};
 
-/// Directory for the reference agent as an ACP agent, with settings that require approval of commands.
+/// Directory for the reference agent in ACP mode, with settings that require approval of commands.
 struct AcpFixture(tempfile::TempDir);
 
 impl AcpFixture {
@@ -52,7 +52,7 @@ impl AcpFixture {
     }
 }
 
-/// Handler that answers each question with the option at one index, and records the questions.
+/// Question handler that records each question, and chooses the option at a fixed index.
 #[derive(Clone, Default)]
 struct Chooser {
     option_index: usize,
@@ -67,7 +67,7 @@ impl QuestionHandler for Chooser {
     }
 }
 
-/// Returns the text of an answer, and the events of its run.
+/// Runs a prompt. Returns the text of the answer, and the events of the run.
 async fn run_prompt(agent: &Agent, text: &str) -> (String, Vec<Event>) {
     let mut run = soon("the prompt", agent.prompt(text)).await.unwrap();
     let mut events = Vec::new();
@@ -108,7 +108,7 @@ async fn an_acp_agent_works_behind_a_front_of_each_dialect() {
             _ => None,
         });
         let (state, result) = ended.unwrap_or_else(|| panic!("{front}: no tool ended: {events:#?}"));
-        // A client of Operator has no dialogs, which rejects the call.
+        // Clients of Operator have no dialogs, so the call is rejected.
         if front == "operator" {
             assert_eq!(state, ToolState::Failed, "{result}");
             continue;

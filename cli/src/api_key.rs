@@ -1,10 +1,10 @@
-//! Key of a provider from the command line.
+//! API key from the command line.
 
 use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-/// API key. The `Debug` output of this value, and of values that contain it, does not reveal the key.
+/// API key. It does not appear in the `Debug` output of this value, nor of values that contain it.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct ApiKey(String);
 

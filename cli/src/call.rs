@@ -5,9 +5,9 @@
 //! | `grammar` | commands of a dialect, from its schema |
 //! | `command_line` | command line: options, help, parsed call |
 //! | `value` | text of a parameter as JSON |
-//! | `execute` | agent: one command and its effects |
-//! | `print` | responses, events and text for people and programs |
-//! | `error` | failures |
+//! | `execute` | one command at an agent, and its effects |
+//! | `print` | output of responses, events and text |
+//! | `error` | errors of a call |
 
 mod command_line;
 mod error;
@@ -28,9 +28,9 @@ use crate::error::USAGE;
 
 use agentese_process::stderr::Stderr;
 
-/// Runs a call with the arguments after `agentese call`. Returns 0 if the agent responded and the run
-/// succeeded. Returns 1 if the agent rejected the command, failed in its run or disconnected. Returns 2 if the
-/// command line is invalid.
+/// Runs `agentese call` with the arguments after it. Returns 0 if the agent responded and the run succeeded.
+/// Returns 1 if the agent rejected the command, failed in its run or disconnected. Returns 2 if the command
+/// line is invalid.
 pub(super) fn main(arguments: &[OsString], stderr: &Stderr) -> ExitCode {
     let parsed = match command_line::parse(arguments) {
         Ok(parsed) => parsed,
@@ -44,7 +44,7 @@ pub(super) fn main(arguments: &[OsString], stderr: &Stderr) -> ExitCode {
     };
     match execute::run(parsed, stderr) {
         Ok(()) => ExitCode::SUCCESS,
-        // A reader that closes the pipe early (`… | head`) is not a failure.
+        // It is not an error if the reader closes the pipe early (`… | head`).
         Err(CallError::Stdout(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
             stderr.write_line(format_args!("Error: {failure}"));

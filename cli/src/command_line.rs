@@ -93,7 +93,8 @@ command line, with the reason on stderr.";
     override_usage = USAGE,
     after_help = EXAMPLES,
     args_conflicts_with_subcommands = true,
-    // As with pi, the last occurrence of a repeated option wins; lists grow.
+    // As in pi, the last occurrence of a repeated option applies. Options with a list collect all
+    // occurrences.
     args_override_self = true
 )]
 pub(super) struct Arguments {
@@ -103,7 +104,7 @@ pub(super) struct Arguments {
     pub run: Run,
 }
 
-/// Tasks besides serving.
+/// Subcommands, which do something other than serve a client.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Send one prompt to an agent, print the answer, and exit
@@ -134,7 +135,7 @@ pub(super) struct Call {
     pub words: Vec<std::ffi::OsString>,
 }
 
-/// Options of `schema`.
+/// Options of the subcommand `schema`.
 #[derive(Debug, Args)]
 pub(super) struct Schema {
     /// Print the schema of this dialect: pi, omp, pisces, operator or opal
@@ -281,7 +282,7 @@ Examples:
 
 The address is printed to stdout. It contains a secret: everyone who has it can use the agent.";
 
-/// Options of `web`.
+/// Options of the subcommand `web`.
 #[derive(Debug, Args)]
 #[command(after_help = WEB)]
 pub(super) struct Web {
@@ -305,7 +306,7 @@ pub(super) struct Web {
     pub command: Vec<std::ffi::OsString>,
 }
 
-/// Options of `inspect`.
+/// Options of the subcommand `inspect`.
 #[derive(Debug, Args)]
 pub(super) struct Inspect {
     /// Transcript in JSON lines, written by agentese-conformance record or by the page's inspector
@@ -343,7 +344,7 @@ Examples:
 
 The stderr of the agent is passed on to stderr. The exit code is 1 if the agent ends before the client.";
 
-/// Options of `bridge`.
+/// Options of the subcommand `bridge`.
 #[derive(Debug, Args)]
 #[command(override_usage = BRIDGE_USAGE, after_help = BRIDGE)]
 pub(super) struct Bridge {
@@ -378,7 +379,7 @@ pub(super) struct Bridge {
     pub command: Vec<std::ffi::OsString>,
 }
 
-/// Options of `completions`.
+/// Options of the subcommand `completions`.
 #[derive(Debug, Args)]
 pub(super) struct Completions {
     /// Shell that reads the script
@@ -512,8 +513,7 @@ pub(super) struct Run {
     pub resources: Resources,
 }
 
-/// Options of pi for things that this agent does not have. Those that ask for less ask for what is the
-/// case anyway.
+/// Options about extensions.
 #[derive(Debug, Default, Clone, Args)]
 pub(super) struct Resources {
     /// Load an extension: a program, or a folder with one or more; may be repeated

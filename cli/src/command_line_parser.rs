@@ -27,9 +27,10 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Par
         arguments.remove(1);
         arguments.push("--help".into());
     }
-    // Only an agent has extensions. Otherwise an argument may be the name of a command.
+    // Only an agent has extensions. Without `--mode`, the argument after an unknown option may be the name of
+    // a command.
     let serves = arguments.iter().any(|argument| is_option(argument, "--mode"));
-    // A misspelt protective option must not be ignored.
+    // A misspelt option that restricts access, such as `--read-only`, must not be ignored.
     let is_strict = arguments.get(1).is_some_and(|word| word == "web" || word == "inspect");
     let (mut flags, mut warnings) = (Vec::new(), Vec::new());
     loop {
@@ -59,7 +60,8 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Par
     }
 }
 
-/// Returns `true` if an argument can be the value of the preceding option: it is neither an option nor a file.
+/// Returns `true` if an argument can be the value of the preceding option, because it is neither an option
+/// nor a file.
 fn is_word(argument: &OsString) -> bool {
     !argument.to_string_lossy().starts_with(['-', '@'])
 }
@@ -93,7 +95,7 @@ fn suggested_option(error: &clap::Error) -> Option<&str> {
         ContextValue::Strings(names) => names.first()?,
         _ => return None,
     };
-    // clap nearly always suggests an option, even a very different one.
+    // clap nearly always suggests an option, even a very different one, so the suggestion is checked.
     (strsim::osa_distance(unknown, suggested) <= 2).then_some(suggested)
 }
 

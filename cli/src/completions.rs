@@ -1,4 +1,4 @@
-//! `agentese completions`.
+//! Subcommand `agentese completions`.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Components of an agent according to a plan.
+//! Components of an agent, created from a plan.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use agentese_server::session::{ResolveError, Session, SessionOptions, Store};
 use agentese_server::subagents::{self, SharedPolicy, select_tools};
 use agentese_server::tools::{LocalSpawner, ShellSettings, ToolSet};
 
-/// Pause before each text piece of the built-in script: short, but long enough for a visible stream.
+/// Pause before each piece of text in the built-in script, long enough for a visible stream.
 const PIECE_PAUSE: Duration = Duration::from_millis(2);
 
-/// Returns the start options of the discovered extensions.
+/// Returns the options with which the discovered extensions are started.
 pub(super) fn extensions(
     plan: &Plan,
     found: Vec<extensions::DiscoveredExtension>,
@@ -41,7 +41,7 @@ pub(super) fn extensions(
     }
 }
 
-/// Returns the start options of the configured MCP servers.
+/// Returns the options with which the configured MCP servers are started.
 pub(super) fn mcp_servers(plan: &Plan) -> mcp::McpOptions {
     mcp::McpOptions {
         definitions: plan.servers.clone(),
@@ -53,7 +53,7 @@ pub(super) fn mcp_servers(plan: &Plan) -> mcp::McpOptions {
     }
 }
 
-/// Returns the discovered extensions. Unusable ones are included, and each causes a warning.
+/// Returns the discovered extensions. Unusable ones are included; each of them causes a warning.
 pub(super) fn discover(
     wanted: &extensions::ExtensionPaths,
     stderr: &Stderr,
@@ -179,8 +179,8 @@ fn scripted_model(script: Option<&Path>) -> Result<ScriptedProvider, CliError> {
     Ok(ScriptedProvider::from_script(script))
 }
 
-/// Returns the built-in tools with those names. An unknown name causes a warning, unless `others` is set: then
-/// it may belong to a tool from elsewhere.
+/// Returns the built-in tools with those names. An unknown name causes a warning, unless `others` is `true`,
+/// because the tool may come from an extension or an MCP server.
 pub(super) fn tools(names: Vec<String>, others: bool, policies: &SharedPolicy, stderr: &Stderr) -> ToolSet {
     let selection = select_tools(names, policies);
     for name in selection.unknown.into_iter().filter(|_| !others) {
@@ -191,7 +191,8 @@ pub(super) fn tools(names: Vec<String>, others: bool, policies: &SharedPolicy, s
     selection.tools
 }
 
-/// Returns the settings of subagents, and starts a background thread that deletes worktrees of killed programs.
+/// Returns the settings of subagents. Starts a background thread that deletes worktrees of programs that were
+/// killed.
 pub(super) fn policies(plan: &Plan) -> SharedPolicy {
     let policy = plan.workspace.subagents(&plan.settings, plan.trust == Trust::Granted);
     let worktrees = policy.worktrees.clone();
@@ -213,12 +214,12 @@ pub(super) fn shell(agent_dir: Option<&Path>, settings: &Settings) -> ShellSetti
     }
 }
 
-/// Returns the storage for settings that a client changes. By default, these settings are not stored.
+/// Returns the storage for settings that a client changes. By default, such changes are not stored.
 pub(super) fn persist(plan: &Plan, stderr: &Stderr) -> Arc<dyn SettingsStore> {
     let file = plan.agent_dir().filter(|_| plan.settings.persist_defaults);
     let file = file.map(|directory| directory.join(plan.workspace.files.settings));
     if let Some(file) = file.as_ref().filter(|file| is_yaml(file)) {
-        // A rewrite would lose the comments in the file.
+        // Writing the file would lose its comments.
         stderr.warn(format_args!(
             "rpc.persistDefaults has no effect: {} is a YAML file, which is never written",
             file.display()

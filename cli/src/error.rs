@@ -1,6 +1,6 @@
-//! Failures that end the program.
+//! Errors that end the program.
 
-/// Failure that ends the program, with its message on stderr.
+/// Error that ends the program. Its message is printed on stderr.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(super) enum CliError {
@@ -16,7 +16,7 @@ pub(super) enum CliError {
     Io { context: String, source: std::io::Error },
     #[error("{path}: {reason}")]
     Script { path: String, reason: String },
-    /// Error whose text pi itself prints, so it has no prefix.
+    /// pi prints the text of this error itself, so it has no prefix.
     #[error(transparent)]
     NoSuchModel(#[from] agentese_server::providers::SelectError),
     /// The agent cannot be used, or its run failed.

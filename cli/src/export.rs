@@ -1,4 +1,4 @@
-//! `agentese --export`.
+//! Option `agentese --export`.
 
 use std::path::Path;
 use std::process::ExitCode;

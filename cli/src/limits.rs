@@ -5,7 +5,7 @@ use std::time::Duration;
 use agentese_server::config::RunLimits;
 use clap::Args;
 
-/// Limits of a run; each replaces a setting.
+/// Limits of a run from the command line. Each one replaces a setting.
 #[derive(Debug, Default, Clone, Copy, Args)]
 pub(super) struct Limits {
     /// End a run after N turns; 0: no limit
@@ -23,7 +23,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Replaces those limits that the command line sets.
+    /// Replaces the limits that the command line sets.
     pub fn replace(self, limits: &mut RunLimits) {
         let time = self.max_time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let time = time.map(|time| u64::try_from(time.as_micros().div_ceil(1000)).unwrap_or(u64::MAX));

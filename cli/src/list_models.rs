@@ -1,4 +1,4 @@
-//! `agentese --list-models`.
+//! Option `agentese --list-models`.
 
 use std::process::ExitCode;
 

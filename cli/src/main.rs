@@ -10,7 +10,7 @@
 //! | `bridge` | an agent of one dialect behind a client of another |
 //! | `schema`, `sessions`, `completions`, `man_page`, `list_models`, `export` | commands that print and exit |
 //! | `web` | page for an agent, and for a recorded session |
-//! | `table` | tables for people |
+//! | `table` | tables for users |
 //! | `error` | failures that end the program |
 
 mod api_key;
@@ -59,8 +59,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Time limit for reading further input of a client after a failed start.
 const DRAIN_LIMIT: Duration = Duration::from_millis(250);
 
-/// Reads a client's input after a failed start. A client that writes its first command at once then sees no
-/// broken pipe, and finds the reason on stderr.
+/// Reads and discards a client's input after a failed start. A client that writes its first command at once
+/// then gets no broken pipe, and finds the reason on stderr.
 fn drain_stdin() {
     let is_for_a_client = std::env::args_os().any(|argument| argument == "--mode");
     if !is_for_a_client || std::io::stdin().is_terminal() {
@@ -78,12 +78,12 @@ fn drain_stdin() {
 
 /// Returns 0 after an orderly end, 1 after a failure and 2 for an invalid command line, both with a message on stderr.
 fn main() -> ExitCode {
-    // Commands run under this binary as their guard, which must come first.
+    // This binary is also the guard process of shell commands, which must be checked first.
     if let Some(code) = agentese_server::tools::guard::main_if_guard() {
         return code;
     }
-    // With a handler, a write beyond the file size limit fails like any other. Without one, the signal ends
-    // the process silently. Child programs start with the original handling.
+    // With a handler, a write beyond the file size limit fails with an error. Without one, the signal ends
+    // the process silently. Child programs start with the original signal handling.
     let heeded = Arc::new(AtomicBool::new(false));
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, heeded);
     let stderr = Stderr::of_process();
@@ -97,7 +97,7 @@ fn main() -> ExitCode {
         }),
         // clap reports help and version as errors. They go to stdout and exit with success.
         Err(error) if !error.use_stderr() => {
-            // A write error may appear only in the final flush.
+            // A write error may be reported only by the final flush.
             match error.print().and_then(|()| std::io::stdout().flush()) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(_) => ExitCode::FAILURE,

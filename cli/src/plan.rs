@@ -18,14 +18,14 @@ use agentese_server::prompt::SystemPrompt;
 use agentese_server::resources::Resources;
 use agentese_server::session::one_line;
 
-/// Plan of a run of the agent. All inputs are read and validated, but no component exists yet.
+/// Plan of a run of the agent. All inputs have been read and validated, but no component was created yet.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub task: Task,
     pub workspace: Workspace,
     /// Trust in the content of the working directory.
     pub trust: Trust,
-    /// Files that would be used if the directory were trusted.
+    /// Files that would have an effect if the directory were trusted.
     pub untrusted_files: Vec<PathBuf>,
     /// Settings of the user, and those of a trusted working directory.
     pub settings: Settings,
@@ -37,24 +37,24 @@ pub(super) struct Plan {
     pub session: SessionChoice,
     /// Name of the session.
     pub session_name: Option<String>,
-    /// Directory of the sessions, if it is not in the agent directory.
+    /// Directory of the sessions, if it differs from the default in the agent directory.
     pub session_dir: Option<PathBuf>,
     pub dialect: &'static DialectEntry,
-    /// Command-line options for further sessions, in protocols whose sessions may have other directories.
+    /// Command-line options for later sessions, in protocols whose sessions may be in other directories.
     pub session_options: Option<Box<Run>>,
     pub updates: UpdateContent,
     pub max_line: usize,
     /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// Locations of extensions.
+    /// Locations in which extensions are searched.
     pub extensions: extensions::ExtensionPaths,
     /// MCP servers from configuration files.
     pub servers: Vec<mcp::ServerDefinition>,
-    /// Command-line options that may be flags of extensions.
+    /// Unknown command-line options, which may be flags of extensions.
     pub flags: Vec<extensions::CommandLineFlag>,
 }
 
-/// Mode for the Agent Client Protocol.
+/// Value of `--mode` for the Agent Client Protocol.
 const ACP: &str = "acp";
 
 /// Task of the program.
@@ -76,7 +76,7 @@ pub(super) struct ModelChoice {
     pub model: Option<String>,
     pub thinking: Option<ThinkingLevel>,
     pub api_key: Option<ApiKey>,
-    /// Patterns of the models for cycling; empty for all.
+    /// Patterns of the models between which a client can cycle; empty for all models.
     pub scope: Vec<String>,
     pub script: Option<PathBuf>,
 }
@@ -86,9 +86,9 @@ pub(super) struct ModelChoice {
 pub(super) enum SessionChoice {
     /// New session in memory only.
     InMemory,
-    /// New session.
+    /// New session in a file.
     New,
-    /// Latest session of the working directory, or a new one.
+    /// Latest session of the working directory; a new one if there is none.
     Newest,
     /// Session in this file, which may not exist yet.
     File(PathBuf),
@@ -96,7 +96,7 @@ pub(super) enum SessionChoice {
     Id(String),
 }
 
-/// Returns the provider that plays a script, unless the model's name contains another provider.
+/// Returns the scripted provider if a script is given, unless the name of the model contains a provider.
 fn script_provider(has_script: bool, model: Option<&str>) -> Option<String> {
     let is_named = model.is_some_and(|model| model.contains('/'));
     (has_script && !is_named).then(|| agentese_server::providers::scripted::NAME.to_owned())
@@ -231,7 +231,7 @@ fn check(run: &Run, task: &Task) -> Result<(), CliError> {
         }
     }
     if run.messages.iter().any(|message| message.starts_with('@')) {
-        // The text is pi's own.
+        // This is the text that pi prints.
         return usage_error("@file arguments are not supported in RPC mode");
     }
     if run.api_key.as_ref().is_some_and(ApiKey::is_empty) {
@@ -243,7 +243,7 @@ fn check(run: &Run, task: &Task) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Rejects options that have no effect in ACP, because the client opens the sessions itself.
+/// Fails for options that have no effect in ACP, because the client opens the sessions.
 fn check_acp(run: &Run) -> Result<(), CliError> {
     if run.dialect != DIALECTS[0].spec().name {
         return usage_error("--dialect cannot be combined with --mode acp, which is a protocol of its own");
@@ -259,14 +259,15 @@ fn check_acp(run: &Run) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Returns the tools that the command line names; an empty list with `--tools ""`. Returns `None` for the default tools.
+/// Returns the tools that the command line names; the list is empty for `--tools ""`. Returns `None` for the
+/// default tools.
 fn tools(named: Option<Vec<String>>, none: bool) -> Option<Vec<String>> {
     let trimmed = |names: Vec<String>| names.iter().map(|name| name.trim().to_owned()).collect::<Vec<_>>();
     let named = named.map(|names| trimmed(names).into_iter().filter(|name| !name.is_empty()).collect());
     named.or(none.then(Vec::new))
 }
 
-/// Returns the name of the session as one line.
+/// Returns the name of the session as one line. Fails if it is empty.
 fn session_name(name: Option<&str>) -> Result<Option<String>, CliError> {
     let name = name.map(|name| one_line(name).trim().to_owned());
     match name.as_deref() {
@@ -285,7 +286,7 @@ fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, 
         (None, false, true) => Ok(SessionChoice::InMemory),
         (None, true, false) => Ok(SessionChoice::Newest),
         (None, false, false) => Ok(SessionChoice::New),
-        // As in pi, any text in the form of a path is a path.
+        // As in pi, a text that looks like a path is a path.
         (Some(name), ..) if name.contains(['/', '\\']) || name.ends_with(".jsonl") => {
             Ok(SessionChoice::File(cwd.join(expand_home(Path::new(name), home))))
         }
@@ -301,7 +302,7 @@ fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, 
     }
 }
 
-/// Returns one warning about all files that would be used if the working directory were trusted.
+/// Returns one warning about all files that would have an effect if the working directory were trusted.
 fn untrusted_warning(cwd: &Path, files: &[PathBuf]) -> Option<String> {
     let (verb, them) = if files.len() == 1 { ("is", "it") } else { ("are", "them") };
     let names = file_names(cwd, files);

@@ -1,4 +1,4 @@
-//! `agentese --mode rpc`: this process as an agent.
+//! Option `agentese --mode rpc`: this process as an agent.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -27,7 +27,8 @@ use agentese_server::tools::LocalSpawner;
 /// Sends logs and panics to stderr without blocking any thread.
 pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
     stderr.take_panics();
-    // The MCP SDK logs messages, which may contain secrets. This program logs the relevant problems itself.
+    // The MCP SDK logs messages, which may contain secrets, so its log is off. This program logs the
+    // relevant errors itself.
     let default = if verbose { "info,rmcp=off" } else { "warn,rmcp=off" };
     let requested = std::env::var("AGENTESE_LOG").unwrap_or_default();
     let filter =
@@ -71,7 +72,8 @@ pub(super) fn run(mut plan: Plan, stderr: &Stderr) -> Result<ExitCode, CliError>
     if let Some(reason) = server.missing_model_reason() {
         stderr.warn(format_args!("no model is selected; prompts will be rejected: {reason}"));
     }
-    // A separate thread, so that a large directory or a slow disk does not delay the start.
+    // The work runs on a separate thread, so that a large directory or a slow disk does not delay the
+    // start.
     drop(
         std::thread::Builder::new()
             .spawn(move || agentese_server::atomic_write::log_abandoned_backups(&cwd, None)),
@@ -81,7 +83,7 @@ pub(super) fn run(mut plan: Plan, stderr: &Stderr) -> Result<ExitCode, CliError>
         runtime.map_err(|source| CliError::Io { context: "cannot start the runtime".to_owned(), source })?;
     let mut options = Options::default();
     options.max_line = max_line;
-    // A larger queue would not speed up the output: a pipe holds a megabyte at most.
+    // A larger queue would not make the output faster, because a pipe holds at most a megabyte.
     options.outbox_bytes = 4 << 20;
     let code = runtime.block_on(serve(server, options, stderr));
     // A thread that waits for a terminal or a stuck file system must not delay the exit.
@@ -150,11 +152,11 @@ fn builder(plan: Plan, catalog: Catalog, stderr: &Stderr) -> Result<Builder, Cli
     Ok(builder)
 }
 
-/// Factory of agents for sessions in other directories. They have the same options as this process.
+/// Factory of components for sessions in other directories. They have the same options as this process.
 struct CliComponentsFactory {
     run: Run,
     flags: Vec<extensions::CommandLineFlag>,
-    /// Models and keys of this process, which all agents share.
+    /// Models and keys of this process, which all its sessions share.
     catalog: Catalog,
     persist: Arc<dyn SettingsStore>,
     stderr: Stderr,

@@ -1,4 +1,4 @@
-//! `agentese schema`.
+//! Subcommand `agentese schema`.
 
 mod changes;
 

@@ -1,5 +1,5 @@
-//! Validation of model scripts. People write them by hand, so a misspelt member is an error instead of a
-//! silent empty answer.
+//! Validation of model scripts. Users write them by hand, so a misspelt member is an error and does not
+//! lead to an empty answer.
 
 use agentese::types::{ModelScript, ScriptBlock, ScriptResponse};
 use agentese::wire::ExtraMembers;

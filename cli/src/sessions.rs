@@ -1,4 +1,4 @@
-//! `agentese sessions`.
+//! Subcommand `agentese sessions`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use agentese_server::config::agent_dir;
 use agentese_server::dialects::DialectEntry;
 use agentese_server::session::{Scope, SessionSummary};
 
-/// Length of a session's first message in the table, in characters.
+/// Maximum length of a session's first message in the table, in characters.
 const TITLE_CHARS: usize = 60;
 
 /// Prints the requested sessions, newest first. Fails if the sessions cannot be listed.
@@ -57,7 +57,8 @@ fn as_json(listed: &[SessionSummary]) -> String {
     if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) }
 }
 
-/// Formats one session per line. With `all`, each line names the directory.
+/// Formats the sessions as a table with one line per session. If `all` is `true`, each line names the
+/// directory.
 fn as_table(listed: &[SessionSummary], all: bool) -> String {
     let minute = |time: &str| match time.get(..16) {
         Some(start) => start.replace('T', " "),

@@ -1,4 +1,4 @@
-//! Tables for people.
+//! Tables for output to users.
 
 use unicode_width::UnicodeWidthStr;
 

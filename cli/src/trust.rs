@@ -1,4 +1,4 @@
-//! Configuration in the working directory, loaded when the user trusts it.
+//! Configuration of the working directory, which is loaded when the user trusts it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,8 +15,9 @@ use agentese_server::engine::TrustedConfig;
 use agentese_server::extensions::DiscoveredExtension;
 use agentese_server::subagents::SharedPolicy;
 
-/// Returns the question about trust in a working directory. Returns `None` if the directory contains nothing
-/// that requires trust, or if the decision is known. `loaded` are the extensions that apply regardless of it.
+/// Returns the question about trust in a working directory. Returns `None` if the directory contains
+/// nothing that requires trust, or if the decision is already known. `loaded` contains the extensions that do
+/// not depend on the decision.
 pub(super) fn pending_trust(
     plan: &Plan,
     loaded: &[DiscoveredExtension],
@@ -59,7 +60,7 @@ fn title(cwd: &Path, names: &str) -> String {
     sanitize_line(&text).into_owned()
 }
 
-/// Reads all configuration files again, and prints warnings that are new.
+/// Reads all configuration files again, and prints warnings that have not been printed before.
 fn load_trusted(
     workspace: &Workspace,
     shown_warnings: &[String],

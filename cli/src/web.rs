@@ -40,13 +40,13 @@ use server::PageSource;
 pub(super) fn run(options: Web, stderr: &Stderr) -> Result<ExitCode, CliError> {
     let unknown = |error: agentese::Error| CliError::Usage(error.to_string());
     let (spec, revision) = agentese::dynamic::client(&options.dialect).map_err(unknown)?;
-    // This program speaks the first revision by default. The revision of another agent is unknown.
+    // This program speaks the first revision by default. The revision of any other agent is unknown.
     let own_revision = agentese::dynamic::spec(&options.dialect).map_err(unknown)?;
     let revision = revision.or(options.command.is_empty().then_some(own_revision)).map(|spec| spec.revision);
     let policy = AccessPolicy { read_only: options.read_only, deny: options.deny };
     for name in policy.unknown_commands(spec) {
         let reason = format!("--deny {name}: the {} dialect has no such command", spec.name);
-        // A third-party agent may have additional commands.
+        // A third-party agent may have undeclared commands, so an unknown name is only a warning for it.
         if options.command.is_empty() {
             return Err(CliError::Usage(reason));
         }
@@ -110,7 +110,7 @@ async fn serve(
     Ok(server.serve(move |request| server::handle(state.clone(), request)).await)
 }
 
-/// Returns the command line of this program as an agent.
+/// Returns the command line that starts this program as an agent.
 fn own(dialect: &str) -> Result<Vec<OsString>, CliError> {
     let program = std::env::current_exe().map_err(|source| CliError::Io {
         context: "cannot find the path of this program".to_owned(),

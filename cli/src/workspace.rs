@@ -20,7 +20,7 @@ use agentese_server::subagents::SubagentPolicy;
 /// Number of displayed warnings about skills and templates.
 const MAX_WARNINGS: usize = 20;
 
-/// Locations of the configuration files, and the related options.
+/// Locations of the configuration files, and options that affect them.
 #[derive(Debug, Clone)]
 pub(super) struct Workspace {
     pub cwd: PathBuf,
@@ -44,11 +44,11 @@ pub(super) struct WorkspaceConfig {
     pub settings: Settings,
     pub system_prompt: SystemPrompt,
     pub resources: Resources,
-    /// Locations of extensions.
+    /// Locations in which extensions are searched.
     pub extensions: extensions::ExtensionPaths,
     /// MCP servers from configuration files.
     pub servers: Vec<mcp::ServerDefinition>,
-    /// Files that would be used if the working directory were trusted.
+    /// Files that would have an effect if the working directory were trusted.
     pub untrusted_files: Vec<PathBuf>,
     pub warnings: Vec<String>,
 }
@@ -88,7 +88,7 @@ impl Workspace {
         }
     }
 
-    /// Returns the settings of subagents. Agent definitions of the project apply only if the project is
+    /// Returns the settings of subagents. The project's agent definitions apply only if the project is
     /// trusted.
     pub fn subagents(&self, settings: &Settings, trusted: bool) -> SubagentPolicy {
         let own = |name: &str| self.agent_dir.as_ref().map(|directory| directory.join(name));
@@ -177,7 +177,7 @@ impl Workspace {
     }
 }
 
-/// Returns the first warnings, and one more with the number of omitted ones.
+/// Returns the first warnings, and one more with the number of those that were omitted.
 fn limit_warnings(complaints: impl Iterator<Item = impl Display>) -> Vec<String> {
     let mut shown: Vec<String> = complaints.map(|complaint| complaint.to_string()).collect();
     if shown.len() > MAX_WARNINGS {

@@ -1,5 +1,5 @@
 //! Tests of `agentese --mode acp` with an editor. Every frame is validated against the JSON Schema of the
-//! protocol's own project, and against ours.
+//! ACP project, and against the schema of this repository.
 //!
 //! `npm ci` in `cli/tests/acp` installs the schema; `make test` runs it.
 

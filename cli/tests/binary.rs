@@ -1,6 +1,6 @@
 //! Tests of the binary from outside.
 //!
-//! Names with `fm_F…` are rows of the project's table of faults.
+//! The names `fm_F…` refer to rows of the table in docs/faults.md.
 
 #[path = "binary/any.rs"]
 mod any;

@@ -1,6 +1,5 @@
-// pi's own RpcClient of 0.55.4 against agents of another dialect or revision behind
-// `agentese bridge --to pi@0.55`. The agents are the real omp, the real pi 1.5.2, and the reference agent in
-// Opal and Operator.
+// Tests pi's own RpcClient 0.55.4 against agents of another dialect or revision behind `agentese bridge --to
+// pi@0.55`. The agents are the real omp, the real pi 1.5.2, and the reference agent in Opal and Operator.
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -36,7 +35,7 @@ const AGENTS = [
 async function drive({ name, dialect, command, profile }, model) {
   const home = await mkdtemp(path.join(tmpdir(), "agentese-bridge-"));
   const files = profile.files(model.url);
-  // Opal uses another file for its models.
+  // Opal reads its models from another file.
   files[".opal/models.json"] ??= files[".pi/agent/models.json"];
   for (const [file, content] of Object.entries(files).filter(([, content]) => content)) {
     const at = path.join(home, file);

@@ -1,5 +1,5 @@
-// omp's own RpcClient, from its npm package, against the reference agent, with every command of the client.
-// It runs under bun.
+// Tests omp's own RpcClient, from its npm package, against the reference agent, with every command of the
+// client. Runs under bun.
 import assert from "node:assert/strict";
 import { appendFile, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -72,7 +72,7 @@ try {
   const set = await client.getState();
   assert.deepEqual([set.steeringMode, set.followUpMode, set.autoCompactionEnabled, set.thinkingLevel], ["all", "all", false, "medium"]);
 
-  // Streamed run with a tool.
+  // A streamed run with a tool call.
   const events = await step("promptAndWait", () => client.promptAndWait("use a tool"));
   const types = events.map((event) => event.type);
   assert.deepEqual([types[0], types.at(-1)], ["agent_start", "agent_end"]);
@@ -101,7 +101,7 @@ try {
   assert.match((await client.getLastAssistantText()) ?? "", /You said: /);
   await step("abortRetry", () => client.abortRetry());
 
-  // User commands: state persists between them, and a running one is aborted.
+  // Shell commands of the user: the state of the shell persists between them, and a running one is aborted.
   await step("bash", () => client.bash("mkdir below; cd below; export LEFT=here"));
   const found = await client.bash("basename $PWD; echo $LEFT; exit 3");
   assert.deepEqual([found.output, found.exitCode], ["below\nhere\n", 3]);
@@ -109,7 +109,7 @@ try {
   await step("abortBash", () => client.abortBash());
   assert.equal((await hanging).cancelled, true);
 
-  // Sessions: a page, a summary, branches, and switches to another session and back.
+  // Sessions: an exported page, a summary, branches, and changes to another session and back.
   const page = await step("exportHtml", () => client.exportHtml(join(home, "page.html")));
   assert.ok((await stat(page.path)).size > 1000);
   const points = await step("getBranchMessages", () => client.getBranchMessages());
@@ -132,7 +132,7 @@ try {
   await appendFile(notes, "not a session\n");
   await refused(client.switchSession(notes), /is not a session/);
 
-  // Methods of its class, except for starting, stopping and listening.
+  // Methods of the client's class, except those for starting, stopping and listening.
   const own = Object.getOwnPropertyNames(RpcClient.prototype);
   const left = own.filter((name) => !["constructor", "start", "stop", "onEvent", "getStderr", "collectEvents"].includes(name) && !walked.has(name));
   assert.deepEqual(left, [], "methods that were not called");

@@ -1,5 +1,6 @@
-// Page of `agentese web` with the real pi and omp, in Chromium: a conversation with a tool, a second tab, a
-// reload during an answer, an abort. `page.mjs [REVISION…]`, such as `pi@1.5`; all revisions by default.
+// Tests the page of `agentese web` with the real pi and omp, in Chromium: a conversation with a tool, a
+// second tab, a reload during an answer, an abort. `page.mjs [REVISION…]`, such as `pi@1.5`; all revisions
+// by default.
 import { strict as assert } from "node:assert";
 
 import { openBrowser, openPage, say, settled, skip, Site } from "../../cli/web/test/support/page.mjs";
@@ -12,9 +13,12 @@ if (skip) {
   process.exit(0);
 }
 
-/** Result of the model's tool call: its command runs. */
+/** Expected result of the model's tool call: the command has run. */
 const SHELL = { state: "done", output: "from the tool" };
-/** Exceptions. omp 18.2 does not offer its shell at first, so the model calls the first available tool. */
+/**
+ * Expected result in exceptional cases. omp 18.2 does not offer its shell at first, so the model calls the
+ * first available tool.
+ */
 const TOOL = { "omp@18.2": { state: "failed", output: "Path 'looking' not found" } };
 
 async function talk(browser, revision) {
@@ -22,7 +26,7 @@ async function talk(browser, revision) {
   const [dialect] = revision.split("@");
   const files = Object.entries(PROFILES[dialect].files(model.url));
   const home = Object.fromEntries(files.map(([name, content]) => [`home/${name}`, typeof content === "string" ? content : JSON.stringify(content)]));
-  // The page detects the revision.
+  // The dialect is named without a revision, which the page detects.
   const site = await Site.start({ dialect, command: REAL[revision](), home });
   try {
     const page = await openPage(browser, site);
@@ -37,7 +41,7 @@ async function talk(browser, revision) {
     const { state, output } = TOOL[revision] ?? SHELL;
     const tool = page.locator(`details.tool.${state}`);
     await tool.waitFor();
-    // A failed tool is unfolded.
+    // A failed tool is unfolded by default, any other tool by a click.
     if ((await tool.getAttribute("open")) === null) await tool.locator("summary").click();
     await tool.locator(".output").first().waitFor();
     assert.equal((await tool.locator(".output").allInnerTexts()).join("").trim(), output);

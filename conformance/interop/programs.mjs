@@ -1,5 +1,5 @@
-// Runs the example programs against the real pi: `programs.mjs [LANGUAGE…]`. Two of the eight start no agent,
-// and the tests of their packages cover them: the custom agent and the replay.
+// Runs the example programs against the real pi: `programs.mjs [LANGUAGE…]`. Two of the eight programs start
+// no agent: the custom agent and the replay. The tests of their packages cover them.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -18,12 +18,12 @@ const TARGET = process.env.TARGET ?? join(ROOT, "target");
 const CLI = join(ROOT, "conformance/interop/node_modules/@mariozechner/pi-coding-agent/dist/cli.js");
 const PYTHON = process.env.PYTHON ?? join(ROOT, "conformance/interop/.venv/bin/python");
 const PI = [process.execPath, CLI, "--mode", "rpc", "--offline", "--model", "loopback/one"];
-/** Time limit of every wait in milliseconds. Ten concurrent agents start slowly. */
+/** Time limit of every wait in milliseconds. It is long, because ten agents start at once. */
 const LIMIT = 120_000;
 
 /**
- * By language: the command line of an example program, and the answers to its questions. An answer is a text, or the
- * number of an option.
+ * By language: the command line of an example program, and the input for its questions. Input is a text, or
+ * the number of an option.
  */
 const LANGUAGES = {
   rust: { start: (name) => [join(TARGET, "debug/examples", name)], answers: "green\nyes\nmine\n" },
@@ -31,7 +31,7 @@ const LANGUAGES = {
   typescript: { start: (name) => [process.execPath, join(ROOT, "sdk-ts/build/examples", `${name}.js`)], answers: "green\nyes\nmine\n" },
 };
 
-/** Program that runs in its own home. */
+/** Example program in a home directory of its own. */
 class Program {
   #said = "";
   #ended = false;
@@ -62,7 +62,7 @@ class Program {
     }
   }
 
-  /** Closes stdin, waits for exit with this code, and returns the remaining output. */
+  /** Closes stdin, waits for the exit with this code, and returns the remaining output. */
   async end(code = 0) {
     this.child.stdin.end();
     const late = setTimeout(() => this.kill(), LIMIT);
@@ -86,7 +86,7 @@ const CHECKS = {
   async dialogs({ run, answers, words = [] }) {
     const program = run("dialogs", ["--no-session", "-e", join(ROOT, "conformance/interop/dialogs.ts")], words);
     program.say(answers);
-    // The Rust program has no handler for this question, so it is dismissed.
+    // The Rust program has no handler for this question, so the question is dismissed.
     const [, name] = await program.until(/colour green, true, (\w+)/);
     await program.end();
     return `three dialogs, the last one ${name === "mine" ? "answered" : "dismissed"}`;
@@ -96,7 +96,7 @@ const CHECKS = {
     const said = await run("ten_at_once", ["--no-session"]).end();
     const answers = said.match(/^\d: .*$/gm) ?? [];
     const [, stopped] = said.match(/(\d+)(?: were)? (?:stopped|cancelled)/) ?? assert.fail(said);
-    // An answer that arrives during the cancellation of the others is neither.
+    // An answer that arrives while the other agents are cancelled is counted as neither.
     assert.ok(answers.length >= 3 && Number(stopped) >= 1 && answers.length + Number(stopped) <= 10, said);
     return `${answers.length} answers`;
   },
@@ -141,7 +141,7 @@ const CHECKS = {
   async ctrl_c({ run, language }) {
     const program = run("ctrl_c", ["--no-session"]);
     program.say("speak slowly\n");
-    // The Rust program prints only whole messages.
+    // The Rust program prints only complete messages.
     await program.until(language === "rust" ? /Ctrl-C stops this/ : /word 1 /);
     program.child.kill("SIGINT");
     await program.until(/[([]stopped[)\]]/);
@@ -183,7 +183,7 @@ try {
           program.kill();
           await program.exit;
         }
-        // An agent that loses its program ends by itself, and may still be writing.
+        // An agent whose client has ended exits by itself, and may still be writing.
         await rm(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
       }
     }

@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const TARGET = process.env.TARGET ?? join(ROOT, "target");
 const PI = "@mariozechner/pi-coding-agent";
 
-/** `COMMAND` matches the command of the agent in a quick start; `REAL` replaces it for pi, as the READMEs describe. */
+/** Pattern of the agent's command in a quick start. `REAL` replaces it for pi, as the READMEs describe. */
 const COMMAND = /\["agentese", "--mode", "rpc", "--provider", "scripted"[^\]]*\]/;
 const REAL = '["pi", "--mode", "rpc"]';
 
@@ -41,15 +41,15 @@ async function example(readme, language) {
 }
 
 /**
- * Returns the Rust example. The file in sdk-rust equals the README's example and is already compiled. For pi, the
- * example becomes a crate of its own.
+ * Returns the command line of the Rust example. The file in sdk-rust equals the README's example and is
+ * already compiled. For pi, the example is compiled as a separate crate.
  */
 async function rust(scratch) {
   const code = await example("README.md", "rust,no_run");
   const kept = await readFile(join(ROOT, "sdk-rust/examples/quick_start.rs"), "utf8");
   assert.equal(kept.slice(kept.indexOf("use ")), code, "sdk-rust/examples/quick_start.rs is not the README's quick start");
   if (agent === "agentese") {
-    // `conformance/interop/quick-starts` has built this program.
+    // The script `conformance/interop/quick-starts` has built this program.
     return [join(TARGET, "debug/examples/quick_start")];
   }
   const manifest = `[package]
@@ -95,7 +95,7 @@ const STARTS = {
   "README.md, Rust": rust,
   "README.md, TypeScript": typescript("README.md"),
   "sdk-ts/README.md": typescript("sdk-ts/README.md"),
-  // The tests of the Python package cover `agentese`.
+  // The tests of the Python package run this example with `agentese`.
   ...(agent === "pi" ? { "sdk-python/README.md": python } : {}),
 };
 
@@ -113,7 +113,7 @@ try {
     const scratch = await mkdtemp(join(tmpdir(), "agentese-quick-start-"));
     try {
       const words = await prepare(scratch);
-      // Home that contains only the model on loopback.
+      // Home directory that configures only the model on loopback.
       const home = join(scratch, "home");
       const files = PROFILES.pi.files(model.url);
       files[".pi/agent/settings.json"] = { defaultProvider: "loopback", defaultModel: "one" };

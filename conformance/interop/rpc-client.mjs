@@ -1,4 +1,4 @@
-// pi's own RpcClient, from its npm package, against the reference agent.
+// Tests pi's own RpcClient, from its npm package, against the reference agent.
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 

@@ -1,6 +1,6 @@
-// Session files between pi and the reference agent, in a revision of pi (`sessions.mjs [pi@0.55|pi@1.5]`).
-// Each agent opens the other's file, shows the same conversation, continues it, and returns it. The model is
-// a script on loopback.
+// Tests the exchange of session files between pi and the reference agent, in a revision of pi (`sessions.mjs
+// [pi@0.55|pi@1.5]`). Each agent opens the other's file, reports the same conversation, continues it, and
+// passes it back. The model is a script on loopback.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -66,7 +66,7 @@ function pieces(block, index) {
 class Agent {
   constructor(name, home, args) {
     const [program, ...first] = AGENTS[name];
-    // The environment contains only these variables: no keys of the caller, no settings.
+    // The environment contains only these variables, without keys and settings of the caller.
     const env = { PATH: process.env.PATH, HOME: home, PI_OFFLINE: "1", NO_COLOR: "1" };
     this.name = name;
     this.child = spawn(program, [...first, "--mode", "rpc", ...args], { cwd: home, env });
@@ -113,7 +113,7 @@ class Agent {
     const from = this.frames.length;
     await this.send("prompt", { message, ...params });
     const end = await this.wait(last, (frame) => frame.type === last, from);
-    // After a retry, the end of the run follows its first end event.
+    // After a retry, the real end of the run follows the first end event.
     if (last !== END) await this.wait(END, (frame) => frame.type === END, this.frames.indexOf(end));
   }
 
@@ -122,14 +122,14 @@ class Agent {
     const state = await this.send("get_state");
     const { sessionFile, ...stats } = await this.send("get_session_stats");
     const { messages } = await this.send("get_messages");
-    // A compaction of pi 1.5 gives the system message a new time, which the reference agent does not show:
-    // docs/pi-1.5.md.
+    // A compaction of pi 1.5 gives the system message a new time, which the reference agent does not report:
+    // see docs/pi-1.5.md.
     const isCompacted = messages.some(({ role }) => role === "compactionSummary");
     const timeless = ({ timestamp, ...message }) => (isCompacted && message.role === "system" ? message : { timestamp, ...message });
     return {
       messages: messages.map(timeless),
       points: (await this.send("get_fork_messages")).messages,
-      // The document specifies null; pi omits the member.
+      // The document specifies null, but pi omits the member.
       text: (await this.send("get_last_assistant_text")).text ?? null,
       name: state.sessionName,
       level: state.thinkingLevel,
@@ -225,7 +225,8 @@ try {
         return { file: (await agent.send("get_state")).sessionFile, view: await agent.view() };
       });
       const open = (agent) => new Agent(agent, place, ["--session", written.file]);
-      // The baseline is the session that the writer reopens: the file does not hold all values of the process.
+      // The baseline is the session after the writer has reopened it, because the file does not contain all
+      // values of the process.
       const kept = await within(open(writer), (agent) => agent.view());
       const read = await within(open(reader), async (agent) => {
         assert.deepEqual(await agent.view(), kept, `${name}: ${reader} reads another session than ${writer}`);

@@ -1,6 +1,6 @@
-// CLI for pi's and omp's own clients, which spawn `node CLI ARGUMENTS` or `bun CLI ARGUMENTS`: it starts the
-// reference agent. Without INTEROP_ARGUMENTS, the agent speaks pi with the scripted model. INTEROP_COMMAND, a
-// JSON list, replaces all arguments.
+// Command line program for pi's and omp's own clients, which spawn `node CLI ARGUMENTS` or `bun CLI
+// ARGUMENTS`: it starts the reference agent. Without INTEROP_ARGUMENTS, the agent speaks pi with the scripted
+// model. INTEROP_COMMAND, a JSON list, replaces all arguments.
 import { spawn } from "node:child_process";
 
 const own = (process.env.INTEROP_ARGUMENTS ?? "--provider scripted").split(" ");

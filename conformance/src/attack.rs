@@ -1,7 +1,7 @@
 //! Attacks on an agent (kills, storms, hostile lines, full disks) and on programs around it (a page, a
 //! bridge, an editor, MCP servers, subagents, tools). Each attack is drawn from a seed, ends within its time,
-//! and checks the common promises of all dialects. Each command has one answer, nothing is lost or left
-//! behind, and memory is bounded.
+//! and checks the common promises of all dialects. Each command has one answer, no message is lost, no
+//! process is left behind, and memory is bounded.
 
 mod abort;
 mod acp;
@@ -40,7 +40,7 @@ pub use surfaces::Surfaces;
 /// Parameters of the attacks.
 #[derive(Debug, Clone)]
 pub struct AttackOptions {
-    /// Random seed.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Approximate time limit for all attacks together.
     pub time: Duration,
@@ -87,7 +87,7 @@ impl Attack {
         starts::ATTACK,
     ];
 
-    /// Returns the name on the command line.
+    /// Returns the name of the attack on the command line.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -98,7 +98,7 @@ impl Attack {
     }
 }
 
-/// Names of actions, each with the number of times that it was done.
+/// Names of the performed actions, each with its number.
 type Counts = Vec<(&'static str, u64)>;
 
 /// Context of an attack.
@@ -106,7 +106,7 @@ type Counts = Vec<(&'static str, u64)>;
 struct AttackContext {
     config: AgentConfig,
     rng: Rng,
-    /// Time after which no further action starts. Each attack does at least one action.
+    /// Time after which no further action starts. Each attack performs at least one action.
     deadline: Instant,
     starts: usize,
 }
@@ -117,7 +117,7 @@ impl AttackContext {
     }
 }
 
-/// Reason why an attack ends early.
+/// Reason why an attack ended early.
 #[derive(Debug)]
 enum AttackError {
     /// The agent violated a requirement.
@@ -156,7 +156,7 @@ impl AttackFindings {
         }
     }
 
-    /// Returns the counts if there are no findings.
+    /// Returns the counts. Fails with all findings if there are any.
     fn finish(self, counts: Counts) -> Result<Counts, AttackError> {
         if self.0.is_empty() { Ok(counts) } else { Err(AttackError::Finding(self.0.join("\n"))) }
     }
@@ -175,9 +175,9 @@ impl From<PlayError> for AttackError {
 /// Outcome of an attack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttackOutcome {
-    /// No finding.
+    /// The agent met all requirements.
     Held,
-    /// A finding, with its description.
+    /// The agent violated a requirement, as described.
     Found(String),
     /// The attack does not apply to the agent or to this machine, with the reason.
     Skipped(String),
@@ -185,14 +185,14 @@ pub enum AttackOutcome {
     Broken(String),
 }
 
-/// A completed attack.
+/// Result of one attack.
 #[derive(Debug, Clone)]
 pub struct AttackResult {
-    /// The attack.
+    /// The attack that was run.
     pub attack: Attack,
     /// Outcome of the attack.
     pub outcome: AttackOutcome,
-    /// Actions with their counts.
+    /// Performed actions and their numbers.
     pub counts: Counts,
     /// Duration of the attack.
     pub took: Duration,
@@ -236,7 +236,7 @@ pub async fn attack(
 }
 
 impl AttackResult {
-    /// Returns one line, and further lines for findings.
+    /// Formats the result as one line, with further lines for findings.
     pub fn text(&self) -> String {
         let counts: Vec<String> = self.counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
         let name = self.attack.name();

@@ -1,4 +1,4 @@
-//! The command line.
+//! Command line of the conformance suite.
 
 mod attack;
 mod attack_stand_in;
@@ -62,8 +62,8 @@ enum Command {
     ClientAgent(client_agent::ClientAgent),
 }
 
-/// Runs the subcommand. Returns exit code 0 on success and 1 if the agent failed the case. All other problems
-/// are errors.
+/// Runs the subcommand. Returns exit code 0 on success and 1 if the agent failed the case. Fails with an
+/// error for any other problem.
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let suite = arguments.suite.map_or_else(Suite::embedded, Suite::at);
     match arguments.command {

@@ -1,9 +1,10 @@
-//! Client mode: the same cases with the sides swapped. The suite plays the agent of a golden transcript and
-//! judges a client library, through a small program around it, the *driver*.
+//! Client mode: the suite plays the agent of a golden transcript and judges a client library. A small
+//! program around the library, the *driver*, connects both.
 //!
 //! The driver starts the agent that the suite names: this program, which passes bytes between the client's
 //! pipes and the suite. The driver makes the calls of the recorded client. It reports the library's answers,
-//! events and dialogs, and the end. `docs/conformance-clients.md` has the protocol.
+//! events and dialogs, and the end. `docs/conformance-clients.md` describes the protocol between suite and
+//! driver.
 //!
 //! Some cases cannot be played by a client library: they send lines that are written by hand, or parameters
 //! that a library rejects. Such a case is not applicable. The suite sees this from the steps and the
@@ -95,15 +96,14 @@ pub async fn judge_client(case: &Scenario, golden: &Transcript, client: &Client)
     judge_script(case, script, &golden.header, client).await
 }
 
-/// The agent's actions in a case, and their spelling.
+/// The actions of the simulated agent in a case, and the encoding of its lines.
 struct AgentScript {
     spec: &'static Spec,
     actions: Vec<PlannedAction>,
     /// `true` if the agent ends, or the connection closes, during a run.
     ends_mid_run: bool,
     encoder: LineEncoder,
-    /// `true` if the driver is instructed to make further calls before the reports on earlier ones have
-    /// arrived.
+    /// `true` if the driver receives further calls before it has reported on earlier ones.
     rush: bool,
 }
 
@@ -129,7 +129,8 @@ async fn judge_script(
         Err(stop) => Err(stop),
     };
     let records = recorder.records();
-    // The declared coverage of a case is about agents.
+    // The declared coverage of a case is about agents. The coverage of a client is computed from the
+    // recorded lines.
     judgement.judgement.case.covers = Some(covered_items(&case.dialect, &records));
     judgement.judgement.recording = Some(Recording { header: header.clone(), records });
     judgement.judgement.early_verdict = match outcome {
@@ -200,7 +201,7 @@ async fn play(
     outcome
 }
 
-/// Returns the transcript up to the record at which the client closed the connection.
+/// Returns the part of the transcript before the client closed the connection.
 fn before_close(golden: &Transcript) -> Transcript {
     let closes =
         |record: &Record| matches!(record, Record::Control(control) if control.event == "stdin_closed");

@@ -1,6 +1,6 @@
 //! Role of an agent's line in a dialect.
 //!
-//! This is the only file of the suite that names the types of the dialects: all others use tables.
+//! Only this file of the suite uses the generated types of the dialects; all others use tables.
 
 use std::collections::HashMap;
 
@@ -14,18 +14,18 @@ use serde_json::Value;
 /// Role of an agent's line. Names that the dialect does not declare are kept as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LineRole {
-    /// A command succeeded.
+    /// Response to a command that succeeded.
     Success { command: String },
-    /// A command failed, or the agent could not read a line.
+    /// Response to a command that failed, or to a line that the agent could not read.
     Failure,
-    /// An event; `known` if it is declared.
+    /// An event; `known` is `true` if the dialect declares it.
     Event { name: String, known: bool },
-    /// A question or a notice; `known` if it is declared.
+    /// A question or a notice; `known` is `true` if the dialect declares it.
     Dialog { name: String, known: bool },
 }
 
-/// Commands that the client sent, by the JSON text of their ids. In some dialects, answers do not name the
-/// command.
+/// Commands that the client sent, by the JSON text of their ids. Answers of some dialects do not contain the
+/// name of their command.
 #[derive(Debug, Default)]
 pub(crate) struct SentCommands {
     commands: HashMap<String, String>,

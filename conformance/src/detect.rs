@@ -1,6 +1,6 @@
 //! Detection of an agent's dialect and revision from the agent's output.
 //!
-//! All evidence comes from the declared dialects: the framing, the known events and commands, the required
+//! The evidence follows from the declared dialects: the framing, the known events and commands, the required
 //! members of answers, the answers to unknown commands and unreadable lines. Each observation is evidence for
 //! or against each dialect. Evidence against a dialect weighs more than evidence for it, because dialects of
 //! a family have much in common.
@@ -19,7 +19,7 @@ use evidence::Evidence;
 pub use live::{DetectError, detect_case, detect_live};
 pub use not_an_agent::NotAnAgentError;
 
-/// Largest number of lines to weigh: more lines only repeat the evidence.
+/// Maximum number of lines to examine. Further lines mostly repeat the evidence.
 const LINES: usize = 300;
 
 /// A dialect that the agent may speak.
@@ -34,11 +34,11 @@ pub struct DialectGuess {
     /// `true` if at least one frame can only come from this dialect: an event of its own, an answer with its
     /// required members, or a failure with its text.
     ///
-    /// Framing does not suffice, because other programs speak JSON-RPC too.
+    /// Framing alone does not suffice, because other programs speak JSON-RPC too.
     pub is_confirmed: bool,
 }
 
-/// An observation.
+/// Observation that is evidence for or against a dialect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reason {
     /// Weight of the evidence for the dialect; negative: against it.
@@ -67,7 +67,7 @@ pub fn detect(transcript: &Transcript) -> Result<Vec<DialectGuess>, NotAnAgentEr
     weigh(&lines)
 }
 
-/// Weighs the lines of a session. `true` marks a line to the agent.
+/// Computes guesses from the lines of a session. `true` marks a line to the agent.
 fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<DialectGuess>, NotAnAgentError> {
     not_an_agent::check_agent(lines)?;
     let mut guesses: Vec<DialectGuess> = REVISIONS
@@ -75,17 +75,18 @@ fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<DialectGuess>, NotAnAgentEr
         .enumerate()
         .filter_map(|(place, revisions)| {
             let all: Vec<_> = revisions.iter().map(|spec| guess(lines, spec)).collect();
-            // A fingerprint of a revision weighs more than a good fit: a younger revision fits more, as it declares
-            // more. Without fingerprints, the first revision with the best fit wins.
+            // A fingerprint of a revision is decisive over a better fit. A later revision often fits better
+            // only because it declares more. Without fingerprints, the first revision with the best fit is
+            // chosen.
             let fit = |(guess, signs): &(DialectGuess, f64)| (*signs, guess.confidence);
             let best = (0..all.len())
                 .reduce(|best, next| if fit(&all[next]) > fit(&all[best]) { next } else { best })?;
-            // The score leaves out fingerprints of revisions, which are no evidence for the dialect. It also leaves
-            // out the additions of younger revisions than the best one.
+            // The score excludes fingerprints of revisions, because they are no evidence for the dialect. It
+            // also excludes rows that only revisions after the best one declare.
             let score =
                 all[..=best].iter().map(|(guess, _)| guess.confidence).fold(f64::NEG_INFINITY, f64::max);
             let (guess, _) = all.into_iter().nth(best)?;
-            // If the evidence is equal, an extended dialect is preferred over its extensions.
+            // If the evidence is equal, the base dialect is preferred over dialects that extend it.
             Some(DialectGuess { confidence: score - 0.1 * place as f64, ..guess })
         })
         .collect();
@@ -98,8 +99,8 @@ fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<DialectGuess>, NotAnAgentEr
     Ok(guesses)
 }
 
-/// Weighs lines for one revision. Returns the guess, with the score in place of the confidence. The second
-/// value is the weight of the revision's fingerprints, which the score does not include.
+/// Computes the guess for one revision, with a score in place of the confidence. The second value is the
+/// weight of the revision's fingerprints, which the score does not include.
 fn guess(lines: &[(bool, &FrameText)], spec: &'static Spec) -> (DialectGuess, f64) {
     let mut evidence = Evidence::new(spec);
     for (is_sent, line) in lines {
@@ -149,7 +150,7 @@ mod tests {
             let count = recordings.len();
             for (name, transcript) in recordings {
                 let guesses = detect(&transcript).unwrap_or_default();
-                // Omp and pisces differ in details that a session may not show.
+                // omp and pisces differ only in details, which a session may not contain.
                 let is_right = guesses.first().is_none_or(|guess| {
                     guess.spec.name == dialect || (dialect == "pisces" && guess.spec.name == "omp")
                 });

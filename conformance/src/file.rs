@@ -1,5 +1,5 @@
-//! Strict readers for the declared formats. Authors write these files by hand, so an undeclared member is an
-//! error.
+//! Strict readers of the declared file formats. Users write these files by hand, so an undeclared member is
+//! an error.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub fn load<T: DeserializeOwned>(path: &Path, format: &str) -> Result<T, FileErr
     parse(path, &text, format)
 }
 
-/// Parses a text as [`load`] parses a file. `path` is the path for errors.
+/// Parses a text in the same way as [`load`]. `path` is the path for error messages.
 ///
 /// # Errors
 /// If the text does not fit the format, or has undeclared members.
@@ -93,8 +93,8 @@ fn walk(root: &Value, schema: &Value, value: &Value, path: &str) -> Option<Strin
     }
 }
 
-/// Returns `true` if the author of a value may have meant this alternative of a choice: the type fits, and
-/// all required members are present.
+/// Returns `true` if this alternative of a union may be the intended one: the type fits, and all required
+/// members are present.
 fn could_be(root: &Value, arm: &Value, value: &Value) -> bool {
     let arm = match arm["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
         Some(name) => &root["$defs"][name],

@@ -20,13 +20,14 @@ pub fn shuffle(value: &mut Value, rng: &mut fastrand::Rng) {
 
 /// A piece of JSON text.
 enum JsonPiece<'a> {
-    /// Text within the quotes of a string or a name.
+    /// Text between the quotes of a string or a name.
     Quoted(&'a str),
-    /// Text outside of quotes.
+    /// Text outside quotes.
     Plain(&'a str),
 }
 
-/// Splits a line into pieces that are alternately outside and inside of quotes, without the quotes.
+/// Splits a line at its quotes, which are removed. The pieces are alternately outside and inside
+/// quotes.
 fn pieces(line: &str) -> Vec<JsonPiece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = line;
@@ -79,7 +80,7 @@ pub fn spaced(line: &str, rng: &mut fastrand::Rng) -> String {
     rewritten(line, plain, str::to_owned).trim_end().to_owned()
 }
 
-/// Adds escapes for some characters that need no escape.
+/// Replaces some characters that need no escape by escapes.
 pub fn escaped(line: &str, rng: &mut fastrand::Rng) -> String {
     let quoted = |piece: &str| {
         let mut text = String::with_capacity(piece.len() * 2);
@@ -108,7 +109,7 @@ pub fn escaped(line: &str, rng: &mut fastrand::Rng) -> String {
     rewritten(line, str::to_owned, quoted)
 }
 
-/// Appends a zero to the digits of each fraction.
+/// Appends a zero to each number that has a fraction.
 pub fn digits(line: &str) -> String {
     let plain = |piece: &str| {
         let mut text = String::with_capacity(piece.len() + 8);

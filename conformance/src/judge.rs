@@ -1,6 +1,6 @@
 //! Judgement of an agent's run of a case.
 //!
-//! A check has a name that is stable from version to version, a level, and an outcome. The checks here look
+//! Each check has a name that does not change between versions, a level, and an outcome. The checks here look
 //! at the run as a whole; [`matching`](crate::matching) compares its frames with the golden transcript.
 
 mod exit;
@@ -26,7 +26,7 @@ pub use not_played::{could_not_play, not_applicable_case};
 /// Judgement of a case.
 #[derive(Debug, Clone)]
 pub struct Judgement {
-    /// The case.
+    /// The judged case.
     pub case: Scenario,
     /// Findings of the checks, in the order of the checks.
     pub findings: Vec<Finding>,
@@ -43,8 +43,8 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// Returns the verdict from the checks that count. `least` is the lowest level that counts; checks of the
-    /// level *info* never make a case fail.
+    /// Returns the verdict that follows from the checks. `least` is the lowest level that counts; checks of
+    /// the level *info* never make a case fail.
     pub fn verdict(&self, least: CheckLevel) -> Verdict {
         if let Some((verdict, _)) = &self.early_verdict {
             return *verdict;
@@ -62,12 +62,12 @@ impl Judgement {
     }
 }
 
-/// Returns `true` if a check of this level can make a case fail. `least` is the least level that counts.
+/// Returns `true` if a check of this level can make a case fail. `least` is the lowest level that counts.
 pub fn can_fail(level: CheckLevel, least: CheckLevel) -> bool {
     level != CheckLevel::Info && is_visible(level, least)
 }
 
-/// Returns `true` if a check of this level is shown. `least` is the least level to show.
+/// Returns `true` if a check of this level is displayed. `least` is the lowest displayed level.
 pub fn is_visible(level: CheckLevel, least: CheckLevel) -> bool {
     let weight = |level| CheckLevel::ALL.iter().position(|known| *known == level);
     weight(level) <= weight(least)
@@ -109,7 +109,7 @@ pub fn judge(
             };
             findings
                 .extend(compared.findings.into_iter().filter(|finding| !repeats_scenario(finding, played)));
-            // Reports a problem with the end of the process only once.
+            // The end of the process is reported by one check only.
             ended = findings.iter().any(|finding| finding.check == EXIT && finding.outcome != Outcome::Held);
             (frames, agreed) = (compared.frames, compared.agreed);
         }
@@ -143,8 +143,8 @@ pub fn judge(
     })
 }
 
-/// Returns `true` if the finding has the same reason as the check `scenario`, which already reports that the
-/// scenario broke off.
+/// Returns `true` if the finding repeats the check `scenario`, which already reports why the scenario broke
+/// off.
 fn repeats_scenario(finding: &Finding, played: &PlayResult) -> bool {
     match (&finding.outcome, &played.broke_off) {
         (Outcome::Failed(mismatch), Some(reason)) => mismatch.message.ends_with(reason.as_str()),

@@ -1,7 +1,7 @@
 //! Search for keys in texts before the texts are stored.
 //!
-//! Redaction removes the keys that it knows. This search does not depend on it. It finds texts with the form
-//! of a key, members that hold keys, and the secrets in this process's environment.
+//! Redaction removes known keys. This search is independent of it, and finds texts with the form of a key,
+//! members that hold keys, and the secrets in this process's environment.
 
 use std::sync::LazyLock;
 
@@ -32,7 +32,7 @@ static PATTERNS: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
         ("a private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
         ("a password in an address", r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]{4,}@"),
     ];
-    // The tests compile every expression.
+    // A test compiles every expression, so none is skipped here.
     table.iter().filter_map(|(kind, pattern)| Some((*kind, Regex::new(pattern).ok()?))).collect()
 });
 
@@ -59,8 +59,8 @@ pub fn leaks(text: &str) -> Vec<Leak> {
     found
 }
 
-/// Returns the secrets in this process's environment: the values of all variables whose name is that of a
-/// secret.
+/// Returns the secrets in this process's environment: values of variables whose names are typical of
+/// secrets.
 pub fn secrets_of_environment() -> Vec<(String, String)> {
     let named = |name: &str| {
         ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.to_uppercase().contains(word))
@@ -120,7 +120,7 @@ mod tests {
         for dialect in ["omp", "opal"] {
             for (name, transcript) in crate::transcript::recorded(dialect).unwrap() {
                 for line in transcript.received().take(25) {
-                    // Removes a fake key from a case that sets it and reads it back.
+                    // The case sets this fake key and reads it back.
                     let line = line.as_str().replace("sk-ant-fake", "");
                     assert_eq!(leaks(&line), [], "{name}");
                 }

@@ -15,7 +15,7 @@ async fn main() -> ExitCode {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let arguments = match cli::Arguments::try_parse() {
         Ok(arguments) => arguments,
-        // Help and version are not errors. An error prints one line; `--help` has the rest.
+        // Help and version are not errors. An error prints one line; `--help` prints the full usage.
         Err(error) if !error.use_stderr() => error.exit(),
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
         Err(error) => {
@@ -35,7 +35,7 @@ async fn main() -> ExitCode {
 }
 
 /// Formats an error with its causes. Omits causes that the text already contains. Omits the system's message
-/// for a missing program, because the error describes that.
+/// for a missing program, because the error already names the program.
 fn describe_error(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {

@@ -9,8 +9,8 @@
 //! POST /login/device/code, /login/oauth/access_token, GET …/copilot_internal/…    login by device code
 //! ```
 //!
-//! [`agentese_script`] selects the answer to a request, as in an agent that plays the script itself.
-//! Requests are recorded as [`ModelRequest`]s, the same for all APIs.
+//! [`agentese_script`] selects the answer to a request, in the same way as in an agent that plays the
+//! script itself. Requests are recorded as [`ModelRequest`]s, the same for all APIs.
 
 mod device;
 mod history;
@@ -82,7 +82,7 @@ struct Shared {
     state: Mutex<ModelState>,
     device: Mutex<DeviceLogin>,
     address: SocketAddr,
-    /// Notifies of each request.
+    /// Notifies waiting tasks of each request.
     request_notifier: watch::Sender<()>,
 }
 
@@ -197,14 +197,14 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, stop: CancellationTo
                     tokio::select! {
                         () = stop.cancelled() => {}
                         result = serve::serve(stream, &shared) => if let Err(error) = result {
-                            // Many cases are about clients that disconnect in the middle.
+                            // Clients of many cases disconnect in the middle, so this is not an error.
                             tracing::debug!(%error, "a connection ended");
                         }
                     }
                 });
             }
             Err(error) => {
-                // The process may be out of descriptors; others may become free.
+                // If the process has no free descriptors, others may be closed later.
                 tracing::warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(std::time::Duration::from_millis(20)).await;
             }

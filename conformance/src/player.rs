@@ -1,8 +1,8 @@
 //! Player of cases against an agent.
 //!
-//! A run has a directory with a fresh home and work directory, a model of its own, and an environment from
-//! the profile alone. The agent starts in a process group of its own. At the end the player closes the
-//! agent's stdin; after a grace it sends SIGTERM, then SIGKILL, to the whole group. Every wait has a limit.
+//! Each run has new home and work directories, its own model, and an environment that comes only from the
+//! profile. The agent starts in a process group of its own. At the end the player closes the agent's stdin;
+//! after a grace period it sends SIGTERM, then SIGKILL, to the whole group. Every wait has a time limit.
 
 mod agent;
 mod applies;
@@ -48,12 +48,12 @@ const EXIT_GRACE: Duration = Duration::from_secs(3);
 /// Options of a run.
 #[derive(Debug, Clone)]
 pub struct PlayOptions {
-    /// Program and arguments, in place of the profile's command. A relative path of the program is relative
-    /// to this process's directory, not to the agent's work directory.
+    /// Program and arguments, in place of the profile's command. A relative path of the program starts at the
+    /// working directory of this process, not at the agent's work directory.
     pub command: Option<Vec<String>>,
     /// Factor for all waits of the case.
     pub patience: f64,
-    /// Start time of the agent, as a multiple of the usual start time. All waits are longer by this factor.
+    /// Start time of the agent, as a multiple of the usual start time. All waits are multiplied by it.
     pub slowness: f64,
     /// Keeps the directory of the run, and prints its path.
     pub keep: bool,
@@ -62,13 +62,13 @@ pub struct PlayOptions {
     /// Time limit of the scenario. After that time the scenario breaks off, and the agent is ended. If
     /// `None`, only the waits of the scenario have limits.
     pub limit: Option<Duration>,
-    /// Slot that the case occupies, because the number of concurrent cases is limited.
+    /// Slot for this case, since the number of concurrent cases is limited.
     pub slot: JobSlot,
-    /// Cancels the scenario.
+    /// Token that cancels the scenario.
     pub stop: CancellationToken,
 }
 
-/// Reason in the report of a cancelled scenario.
+/// Reason that the report gives for a cancelled scenario.
 pub const INTERRUPTED: &str = "the run was interrupted";
 
 impl Default for PlayOptions {
@@ -89,18 +89,18 @@ impl Default for PlayOptions {
 /// Result of a run.
 #[derive(Debug, Clone)]
 pub struct PlayResult {
-    /// Recorded lines, redacted.
+    /// Recorded lines in both directions, redacted.
     pub recording: Recording,
     /// Requests to the model, not redacted.
     pub requests: Vec<ModelRequest>,
-    /// Reason why the scenario broke off, if it did; for example, a wait that timed out.
+    /// Reason why the scenario broke off, such as a wait that timed out; `None` if it reached its end.
     pub broke_off: Option<String>,
     /// `true` if the scenario broke off at a wait that timed out while the agent was still running.
     pub wait_timed_out: bool,
     /// `true` if the scenario broke off before the client had sent all its lines. The agent cannot answer the
     /// other lines.
     pub unsent: bool,
-    /// Factor for all time limits. A slow start of the agent does not change it.
+    /// Factor for all time limits, without the slow start of the agent.
     pub patience: f64,
     /// Directory of the run, if it was kept.
     pub directory: Option<PathBuf>,
@@ -164,7 +164,7 @@ pub async fn play(
     })
 }
 
-/// Everything that an agent needs to start: a directory with the files of profile and case, a model, a
+/// Everything that is needed to start an agent: a directory with the files of profile and case, a model, a
 /// command line, and an environment.
 pub(crate) struct CaseEnv {
     pub(crate) model: Option<ScriptedModel>,
@@ -198,7 +198,7 @@ pub(crate) async fn prepare_env(
     let directory = RunDirectory::create()?;
     let mut variables = directory.variables(profile);
     variables.set("CASE", &case.name);
-    // Without a model, the address refuses connections.
+    // Without a model, the agent gets an address that refuses connections.
     let host = model.as_ref().map_or("127.0.0.1:9".to_owned(), |model| model.address().to_string());
     variables.set("PORT", host.rsplit(':').next().unwrap_or_default());
     variables.set("MODEL", format!("http://{host}"));
@@ -224,7 +224,7 @@ pub(crate) async fn prepare_env(
     Ok(CaseEnv { model, directory, variables, redactions, environment, argv })
 }
 
-/// Waits for the time of the limit, and returns that time. Never returns if there is no limit.
+/// Waits for the time limit and returns its duration. Never returns if there is no limit.
 async fn wait_for_limit(limit: Option<Duration>) -> Duration {
     match limit {
         None => std::future::pending().await,
@@ -244,7 +244,7 @@ fn header(case: &Scenario, profile: &Profile, argv: &[String]) -> TranscriptHead
     header
 }
 
-/// Returns the agent's environment: the variables of profile and case, and no others.
+/// Returns the agent's environment, with only the variables of profile and case.
 fn environment(case: &Scenario, profile: &Profile, variables: &Variables) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for (name, value) in profile.environment.iter().chain(&case.environment).flatten() {

@@ -1,8 +1,8 @@
 //! Recording of a session between a real client and a real agent.
 //!
-//! The recorder is a process between the two. The client starts it in place of the agent. Bytes pass through
-//! unchanged in both directions. The recorded lines are redacted. No transcript is written if a text still
-//! looks like a key.
+//! The recorder is a process between the two, which the client starts in place of the agent. Bytes pass
+//! through unchanged in both directions. The recorded lines are redacted. No transcript is written if a text
+//! still looks like a key.
 
 pub mod case;
 
@@ -22,7 +22,7 @@ use crate::recording::{Recorder, Recording};
 /// Time limit for output that the agent wrote before its end.
 const DRAIN: Duration = Duration::from_secs(2);
 
-/// Reason why a session cannot be kept.
+/// Reason why a session cannot be recorded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
@@ -84,7 +84,7 @@ enum PipeDirection {
     ToClient,
 }
 
-/// Passes bytes on as they come, and records the lines.
+/// Passes bytes on as they arrive, and records the lines.
 async fn forward(mut from: BoxReader, mut to: BoxWriter, direction: PipeDirection, recorder: Arc<Recorder>) {
     let mut line: Vec<u8> = Vec::new();
     let mut buffer = Vec::with_capacity(64 << 10);
@@ -96,7 +96,7 @@ async fn forward(mut from: BoxReader, mut to: BoxWriter, direction: PipeDirectio
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => break,
         }
-        // Records a line before it passes on, so that an answer never precedes its command.
+        // A line is recorded before it is passed on, so that an answer never precedes its command.
         let mut rest = &buffer[..];
         while let Some(end) = memchr::memchr(b'\n', rest) {
             line.extend_from_slice(&rest[..end]);
@@ -116,7 +116,7 @@ async fn forward(mut from: BoxReader, mut to: BoxWriter, direction: PipeDirectio
         PipeDirection::ToAgent => recorder.control("stdin_closed", None),
         PipeDirection::ToClient => recorder.end(),
     }
-    // Dropping the writer ends the input of the other side.
+    // The writer is dropped here, which ends the input of the receiver.
 }
 
 fn record_line(recorder: &Recorder, direction: PipeDirection, line: &[u8], is_whole: bool) {
@@ -129,7 +129,7 @@ fn record_line(recorder: &Recorder, direction: PipeDirection, line: &[u8], is_wh
     }
 }
 
-/// Creates a transcript that is fit for publication: keys and paths are replaced.
+/// Creates a transcript that can be published: keys and paths are replaced.
 ///
 /// # Errors
 /// If a text still looks like a key.
@@ -141,7 +141,7 @@ pub fn redacted(
     let recording = Recording { header, records }.map(|text| redactions.text(&redact(text)));
     let secrets = secrets_of_environment();
     for (at, record) in recording.records.iter().enumerate() {
-        // Searches the texts themselves: in their JSON, every quote has a backslash.
+        // The texts themselves are searched. In their JSON form, every quote has a backslash.
         let texts = match record {
             TranscriptRecord::Line(line) => [line.line.as_deref(), None],
             TranscriptRecord::Note(note) => [Some(note.line.as_str()), None],

@@ -15,16 +15,16 @@ use tokio::sync::watch;
 
 use crate::transcript::{Transcript, TranscriptError};
 
-/// Length in bytes from which a line is searched for long runs of one character.
+/// Length in bytes from which a line is searched for long repetitions of one character.
 const LONG_LINE: usize = 64 << 10;
-/// Number of bytes from which repetitions of a character are written in short form.
+/// Length in bytes from which the repetition of a character is written in short form.
 const LONG_RUN: usize = 1024;
 
-/// Name of an event before a line of the agent that was not UTF-8. In that line, replacement characters stand
-/// for the invalid bytes.
+/// Name of the event that precedes a line of the agent with invalid UTF-8. In the recorded line, replacement
+/// characters stand for the invalid bytes.
 pub const NOT_UTF8: &str = "not_utf8";
 
-/// A transcript that is being recorded. Several tasks add to it, or wait for changes.
+/// Recorder of a transcript. Several tasks can add to it, or wait for changes.
 #[derive(Debug)]
 pub struct Recorder {
     start: Instant,
@@ -54,7 +54,8 @@ impl Recorder {
         self.change_at(None, change)
     }
 
-    /// Changes the log, with the time of the change. If `at` is `None`, the time is now.
+    /// Changes the log and notifies waiting tasks. The recorded time is `at`, or the current time if `at` is
+    /// `None`.
     fn change_at<T>(&self, at: Option<Instant>, change: impl FnOnce(&mut Log, serde_json::Number) -> T) -> T {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let since = at.unwrap_or_else(Instant::now).saturating_duration_since(self.start);
@@ -127,7 +128,7 @@ impl Recorder {
         });
     }
 
-    /// Records a remark.
+    /// Records a remark as a note.
     pub fn note(&self, text: &str) {
         self.change(|log, now| {
             let mut note = TranscriptNote::new(text);
@@ -146,7 +147,7 @@ impl Recorder {
         self.changed.subscribe()
     }
 
-    /// Returns the number of frames so far, and `true` if more frames can follow.
+    /// Returns the number of frames so far. The flag is `true` if more frames can follow.
     pub(crate) fn progress(&self) -> (usize, bool) {
         let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         (log.frames.len(), !log.ended)
@@ -180,7 +181,7 @@ fn record(dir: Direction, now: serde_json::Number, line: &str, eol: Option<&str>
     record
 }
 
-/// A complete transcript.
+/// Transcript that was recorded completely.
 #[derive(Debug, Clone)]
 pub struct Recording {
     /// Header of the transcript.
@@ -198,7 +199,7 @@ impl Recording {
         let text = std::fs::read_to_string(path)
             .map_err(|source| TranscriptError::Read { path: path.to_owned(), source })?;
         let header = Transcript::parse(path, &text)?.header;
-        // `Transcript::parse` has already checked each line.
+        // `Transcript::parse` has already checked each line, so no line is skipped.
         let records = text.lines().filter_map(|line| serde_json::from_str(line).ok());
         let is_header = |record: &TranscriptRecord| matches!(record, TranscriptRecord::Header(_));
         Ok(Self { header, records: records.filter(|record| !is_header(record)).collect() })
@@ -242,7 +243,7 @@ impl Recording {
             out.push_str(&line.unwrap_or_default());
             out.push('\n');
         }
-        // Some readers treat these characters as the ends of lines.
+        // Some JSON readers treat these characters as line ends, so they are escaped.
         for (character, escape) in [('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029"), ('\u{85}', "\\u0085")] {
             out = out.replace(character, escape);
         }
@@ -317,10 +318,10 @@ pub(crate) fn parts(text: &str) -> Option<Vec<LinePart>> {
 
 /// Returns the length in bytes of the repetitions of a text's first character at its beginning.
 ///
-/// Compares blocks first, for speed with lines of 64 MiB: a block that equals itself shifted by one character
-/// repeats that character.
+/// Blocks are compared first, because a line may have 64 MiB: a block that equals itself shifted by one
+/// character repeats that character.
 fn run(text: &[u8], character: char) -> usize {
-    /// A multiple of the byte length of every UTF-8 character.
+    /// A multiple of every possible byte length of a UTF-8 character.
     const BLOCK: usize = 12 * 256;
     let width = character.len_utf8();
     let mut end = width;
@@ -378,7 +379,7 @@ mod tests {
         }
     }
 
-    /// The lines of one agent are timed while the long line of another one is recorded.
+    /// While the long line of one agent is recorded, the lines of another agent still get correct times.
     #[tokio::test]
     async fn a_long_line_is_recorded_without_blocking() {
         let recorder = Arc::new(Recorder::default());
@@ -417,7 +418,7 @@ mod tests {
     #[test]
     fn writing_to_a_device_does_not_replace_it() {
         let folder = tempfile::tempdir().unwrap();
-        // Uses a link, so that a failure replaces the link and not the device.
+        // The path is a symbolic link, so that a faulty implementation replaces the link and not the device.
         let device = folder.path().join("null");
         std::os::unix::fs::symlink("/dev/null", &device).unwrap();
         let recording = Recording { header: TranscriptHeader::new(1, "a"), records: Vec::new() };

@@ -1,13 +1,13 @@
 //! Replay of an agent from a transcript.
 //!
 //! The player waits for each command of the recorded client, and then sends the lines of the recorded agent.
-//! Ids are the client's own: for a recorded id `p1`, the answer has the id that this client sent in its
-//! place. The transcript may lack a command of this client. A command that only reads, such as a query of the
-//! state, gets the last answer to the same command, or a success without data. The player rejects all other
-//! commands, because the agent's reaction is unknown.
+//! Each recorded id is replaced by the id that this client sent in its place. The client may send a
+//! command that the transcript does not contain. A read-only command, such as a query of the state, gets the
+//! last answer to the same command, or a success without data. The player rejects any other such command,
+//! because the agent's reaction is unknown.
 //!
-//! Deviations from the recorded client are not failures, because clients differ in the members that they
-//! leave out. The caller may receive a [`Deviation`] for each deviation.
+//! Deviations from the recorded client are not failures, because clients omit different members. A callback
+//! can receive each [`Deviation`].
 
 use std::collections::HashMap;
 
@@ -33,7 +33,7 @@ pub enum ReplayError {
         /// The command that the player waited for.
         waiting: String,
     },
-    /// The pipe failed.
+    /// Reading from the client or writing to it failed.
     #[error("the pipe failed: {0}")]
     Pipe(#[from] std::io::Error),
 }
@@ -57,16 +57,16 @@ pub async fn replay(
 pub enum Deviation {
     /// The client sent a command that the transcript does not have at this position.
     Unexpected {
-        /// The line.
+        /// The line of the client.
         line: String,
         /// The command that the transcript has next; `None` after its last command.
         waiting: Option<String>,
     },
     /// The command has other members than the recorded one.
     Different {
-        /// The line.
+        /// The line of the client.
         line: String,
-        /// The recorded line.
+        /// The line of the recorded client.
         recorded: String,
     },
     /// A line that is not a frame.
@@ -103,7 +103,7 @@ pub async fn replay_with(
             Record::Sent(line) => player.expect_command(line).await?,
             Record::Received(line) => player.send_line(line).await?,
             Record::Control(control) if control.event == "exit" => {
-                // Ends the output if the recorded agent ended during a run.
+                // If the recorded agent ended during a run, the output ends here.
                 if ends_during_run(spec, transcript) {
                     player.writer.shutdown().await?;
                     return Ok(());
@@ -113,7 +113,7 @@ pub async fn replay_with(
             Record::Control(_) => {}
         }
     }
-    // Answers further commands until the client closes its end.
+    // Further commands are answered until the client closes its end.
     while let Some(line) = player.next().await? {
         (player.on_deviation)(Deviation::Unexpected { line: line.as_str().to_owned(), waiting: None });
         player.answer_unrecorded(&line).await?;
@@ -132,7 +132,7 @@ pub fn ends_during_run(spec: &Spec, transcript: &Transcript) -> bool {
         .is_some_and(|effect| matches!(effect, RunEffect::Begins | RunEffect::Holds))
 }
 
-/// Returns the effect of an agent's line on a run.
+/// Returns the declared effect of an agent's line on a run.
 fn run_effect(spec: &Spec, line: &FrameText) -> RunEffect {
     match route(spec, line) {
         Ok(RoutedFrame::Event { kind, .. }) => kind.spec().map_or(RunEffect::None, |event| event.run),
@@ -144,11 +144,11 @@ struct ReplayPlayer<R> {
     spec: &'static Spec,
     frames: FrameReader<BoxReader>,
     writer: BoxWriter,
-    /// Lines of the client that wait to be handled.
+    /// Lines of the client that are not handled yet.
     pending_lines: Vec<FrameText>,
-    /// Ids in the transcript as JSON text, and the ids that this client uses in their place.
+    /// Ids of this client, by the JSON text of the recorded ids that they replace.
     ids: HashMap<String, Option<Value>>,
-    /// Commands that have no id in the transcript, with the ids that this client gave them.
+    /// Commands without an id in the transcript, with the ids that this client gave them.
     anonymous: Vec<(String, Option<Value>)>,
     /// Last answer to each command.
     last: HashMap<String, Value>,
@@ -277,8 +277,7 @@ impl<R: FnMut(Deviation) + Send> ReplayPlayer<R> {
         };
         let data = if is_flat { "data" } else { "result" };
         if let (Some(busy), Some(data)) = (busy, answer.get_mut(data)) {
-            // A client asks if the agent is busy. Later events are in the transcript, and have not been sent
-            // yet.
+            // The client queries if the agent is busy. Later events of the transcript have not been sent yet.
             data[busy] = Value::Bool(self.is_run_active);
         }
         set_id(&mut answer, actual.get("id").cloned());
@@ -304,7 +303,7 @@ fn set_id(frame: &mut Value, id: Option<Value>) {
     }
 }
 
-/// Returns `true` if two lines of a client mean the same. Ids may differ, because each client chooses its
+/// Returns `true` if two lines of a client are equivalent. Ids may differ, because each client chooses its
 /// own. Paths may differ, because they depend on the machine. Null equals an absent member.
 fn is_equivalent(actual: &Value, recorded: &Value) -> bool {
     match (actual, recorded) {

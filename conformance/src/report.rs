@@ -1,7 +1,7 @@
 //! Reports of a run, for users and for programs.
 //!
-//! A [`Report`] has the data of the declared format `suite-report`, and the recordings of the cases. The
-//! other formats are made from it: [`text`], [`junit`], [`html`].
+//! A [`Report`] contains the data of the declared format `suite-report`, and the recordings of the cases.
+//! The other formats are generated from it: [`text`], [`junit`], [`html`].
 
 pub mod causes;
 pub mod frame_listing;
@@ -30,30 +30,30 @@ pub struct Facts<'a> {
     pub profile: &'a Profile,
     /// The command line of the agent.
     pub command: Vec<String>,
-    /// Least level of the checks that count.
+    /// Lowest level of the checks that count.
     pub level: CheckLevel,
     /// Duration of the run.
     pub took: Duration,
     /// `true` if the run was interrupted.
     pub interrupted: bool,
-    /// Names of all cases of the dialect, played or not.
+    /// Names of all cases of the dialect, including those that were not played.
     pub known: &'a [String],
-    /// Percentage of the cases that has to be judged.
+    /// Minimum percentage of the cases that must be judged.
     pub min_coverage: f64,
 }
 
 /// Result of a run.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// The report.
+    /// Data of the report, in the format `suite-report`.
     pub data: SuiteReport,
     /// Lines of each case, in the order of the cases; `None` if the case was not played.
     pub recordings: Vec<Option<Recording>>,
 }
 
 impl Report {
-    /// Creates the report of a run. Marks expected failures, if there is a file of them. Adds wrong lines of
-    /// that file to the problems.
+    /// Creates the report of a run. If a file of expected failures is given, marks these failures, and adds
+    /// wrong lines of the file to the problems.
     pub fn new(facts: &Facts<'_>, ran: Vec<CaseResult>, expected: Option<&ExpectedFailuresFile>) -> Self {
         let mut cases: Vec<ReportCase> = ran.iter().map(|ran| case(ran, facts.level)).collect();
         let problems = match expected {
@@ -107,7 +107,7 @@ impl Report {
     }
 }
 
-/// Percentage of judged cases below which a run without failures proves little.
+/// Percentage of judged cases below which a run without failures is not conclusive.
 const LOW_COVERAGE: f64 = 50.0;
 
 /// Returns the percentage of the cases that were judged.
@@ -118,8 +118,8 @@ fn covered(cases: &[ReportCase]) -> f64 {
     if cases.is_empty() { 0.0 } else { judged as f64 * 100.0 / cases.len() as f64 }
 }
 
-/// Describes commands that the agent claims but that no played case covers. Returns `None` if there are no
-/// such commands, or if only some cases were selected.
+/// Lists the commands that the agent claims but that no played case covers. Returns `None` if there are
+/// none, or if only some cases were selected.
 fn not_exercised(facts: &Facts<'_>, cases: &[ReportCase]) -> Option<String> {
     let claims = facts.profile.claims.as_ref()?;
     let spec =
@@ -228,7 +228,7 @@ fn check(finding: &Finding) -> ReportCheck {
     check
 }
 
-/// Longest part of a line in a report, in characters.
+/// Maximum length of a line in a report, in characters.
 const LONGEST: usize = 20_000;
 
 /// Limits the length of a line, which may have megabytes.

@@ -1,7 +1,7 @@
 //! Plays and judges many cases.
 //!
-//! Cases are played concurrently, one for each job. Cases that must not run beside others come last. Results
-//! are in the order of the cases.
+//! Cases are played concurrently, one for each job. Cases that must run alone come last. The results are in
+//! the order of the cases.
 
 mod defaults;
 mod expected;
@@ -34,13 +34,13 @@ pub use select::{Selection, SelectionError, select};
 pub struct RunOptions {
     /// Number of concurrent cases.
     pub jobs: usize,
-    /// Least level of the checks that count.
+    /// Lowest level of the checks that count.
     pub level: CheckLevel,
     /// Time limit of a case.
     pub limit: Duration,
     /// Factor for all waits of the case.
     pub patience: f64,
-    /// Start time of the agent, as a multiple of the usual start time. All waits are longer by this factor.
+    /// Start time of the agent, as a multiple of the usual start time. All waits are multiplied by it.
     pub slowness: f64,
     /// Program and arguments, in place of the profile's.
     pub command: Option<Vec<String>>,
@@ -48,7 +48,7 @@ pub struct RunOptions {
     pub keep: bool,
     /// File to which the model's log is written. Only for a run of a single case.
     pub model_log: Option<PathBuf>,
-    /// Ends the run: running cases break off, and no others begin.
+    /// Token that ends the run: running cases break off, and no others begin.
     pub stop: CancellationToken,
 }
 
@@ -68,7 +68,7 @@ impl Default for RunOptions {
     }
 }
 
-/// A judged case.
+/// Result of one case.
 #[derive(Debug, Clone)]
 pub struct CaseResult {
     /// Judgement of the case.
@@ -96,17 +96,17 @@ impl CaseResult {
 /// An event of a run.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// A case began.
+    /// The case with this name has started.
     Started(&'a str),
-    /// A case was judged.
+    /// The case has been judged.
     Finished(&'a CaseResult),
 }
 
 /// Plays and judges cases. Never fails: a case that cannot be played is inconclusive, with the reason.
 ///
-/// A few cases from all over the set are played first. If a wait times out in each of them, a few others
-/// follow. If waits time out in all of these as well, the remaining cases are not played. The time limits of
-/// a case do not depend on other cases.
+/// A few cases, spread over the list, are played first. If a wait times out in each of them, a few others
+/// are tried. If each of these times out as well, the remaining cases are not played. The time limits of a
+/// case do not depend on other cases.
 pub async fn run(
     suite: &Suite,
     profile: &Profile,
@@ -151,11 +151,11 @@ pub async fn run(
     play_all(cases, outcome, options.jobs, play, on_progress).await
 }
 
-/// Maximum number of started cases per job. A case that waits for a silent agent releases its job to another
-/// case, so more cases than jobs can be started.
+/// Maximum number of unfinished cases per job. A case that waits for a silent agent lends its job to another
+/// case, so there can be more unfinished cases than jobs.
 const MAX_WAITING_PER_JOB: usize = 8;
 
-/// Plays the cases that have no outcome yet. Each job plays one case at a time.
+/// Plays the cases that have no result yet. Each job plays one case at a time.
 pub(crate) async fn play_all<F: Future<Output = CaseResult> + Send + 'static>(
     cases: &[Scenario],
     mut outcome: Vec<Option<CaseResult>>,
@@ -169,12 +169,14 @@ pub(crate) async fn play_all<F: Future<Output = CaseResult> + Send + 'static>(
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let left: Vec<usize> = order(cases).into_iter().filter(|at| outcome[*at].is_none()).collect();
     let begin = async move {
-        // Dropping the set ends the running cases.
+        // Dropping the set would end all running cases.
         let mut tasks = JoinSet::new();
         for at in left {
-            // A case that must be alone begins after all others, also the ones that released their slots.
+            // A case that must run alone begins after all others have ended, including those that released
+            // their slots.
             let (share, part) = if cases[at].alone == Some(true) { (jobs, most) } else { (1, 1) };
-            // Takes the slots here, so that cases begin in their order. The semaphore is never closed.
+            // The slots are taken here, so that cases begin in order. The semaphore is never closed, so this
+            // cannot fail.
             let part = all.clone().acquire_many_owned(part).await;
             let slot = slots.acquire(share).await;
             let (playing, sender) = (play(cases[at].clone(), slot.clone()), sender.clone());
@@ -182,7 +184,7 @@ pub(crate) async fn play_all<F: Future<Output = CaseResult> + Send + 'static>(
                 let _ = sender.send((at, None));
                 let ran = playing.await;
                 let _ = sender.send((at, Some(ran)));
-                // Releases the slots after the outcome has been sent.
+                // The slots are released after the result has been sent.
                 drop((part, slot));
             });
         }
@@ -200,12 +202,12 @@ pub(crate) async fn play_all<F: Future<Output = CaseResult> + Send + 'static>(
         }
     };
     tokio::join!(begin, receive);
-    // A case without an outcome panicked.
+    // A case without a result has panicked.
     let missing = |case| CaseResult::not_played(could_not_play(case, "the suite itself failed"));
     outcome.into_iter().zip(cases).map(|(ran, case)| ran.unwrap_or_else(|| missing(case))).collect()
 }
 
-/// Returns the order in which to play the cases. Cases that must not run beside others come last.
+/// Returns the order in which cases are played. Cases that must run alone come last.
 fn order(cases: &[Scenario]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..cases.len()).collect();
     order.sort_by_key(|at| cases[*at].alone == Some(true));
@@ -242,7 +244,7 @@ async fn run_case(case: &Scenario, slot: JobSlot, shared: &Arc<(Suite, Profile, 
         Ok(played) if played.broke_off.as_deref() == Some(INTERRUPTED) => could_not_play(case, INTERRUPTED),
         Ok(played) => {
             let (case, shared) = (case.clone(), shared.clone());
-            // Long lines take seconds, in which other cases are played.
+            // Judging long lines takes seconds; other cases are played in the meantime.
             let judged = tokio::task::spawn_blocking(move || {
                 let (suite, profile, _) = &*shared;
                 judge(&case, profile, &played, suite).unwrap_or_else(|error| {
@@ -259,7 +261,7 @@ async fn run_case(case: &Scenario, slot: JobSlot, shared: &Arc<(Suite, Profile, 
     }
 }
 
-/// Returns inconclusive results for all cases, with one reason. Used, for example, if the agent does not
+/// Returns an inconclusive result for each case, with the same reason, for example if the agent does not
 /// start.
 pub fn none_played(cases: &[Scenario], reason: &str) -> Vec<CaseResult> {
     cases.iter().map(|case| CaseResult::not_played(could_not_play(case, reason))).collect()

@@ -1,8 +1,8 @@
-//! Texts for messages: numbers with their nouns, and suggestions for a wrong name.
+//! Texts for messages: numbers with their nouns, and suggestions for misspelt names.
 
 /// Maximum number of known names that are all listed. If there are more, only similar names are listed.
 const FEW: usize = 12;
-/// Number of suggestions.
+/// Maximum number of suggested names.
 const MAX_SUGGESTIONS: usize = 3;
 /// Minimum similarity of a suggestion. The similarity of equal names is 1.
 const MIN_SIMILARITY: f64 = 0.45;
@@ -14,7 +14,7 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
 }
 
 /// Describes the alternatives to an unknown name. Lists all known names if there are few, and otherwise
-/// similar names. `all` describes the place of the full list.
+/// similar names. `all` describes where the user finds the full list.
 pub fn suggest(name: &str, known: &[String], all: &str) -> String {
     if known.len() <= FEW {
         return format!("known: {}", known.join(", "));
@@ -37,8 +37,8 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a 
     found.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
 }
 
-/// Returns the similarity of two names, from 0 to 1. Compares the order of the letters, and also the pairs of
-/// letters in any order, because parts of a name may be swapped.
+/// Returns the similarity of two names, from 0 to 1. Compares the sequence of letters, and the pairs of
+/// adjacent letters in any order, because parts of a name may be swapped.
 fn similarity(name: &str, known: &str) -> f64 {
     strsim::normalized_damerau_levenshtein(name, known).max(strsim::sorensen_dice(name, known))
 }

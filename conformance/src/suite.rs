@@ -1,4 +1,5 @@
-//! The cases, profiles and golden transcripts of the suite. They are in the binary, or in a folder.
+//! The cases, profiles and golden transcripts of the suite. They are embedded in the binary, or read from a
+//! folder.
 
 mod claims;
 mod profile_paths;
@@ -26,7 +27,7 @@ pub enum SuiteError {
     /// The name is unknown.
     #[error("unknown {what} `{name}`; {known}")]
     Unknown {
-        /// Kind of the requested thing: a case, a profile, or a dialect.
+        /// Kind of the requested object: a case, a profile, or a dialect.
         what: &'static str,
         /// The requested name.
         name: String,
@@ -50,12 +51,12 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// Creates the suite in the binary.
+    /// Returns the suite that is embedded in the binary.
     pub fn embedded() -> Self {
         Self { folder: None }
     }
 
-    /// Creates the suite in a folder.
+    /// Returns the suite in a folder.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self { folder: Some(folder.into()) }
     }
@@ -112,8 +113,8 @@ impl Suite {
         self.names(&PROFILES, "profiles", None)
     }
 
-    /// Loads a profile: a file, or a profile of the suite by its name. A program with a relative path is
-    /// beside the file, and `${PROFILE}` is the folder of the file.
+    /// Loads a profile: a file, or a profile of the suite by its name. A relative path of the program starts
+    /// at the folder of the file, which is also the value of `${PROFILE}`.
     ///
     /// # Errors
     /// If the profile is unknown or invalid; for example, if its claims name an unknown command, event or
@@ -162,8 +163,8 @@ impl Suite {
         self.transcript(&TRANSCRIPTS, "transcripts", dialect, name)
     }
 
-    /// Loads a second golden transcript of a case, if there is one. It is as valid as the first, because the
-    /// order of the recorded agent's actions varies.
+    /// Loads a second golden transcript of a case, if there is one. Both are valid, because the order of the
+    /// recorded agent's actions varies.
     ///
     /// # Errors
     /// If the file is not a transcript.
@@ -204,7 +205,7 @@ impl Suite {
     ) -> Result<Option<Cow<'static, str>>, FileError> {
         let Some(folder) = &self.folder else {
             let file = embedded.get_file(path).and_then(|file| file.contents_utf8());
-            // The embedded folder lives as long as the program.
+            // The embedded folder lives as long as the program, so the text can be borrowed.
             return Ok(file.map(|text| Cow::Owned(text.to_owned())));
         };
         let path = folder.join(kind).join(path);
@@ -236,8 +237,8 @@ fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Returns the names of the files with this extension in a folder. Without an extension, returns the names of
-/// the folders in it.
+/// Returns the names of the files with this extension in a folder, or of the subfolders if there is no
+/// extension.
 fn on_disk(folder: &Path, extension: Option<&str>) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     entries

@@ -1,4 +1,4 @@
-//! Reader of transcripts.
+//! Reader of transcript files.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ pub enum TranscriptError {
     /// The file cannot be read.
     #[error("cannot read {path}: {source}")]
     Read {
-        /// The file.
+        /// Path of the transcript file.
         path: PathBuf,
         /// Error of the system.
         source: std::io::Error,
@@ -22,7 +22,7 @@ pub enum TranscriptError {
     /// A line is not a record.
     #[error("{path}:{line}: {reason}")]
     Record {
-        /// The file.
+        /// Path of the transcript file.
         path: PathBuf,
         /// Number of the line, counted from 1.
         line: usize,
@@ -42,12 +42,12 @@ pub enum Record {
     Control(TranscriptControl),
 }
 
-/// The lines of a client and an agent.
+/// A transcript: the lines of a client and an agent, and process events.
 #[derive(Debug, Clone)]
 pub struct Transcript {
     /// Header of the transcript.
     pub header: TranscriptHeader,
-    /// Records in order.
+    /// Records of the transcript, in order.
     pub records: Vec<Record>,
 }
 
@@ -55,7 +55,7 @@ impl Transcript {
     /// Reads a transcript.
     ///
     /// # Errors
-    /// Names the file and the invalid line.
+    /// If the file cannot be read, or a line is invalid. The error names the file and the line.
     pub fn load(path: &Path) -> Result<Self, TranscriptError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| TranscriptError::Read { path: path.to_owned(), source })?;
@@ -65,7 +65,7 @@ impl Transcript {
     /// Parses the text of a transcript. `path` is the path for errors.
     ///
     /// # Errors
-    /// Names the invalid line.
+    /// If a line is invalid. The error names it.
     pub fn parse(path: &Path, text: &str) -> Result<Self, TranscriptError> {
         let mut header = None;
         let mut records = Vec::new();
@@ -155,7 +155,7 @@ pub fn folder(dialect: &str) -> PathBuf {
 /// Loads the recorded transcripts of a dialect, by name, in order.
 ///
 /// # Errors
-/// Names the invalid file.
+/// If a file is invalid. The error names it.
 pub fn recorded(dialect: &str) -> Result<Vec<(String, Transcript)>, TranscriptError> {
     let folder = folder(dialect);
     let entries = std::fs::read_dir(&folder)

@@ -6,18 +6,18 @@ use serde_json::Value;
 
 /// Names and values of variables.
 ///
-/// `${env:NAME}` is the variable of this process's environment, or empty if it is not set. `${NAME}` with an
-/// unknown name stays unchanged, because shells have variables too.
+/// `${env:NAME}` is replaced by the environment variable of this process, or by an empty text if it is not
+/// set. `${NAME}` with an unknown name stays unchanged, because it may be a shell variable.
 #[derive(Debug, Clone, Default)]
 pub struct Variables(BTreeMap<String, String>);
 
 impl Variables {
-    /// Sets a variable.
+    /// Sets the value of a variable.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.0.insert(name.into(), value.into());
     }
 
-    /// Replaces the variables in a text. Variables within their values are not replaced.
+    /// Replaces the variables in a text. Their values are not expanded again.
     pub fn text(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;

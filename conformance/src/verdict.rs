@@ -11,7 +11,7 @@ pub use render::render;
 pub enum Verdict {
     /// All checks hold.
     Pass,
-    /// All checks hold, some only by a named allowance.
+    /// All checks hold, but some only because of a named allowance.
     Lenient,
     /// A check that counts failed.
     Fail,
@@ -46,7 +46,7 @@ pub enum Outcome {
     },
     /// The check failed.
     Failed(Mismatch),
-    /// The check was not possible, for this reason.
+    /// The check could not be made, for this reason.
     Unclear(String),
 }
 

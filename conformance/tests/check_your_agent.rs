@@ -1,5 +1,5 @@
-//! Tests of the page "check your own agent in five minutes": its commands run unchanged in a folder with the
-//! layout of a clone of this repository, and its files fit their formats.
+//! Tests of docs/check-your-agent.md. Its commands run unchanged in a folder with the layout of a clone of
+//! this repository, and its files fit their formats.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -30,8 +30,8 @@ fn commands() -> Vec<&'static str> {
     lines.map(|line| line.strip_prefix("$ ").unwrap_or_else(|| panic!("{line}"))).collect()
 }
 
-/// A folder like a clone of this repository, with `conformance` in it, and a folder with the installed
-/// program.
+/// Folder with the layout of a clone of this repository, which contains `conformance`. A second folder
+/// contains the installed program.
 struct RepositoryClone {
     folder: tempfile::TempDir,
 }
@@ -63,7 +63,8 @@ impl RepositoryClone {
     }
 }
 
-/// Runs every command of the page except the installation, whose result is this program.
+/// Every command of the page runs. Only the installation is skipped, because its result is the program under
+/// test.
 #[test]
 fn every_command_of_the_page_runs() {
     let _playing = PLAYING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,10 +139,10 @@ fn the_files_of_the_page_are_of_their_formats() {
             failure.check
         );
     }
-    // The page and the example have equal claims.
+    // The page and the example make the same claims.
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/echo_agent.profile.json");
     assert_eq!(file::load::<Profile>(Path::new(example), "profile").unwrap().claims, Some(claims));
-    // The example for CI uses the commands of the page.
+    // The CI example uses the same commands as the page.
     let ci = blocks("yaml").concat();
     assert!(
         ci.contains("agentese-conformance run --profile my_agent.profile.json --junit report.xml"),
@@ -149,7 +150,7 @@ fn the_files_of_the_page_are_of_their_formats() {
     );
 }
 
-/// The links of the page lead to files.
+/// Every link of the page leads to an existing file.
 #[test]
 fn the_links_of_the_page_lead_to_files() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
@@ -161,7 +162,7 @@ fn the_links_of_the_page_lead_to_files() {
     }
 }
 
-/// Each claim has to exclude cases. Otherwise it has no effect.
+/// Each claim of the example must exclude at least one case; otherwise it would have no effect.
 #[test]
 fn a_claim_excludes_cases() {
     let suite = Suite::embedded();
@@ -181,10 +182,11 @@ fn a_claim_excludes_cases() {
     assert_eq!(left(&profile), cases.len());
 }
 
-/// Cases that need only three commands. An agent with a part of the pi dialect can play them.
+/// Cases that need only three commands, so that an agent with a part of the pi dialect can play them.
 const PLAIN: &[&str] = &["plain-history", "plain-second-prompt", "plain-state"];
 
-/// Defects of the example: description, text, replacement, the case that reports the defect, and the check.
+/// Defects of the example agent: description, original text, replacement, the case that finds the defect,
+/// and its check.
 const BROKEN: &[(&str, &str, &str, &str, &str)] = &[
     (
         "the model is sent the last two messages and no others",
@@ -216,7 +218,7 @@ const BROKEN: &[(&str, &str, &str, &str, &str)] = &[
     ),
 ];
 
-/// Returns the report on these cases, of an agent with this source text.
+/// Returns the report on these cases for an agent with the given source.
 fn report(agent: &str, cases: &[&str]) -> Value {
     use std::os::unix::fs::PermissionsExt as _;
 

@@ -66,7 +66,7 @@ fn errors_are_one_line_and_list_the_valid_names() {
     }
 }
 
-/// A missing program is reported once, in plain English.
+/// A missing program is reported once, in one sentence.
 #[test]
 fn a_missing_program_is_reported_once() {
     for arguments in [
@@ -80,7 +80,7 @@ fn a_missing_program_is_reported_once() {
     }
 }
 
-/// Client mode needs a recording, and a case in a file has no recording.
+/// Client mode needs a recording, which a case from a file does not have.
 #[test]
 fn a_case_in_a_file_is_no_case_for_a_client() {
     let output = Command::new(env!("CARGO_BIN_EXE_agentese-conformance"))
@@ -92,7 +92,7 @@ fn a_case_in_a_file_is_no_case_for_a_client() {
     assert_eq!((said.as_str(), output.status.code()), (wanted, Some(2)));
 }
 
-/// The model as a server: prints its address, logs requests, and ends on a signal.
+/// The subcommand `model` prints its address, logs requests, and ends on a signal.
 #[test]
 fn the_model_serves_until_a_signal() {
     use std::io::{Read as _, Write as _};
@@ -133,7 +133,7 @@ fn the_model_serves_until_a_signal() {
     assert_eq!((&request["model"], &request["answer"]), (&"m".into(), &0.into()));
 }
 
-/// Detects the dialect of a transcript, with the exit code for scripts.
+/// The subcommand `detect` names the dialect of a transcript. Its exit code is for scripts.
 #[test]
 fn detect_names_the_dialect_of_a_transcript() {
     let transcripts = concat!(env!("CARGO_MANIFEST_DIR"), "/transcripts");
@@ -148,14 +148,15 @@ fn detect_names_the_dialect_of_a_transcript() {
         assert!(stdout(&output).starts_with(wanted), "{name}: {}", stdout(&output));
         assert!(output.status.success());
     }
-    // This session has no difference between omp and pisces.
+    // In this session, omp and pisces do not differ.
     let output = run(&["detect", "--json", "--transcript", &format!("{transcripts}/omp/bash.jsonl")]);
     let said: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_eq!((&said["sure"], &said["guesses"][0]["dialect"]), (&false.into(), &"omp@13.19".into()));
 }
 
-/// Probes a program. The program plays a transcript, and therefore answers like the recorded agent.
+/// The subcommand `detect` probes a program that plays a transcript and so answers like the recorded
+/// agent.
 #[test]
 fn detect_probes_a_program() {
     let program = env!("CARGO_BIN_EXE_agentese-conformance");
@@ -172,8 +173,8 @@ fn detect_probes_a_program() {
     assert!(silent.starts_with("error: no output from the agent within 200 ms ("), "{silent}");
 }
 
-/// Compares two live agents. Both get the same commands and answer with the same state. One of them has a
-/// command that the document does not declare.
+/// Two live agents get the same commands and report the same state. One of them has a command that the
+/// document does not declare.
 #[test]
 fn detect_distinguishes_revisions_of_operator() {
     let seed = r#"
@@ -198,7 +199,7 @@ fn detect_distinguishes_revisions_of_operator() {
     }
 }
 
-/// A program that is not an agent is reported as such, with the exit code for unknown dialects.
+/// A program that is not an agent is reported, with the exit code for unknown dialects.
 #[test]
 fn detect_reports_programs_that_are_no_agents() {
     let echo = "not an agent: the program echoes its input";
@@ -216,7 +217,7 @@ fn detect_reports_programs_that_are_no_agents() {
     assert_eq!(json, serde_json::json!({"sure": false, "reason": echo, "guesses": []}));
     let noise = of(&[], "while read -r line; do echo what; done");
     assert_eq!(noise, "not an agent: the output has no JSON object; it starts with `what`\n");
-    // A server of another protocol with the same framing.
+    // A server of another protocol that uses the same framing.
     let other = of(
         &[],
         r#"while read -r line; do echo '{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no"}}'; done"#,
@@ -224,7 +225,7 @@ fn detect_reports_programs_that_are_no_agents() {
     assert!(other.starts_with("no known dialect; "), "{other}");
 }
 
-/// A misspelt name in the claims is an error, because it would exclude cases without a notice.
+/// A misspelt name in the claims is an error, because it would silently exclude cases.
 #[test]
 fn misspelt_claims_are_refused_when_the_profile_is_loaded() {
     let folder = tempfile::tempdir().unwrap();
@@ -252,7 +253,8 @@ fn misspelt_claims_are_refused_when_the_profile_is_loaded() {
     }
 }
 
-/// The agent starts in another directory, from which a relative argument names no file.
+/// The agent starts in another directory, so a relative argument refers to no file there. The message
+/// names the argument.
 #[test]
 fn a_relative_file_argument_is_named_for_a_silent_agent() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Tests that every command, event, dialog and documented edge of a dialect has a case.
+//! Tests that at least one case covers each command, event, dialog and documented edge of a dialect.
 
 #[path = "coverage/edges.rs"]
 mod edges;
@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use edges::{ClientInput, EDGES};
 
-/// Cases for framing, written by hand. They have expectations and no golden transcript.
+/// Cases about framing, written by hand. They have expectations instead of a golden transcript.
 const FRAMING: &[&str] = &[
     "framing-u2028",
     "framing-crlf",
@@ -31,8 +31,8 @@ const FRAMING: &[&str] = &[
     "framing-slow-reader",
 ];
 
-/// Declared items that no case covers, with reasons. Pisces speaks omp, so omp's cases also cover its
-/// commands.
+/// Declared items that no case covers, with reasons. pisces inherits the rows of omp, so omp's cases cover
+/// them.
 const GAPS: &[(&str, &str, &str)] = &[
     ("operator", "event tool_execution_start", "no agent was recorded that runs tools over this dialect"),
     ("operator", "event tool_execution_end", "no agent was recorded that runs tools over this dialect"),
@@ -69,7 +69,7 @@ fn covered(cases: &[Scenario]) -> BTreeSet<String> {
 fn missing(dialect: &str) -> Vec<String> {
     let suite = Suite::embedded();
     let mut covered = covered(&suite.cases(dialect).unwrap());
-    // Cases of the first revision cover items that a later revision keeps.
+    // Cases of an earlier revision also cover items that a later revision keeps.
     let older = [("pisces", "omp"), ("pi@1.5", "pi"), ("pi@1.6", "pi@1.5"), ("pi@1.6", "pi")];
     for older in older.into_iter().filter(|(set, _)| *set == dialect) {
         covered.extend(self::covered(&suite.cases(older.1).unwrap()));
@@ -101,7 +101,7 @@ fn every_edge_of_pi_has_a_case() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// Each edge that the declaration has a rule for must be an edge that cases can name.
+/// Each edge with a rule in the declaration must be an edge that cases can name.
 #[test]
 fn edges_with_rules_are_edges_of_cases() {
     let named: BTreeSet<&str> = EDGES.iter().map(|(edge, _)| *edge).collect();
@@ -112,7 +112,8 @@ fn edges_with_rules_are_edges_of_cases() {
     }
 }
 
-/// Behavior that no frame declares needs a case, too. A new attribute does not compile before it is listed here.
+/// Behaviour of a revision that no frame declares also needs a case. A new attribute causes a compile error
+/// until it is listed here.
 #[test]
 fn every_behavior_that_a_revision_declares_has_a_case() {
     let Behavior { skips_textless_answers, blind_model_detail, retried_words, reports_listener_failures } =
@@ -129,7 +130,7 @@ fn every_behavior_that_a_revision_declares_has_a_case() {
     }
 }
 
-/// A golden transcript has to show each documented failure of pi.
+/// Each documented failure of pi must occur in a golden transcript.
 #[test]
 fn every_documented_failure_of_pi_has_a_case() {
     let suite = Suite::embedded();
@@ -147,7 +148,7 @@ fn every_documented_failure_of_pi_has_a_case() {
         .iter()
         .flat_map(|command| command.errors.iter().map(|error| (command.wire, error.text)));
     let of_dialect = index.dialect.errors.iter().map(|error| ("", error.text));
-    // The recorded agent puts the prefix of a failed parse before the failures of most commands.
+    // The recorded agent puts the prefix for unreadable lines before the errors of most commands.
     let prefix = regex::escape(index.revision.edges.parse_prefix);
     let name = Regex::new(r"\\\{\w+\\\}").unwrap();
     for (command, text) in of_commands.chain(of_dialect) {
@@ -160,8 +161,8 @@ fn every_documented_failure_of_pi_has_a_case() {
     }
 }
 
-/// Each item in the `covers` of a case has to occur in it. The client sends the commands, and the golden
-/// transcript contains the events and dialogs.
+/// Each item in `covers` must occur in the case. The client sends the commands, and the golden transcript
+/// contains the events and dialogs.
 #[test]
 fn cases_cover_their_declared_items() {
     let suite = Suite::embedded();
@@ -172,10 +173,10 @@ fn cases_cover_their_declared_items() {
         for case in suite.cases(&dialect).unwrap() {
             let sent: String = case.steps.iter().map(step_text).collect();
             let golden = suite.golden(&dialect, &case.name).unwrap();
-            // The expectations of a case cover items in the same way as a recording.
+            // The expectations of a case may cover items in place of a recording.
             let expected = serde_json::to_string(&case.expect.clone().unwrap_or_default()).unwrap();
             if golden.is_none() && case.expect.is_none() {
-                // A case without both covers nothing.
+                // A case with neither of them covers nothing.
                 assert_eq!(case.covers.unwrap_or_default(), [""; 0], "{dialect}/{}", case.name);
                 continue;
             }
@@ -204,7 +205,7 @@ fn cases_cover_their_declared_items() {
 fn step_text(step: &ScenarioStep) -> String {
     match step {
         ScenarioStep::Send(step) => step.send.to_string(),
-        // An escape is also a way to write a name.
+        // The name may also be written with an escape.
         ScenarioStep::Raw(step) => step.raw.replace(' ', "") + &step.raw.replace("\\u005f", "_"),
         _ => String::new(),
     }
@@ -236,7 +237,7 @@ fn cases_are_named_after_their_files_and_can_be_played() {
     assert!(count > 250, "{count}");
 }
 
-/// A case without a golden transcript needs expectations, with unique names.
+/// A case without a golden transcript needs expectations, whose names are unique.
 #[test]
 fn expectations_are_patterns_and_have_names_of_their_own() {
     let suite = Suite::embedded();
@@ -268,7 +269,7 @@ fn framing_has_its_ten_cases_in_every_dialect() {
     }
 }
 
-/// A profile may only exclude needs that some case has. Otherwise the claim has no effect.
+/// A profile can exclude only needs that some case has; otherwise the claim has no effect.
 #[test]
 fn every_need_is_that_of_a_case() {
     let suite = Suite::embedded();
@@ -280,7 +281,7 @@ fn every_need_is_that_of_a_case() {
     assert_eq!(needed, declared.map(str::to_owned).collect());
 }
 
-/// The client's lines in a golden transcript have to be those of the case.
+/// The client's lines in a golden transcript must equal those of the case.
 #[test]
 fn golden_transcripts_are_of_their_cases() {
     let suite = Suite::embedded();
@@ -300,7 +301,7 @@ fn golden_transcripts_are_of_their_cases() {
     }
 }
 
-/// Alternative recordings have to belong to existing cases.
+/// Alternative recordings must belong to existing cases.
 #[test]
 fn alternatives_are_of_their_cases() {
     let suite = Suite::embedded();

@@ -1,4 +1,4 @@
-//! Tests of the crate graph in ARCHITECTURE.md: which crate may depend on which.
+//! Tests of the crate graph in ARCHITECTURE.md, which states the permitted dependencies between crates.
 //!
 //! `AGENTESE_CRATES=write cargo test --workspace --test crate_dependencies` writes the graph into that file.
 
@@ -65,7 +65,7 @@ fn arrows_point_one_way() {
         ("server/tools", &["agentese", "agentese-server-base"]),
         ("server/sessions", &["agentese", "agentese-server-base"]),
         ("server/models", &["agentese", "agentese-script", "agentese-server-base"]),
-        // A change of a provider compiles no crate but this one and those that it is linked into.
+        // A change in a provider recompiles only its crate and the crates that link it.
         ("server/providers", &["agentese", "agentese-server-base", "agentese-server-models"]),
         (
             "server/engine",
@@ -155,7 +155,7 @@ fn the_graph_of_crates_matches_cargo_metadata() {
     let mut graph = "```mermaid\ngraph TD\n".to_owned();
     let members = members();
     for (name, needed) in &members {
-        // An arrow that a longer way shows already is left out.
+        // A dependency that follows from two others is not drawn.
         let is_shown = |dependency: &&String| {
             !needed.iter().any(|other| other != *dependency && reaches(&members, other, dependency))
         };
@@ -190,7 +190,8 @@ fn the_picture_of_folders_names_every_crate() {
     assert_eq!(named, members().into_keys().collect(), "crates in the picture, and those of the workspace");
 }
 
-/// Users of the suite or of a client must not install crates that only the project needs.
+/// Users who install the suite or a client must not get crates that serve only the development of this
+/// project.
 #[test]
 fn crates_for_work_on_the_project_are_not_published() {
     for folder in ["codegen/typify-check", "conformance/defects"] {
@@ -240,7 +241,7 @@ fn a_module_with_a_folder_is_the_file_beside_it() {
     }
 }
 
-/// The server must not depend on any client.
+/// The server must not depend on any client crate.
 #[test]
 fn the_server_never_knows_a_client() {
     let mut files = Vec::new();
@@ -358,8 +359,8 @@ fn a_name_is_found_in_any_quotes() {
     assert!(!names(r#"x("forks")"#, "fork"));
 }
 
-/// Only the declaration contains the names of commands and events. All other hand-written files get the names
-/// from it, except for the server's dialects.
+/// Only the declaration contains the names of commands and events. All other hand-written files use generated
+/// constants, except for the server's dialects.
 #[test]
 fn hand_written_files_know_no_vocabulary() {
     let mut vocabulary: Vec<&str> = Vec::new();
@@ -367,7 +368,7 @@ fn hand_written_files_know_no_vocabulary() {
         vocabulary.extend(index.commands.iter().map(|command| command.wire));
         vocabulary.extend(index.events.iter().map(|event| event.name));
     }
-    // Members of envelopes, and of any agent, that are also names of Opal's and Operator's events.
+    // Names of Opal's and Operator's events that are also members of envelopes or common words.
     vocabulary.retain(|name| !matches!(*name, "error" | "unknown" | "context" | "input"));
     let folders = [
         "bridge/src",
@@ -398,7 +399,7 @@ fn hand_written_files_know_no_vocabulary() {
                 continue;
             }
             let text = std::fs::read_to_string(&file).unwrap();
-            // Unit tests inside a file, and comments, may contain any name.
+            // Unit tests inside a file may contain any name, and so may comments.
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
             let comments = if path.ends_with(".py") { &["#"][..] } else { &["//", "/*", "*"] };
             let is_code = |line: &&str| !comments.iter().any(|mark| line.trim_start().starts_with(mark));
@@ -463,12 +464,12 @@ fn server_layers_use_only_lower_layers() {
             let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
             for line in code {
                 assert!(!line.contains("crate::{"), "{}: one `use` for each layer", file.display());
-                // The crates of the server re-export the modules of those below under the same names.
+                // The crates of the server re-export the modules of lower crates under the same names.
                 let line = family.replace_all(line, "crate::");
                 for used in line.split("crate::").skip(1) {
                     let end = used.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(used.len());
                     let used = &used[..end];
-                    // Names with a capital letter are re-exports of the crate's root.
+                    // A name with a capital letter is re-exported by the root of the crate.
                     if used.is_empty() || used == layer {
                         continue;
                     }

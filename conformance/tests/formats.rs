@@ -46,7 +46,7 @@ fn cases_and_profiles_are_of_their_schemas() {
     }
 }
 
-/// The files in the binary have to be the files in the folders.
+/// The files in the binary must equal the files in the folders.
 #[test]
 fn the_program_has_all_files() {
     let suite = Suite::embedded();

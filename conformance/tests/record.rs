@@ -1,5 +1,5 @@
-//! Tests of `record` between a client and an agent, both of them real processes, and of `replay` with its
-//! output.
+//! Tests of `record` between a client and an agent that are real processes, and of `replay` with the
+//! recorded transcript.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -26,7 +26,7 @@ fn start(arguments: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Sends lines. Each line is sent after the output that `said` names for the line before it. Returns all
+/// Sends lines. Each line is followed by a wait for the output that `said` names for it. Returns all
 /// output lines, the exit code and stderr.
 async fn converse<S: AsRef<str>>(mut child: Child, said: &[(S, &str)]) -> (Vec<String>, i32, String) {
     let talk = async {
@@ -54,7 +54,7 @@ async fn converse<S: AsRef<str>>(mut child: Child, said: &[(S, &str)]) -> (Vec<S
     tokio::time::timeout(LONG, talk).await.expect("the session ends")
 }
 
-/// An agent of one line of shell that repeats every line.
+/// An agent that is a short shell script and repeats every line.
 const ECHO: &str =
     r#"while read -r line; do echo "{\"type\":\"echo\",\"of\":$line}"; done; echo bye >&2; exit 5"#;
 
@@ -116,7 +116,7 @@ async fn a_recording_with_a_key_is_not_written() {
         let (_, code, stderr) = converse(child, &[(line, "echo")]).await;
         assert_eq!(code, 3, "{stderr}");
         assert!(stderr.contains(wanted), "{stderr}");
-        // The message does not contain the whole secret either.
+        // The message does not contain the complete secret.
         assert!(!stderr.contains("tooth-and-nail") && !stderr.contains("abcdefghij"), "{stderr}");
         assert!(!Path::new(&out).exists());
     }
@@ -142,7 +142,7 @@ async fn a_recording_plays_back() {
     assert_eq!((code, stderr.as_str()), (0, ""));
     let ids = |line: &String| line.replace("\"id\":\"x\"", "\"id\":\"a\"");
     assert_eq!(seen_again.iter().map(ids).collect::<Vec<_>>(), seen);
-    // A deviation is reported; with --strict it is a failure.
+    // A deviation is reported. With `--strict` it is a failure.
     let other = start(&["replay", "--dialect", "pi", "--strict", out]);
     let (_, code, stderr) = converse(other, &said("a", "something else")).await;
     assert_eq!(code, 1);

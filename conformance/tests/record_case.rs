@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_agentese-conformance");
 
-/// Makes a case of a transcript of the suite, with the binary.
+/// Creates a case from a transcript of the suite, by running the binary.
 fn made(dialect: &str, name: &str) -> Scenario {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(format!("{name}.json"));
@@ -31,7 +31,7 @@ fn made(dialect: &str, name: &str) -> Scenario {
     case
 }
 
-/// Makes a case from a recording, and plays it to an agent that replays the recording.
+/// Creates a case from a recording, and plays it with an agent that replays the recording.
 async fn plays_again(profile: &str, name: &str) {
     let mut profile = Suite::embedded().profile(profile).unwrap();
     (profile.arguments, profile.default_arguments) = (None, None);
@@ -66,7 +66,7 @@ fn responses(case: &Scenario) -> Value {
 #[test]
 fn model_answers_become_the_script() {
     assert_eq!(responses(&made("pi", "prompt-text-anthropic")).as_array().unwrap().len(), 1);
-    // An answer with the history of another session adds nothing to the script.
+    // The history of another session, which an answer contains, adds nothing to the script.
     assert_eq!(
         responses(&made("pi", "switch-session")),
         json!([{"blocks": [{"text": ["one"]}]}, {"blocks": [{"text": ["continued"]}]}])

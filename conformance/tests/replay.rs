@@ -22,7 +22,7 @@ use long::LONG;
 type PromptStarter<D> =
     fn(RpcClient<D>, String, Map<String, Value>) -> BoxFuture<'static, Result<Run<D>, Error>>;
 
-/// Collects diagnostics about lines that the client could not read as frames.
+/// Tap that collects diagnostics about lines that the client could not read as frames.
 #[derive(Default)]
 struct DiagnosticLog(std::sync::Mutex<Vec<String>>);
 
@@ -36,7 +36,7 @@ impl Tap for DiagnosticTap {
     }
 }
 
-/// Returns `true` if a line of the transcript is an event for the client.
+/// Returns `true` if the client delivers the line of the transcript as an event.
 fn is_event<D: Dialect>(line: &Value) -> bool {
     let spec = D::SPEC;
     if !spec.framing_is_flat() {
@@ -46,7 +46,7 @@ fn is_event<D: Dialect>(line: &Value) -> bool {
     kind.is_some_and(|kind| kind != "response" && !spec.is_request(kind))
 }
 
-/// Counts of the runs in a recording. A run has ended if its last possible end has come and no further events
+/// Numbers of runs in a recording. A run has ended if its last possible end arrived and no further events
 /// follow.
 struct SessionCounts {
     /// Last event of each run that ended.
@@ -98,7 +98,7 @@ async fn drive<D: Dialect>(name: &str, transcript: Transcript, start: PromptStar
                     members.remove("type");
                     members.remove("id");
                 }
-                // A typed client cannot send an intentionally wrong line.
+                // A typed client cannot send a line that is invalid on purpose.
                 let right = ClientFrame::<D>::decode(line).is_ok();
                 match spec.command(&command).map(|spec| spec.run).filter(|_| right) {
                     None => client.send_raw(line.as_str().trim_end_matches('\r')).unwrap(),
@@ -108,7 +108,7 @@ async fn drive<D: Dialect>(name: &str, transcript: Transcript, start: PromptStar
                         calls.spawn(async move { client.request(&command, &members).await });
                     }
                 }
-                // Lets the tasks run, in order, so that each line is sent before the next one.
+                // The tasks run in order, so each line is sent before the next one.
                 tokio::task::yield_now().await;
             }
         }
@@ -119,7 +119,7 @@ async fn drive<D: Dialect>(name: &str, transcript: Transcript, start: PromptStar
         match run.await.unwrap() {
             Ok(run) => match run.wait().await {
                 Ok(result) => {
-                    // If the session is cut off, the result depends on timing.
+                    // If the recording is cut off, the end of the last run depends on timing.
                     played.ended += usize::from(!cut);
                     played.last.extend(result.last.map(|event| event.frame().as_str().to_owned()));
                 }
@@ -149,8 +149,8 @@ fn listed(dialect: &str, name: &str) -> bool {
     include_str!("../schema-exceptions.txt").lines().any(|line| line.starts_with(&case))
 }
 
-/// Returns `true` for recordings about framing, which have their own tests. In these, the client wrote
-/// incomplete lines, or the agent mixed an answer with the output of an extension.
+/// Returns `true` for recordings about framing, which have their own tests. In these recordings, the client
+/// wrote incomplete lines, or the agent mixed an answer with the output of an extension.
 fn is_about_writing(name: &str) -> bool {
     [
         "ext-stdout-noise",
@@ -165,7 +165,7 @@ fn is_about_writing(name: &str) -> bool {
     .any(|part| name.contains(part))
 }
 
-/// Plays all recordings of a dialect. `expected` has the number of sessions, of prompts, and of completed
+/// Plays all recordings of a dialect. `expected` contains the numbers of sessions, prompts and completed
 /// runs. A run is not completed if its session was cut or its prompt was rejected.
 async fn all<D: Dialect>(dialect: &str, expected: (usize, usize, usize), start: PromptStarter<D>) {
     let mut total = SessionCounts { last: Vec::new(), runs: 0, ended: 0, events: 0 };
@@ -190,7 +190,7 @@ async fn all<D: Dialect>(dialect: &str, expected: (usize, usize, usize), start: 
 }
 
 fn params<P: serde::de::DeserializeOwned>(members: Map<String, Value>) -> Result<P, Error> {
-    // A typed client cannot send an intentionally wrong prompt.
+    // A typed client cannot send a prompt that is invalid on purpose.
     serde_json::from_value(Value::Object(members))
         .map_err(|error| Error::Encode { command: "prompt".to_owned(), reason: error.to_string() })
 }
@@ -257,8 +257,8 @@ async fn opal_sessions() {
     .await;
 }
 
-/// A command that is not in the recording gets an answer if it changes nothing. All other commands are
-/// rejected, because the agent's reaction is unknown.
+/// A read-only command that is not in the recording gets an answer. Any other such command is rejected,
+/// because the agent's reaction is unknown.
 #[tokio::test]
 async fn unrecorded_commands_are_rejected() {
     async fn of<D: Dialect>(dialect: &str, name: &str, reads: &str, changes: &str) {
@@ -279,7 +279,7 @@ async fn unrecorded_commands_are_rejected() {
     of::<opal::Opal>("opal", "03_prompt_text", "session/list", "session/delete").await;
 }
 
-/// Three sessions have to end as recorded: text, several tools, and retries to the end.
+/// Three sessions must end as recorded: a text, several tools, and repeated retries.
 #[tokio::test]
 async fn three_pi_sessions_end_as_recorded() {
     for name in ["prompt-text-anthropic", "tool-multi", "retry-final-failure"] {

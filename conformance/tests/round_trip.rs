@@ -1,5 +1,5 @@
-//! Tests that decoding and encoding returns every frame of the recordings: byte for byte if the frame is
-//! kept, otherwise with the same JSON value.
+//! Tests that decoding and encoding returns every frame of the recordings: byte for byte if the decoder
+//! keeps the original text, otherwise with the same JSON value.
 
 #![allow(clippy::print_stdout, reason = "the counts are shown with --nocapture")]
 
@@ -12,14 +12,14 @@ use agentese::{omp, opal, operator, pi, pisces};
 use agentese_conformance::transcript::{Record, recorded};
 use serde_json::Value;
 
-/// Returns the frames that no decoder can accept: the exceptions that are listed for the schemas.
+/// Returns the frames that no decoder can accept, which are listed as exceptions to the schemas.
 fn listed() -> Vec<String> {
     let text = include_str!("../schema-exceptions.txt");
     let key = |line: &str| line.splitn(4, ' ').take(3).collect::<Vec<_>>().join(" ");
     text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(key).collect()
 }
 
-/// Passes a line through the framer in chunks, and returns the line.
+/// Passes a line through the framer in small chunks, and returns the resulting line.
 fn framed(line: &FrameText) -> Vec<u8> {
     let mut framer = Framer::default();
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! Tests with the framing vectors that all languages share.
+//! Tests with the framing vectors that are shared by all languages.
 
 use agentese::framing::{Bom, Framer, FramerOptions, FramingError};
 use serde_json::{Value, json};

@@ -1,15 +1,15 @@
 //! Counts the words in comments and names that docs/glossary.md advises against, for each package.
 //!
-//! `words/counts.txt` holds the permitted counts. The test fails if a count has risen. It also fails if one has fallen,
-//! until `AGENTESE_WORDS=write cargo test --workspace --test words` stores the lower count.
+//! `words/counts.txt` holds the permitted counts. The test fails if a count has risen. It also fails if a
+//! count has fallen, until `AGENTESE_WORDS=write cargo test --workspace --test words` stores the lower count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-/// Crates and packages, in the order of the table. A file counts for the package with the longest folder that
-/// contains it.
+/// Crates and packages, in the order of the table. A file belongs to the package with the longest folder
+/// path that contains it.
 const PACKAGES: &[&str] = &[
     "bridge",
     "cli",
@@ -41,7 +41,7 @@ const PACKAGES: &[&str] = &[
     "tools",
 ];
 
-/// Folders that hold no source files written by hand.
+/// Folders without hand-written source files.
 const SKIPPED: &[&str] = &[
     ".venv",
     "__pycache__",
@@ -93,9 +93,9 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Language {
-    /// Rust, TypeScript and JavaScript: `//`, `/* … */`.
+    /// Rust, TypeScript and JavaScript, with the comments `//` and `/* … */`.
     Slashes,
-    /// Python: `#` and strings in three quotes.
+    /// Python, with the comments `#` and strings in three quotes.
     Python,
 }
 
@@ -108,7 +108,7 @@ fn language(path: &Path) -> Option<Language> {
     }
 }
 
-/// Returns the lines of a text's comments, without their marks. Replaces code in backticks.
+/// Returns the lines of a text's comments, without comment markers. Code in backticks is replaced.
 fn comments(text: &str, language: Language) -> Vec<String> {
     let code = Regex::new("`[^`]*`").unwrap();
     let mut within = false;

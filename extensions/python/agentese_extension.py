@@ -24,11 +24,13 @@ PROTOCOL = 1
 
 
 class Cancelled(Exception):
-    """The agent no longer waits for the handler, after an abort of the run or the time limit."""
+    """Raised in a handler that the agent no longer waits for, after an abort of the run or after the time
+    limit.
+    """
 
 
 class Withdrawal:
-    """Withdraws its dialogs, including later ones: withdraw()."""
+    """Handle that withdraws its dialogs, including later ones, when withdraw() is called."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -36,7 +38,7 @@ class Withdrawal:
         self.is_withdrawn = False
 
     def withdraw(self):
-        """Withdraws the dialogs, which return like dismissed ones."""
+        """Withdraws the dialogs. Their calls return as if the user had dismissed them."""
         with self._lock:
             self.is_withdrawn, asked, self._asked = True, self._asked, []
         for take_back in asked:
@@ -51,7 +53,9 @@ class Withdrawal:
 
 
 class Context:
-    """Interface of a handler to the agent. Its dialogs end together with the handler."""
+    """Methods that a handler uses to communicate with the agent. Open dialogs of the handler end together
+    with it.
+    """
 
     def __init__(self, extension, during=None):
         self._extension = extension
@@ -60,7 +64,7 @@ class Context:
 
     @property
     def cwd(self):
-        """Working directory."""
+        """Working directory of the agent."""
         return self._extension.hello.get("cwd", os.getcwd())
 
     @property
@@ -91,7 +95,7 @@ class Context:
     # Notices.
 
     def notify(self, message, kind=None):
-        """Shows a notice: info, warning or error."""
+        """Shows a notice; kind is info, warning or error."""
         self._send("notify", message=message, notifyType=kind)
 
     def set_status(self, key, text=None):
@@ -167,7 +171,7 @@ class Context:
         """Returns the entries of the session; see SessionEntries in the documentation."""
         return self._call("get_entries")
 
-    # For commands only.
+    # The following methods are only for handlers of commands.
 
     def wait_for_idle(self):
         """Waits until the agent is idle."""
@@ -185,7 +189,7 @@ class Context:
         """Switches to another session; returns False if an extension prevented it."""
         return not self._call("switch_session", path=path).get("cancelled")
 
-    # Encoding of frames.
+    # The following methods encode and send frames.
 
     def _send(self, kind, **members):
         self._extension._send({"type": kind, "extension": self._extension.path, **_given(members)})
@@ -200,7 +204,7 @@ class Context:
         if withdrawal is not None and withdrawal.is_withdrawn:
             return {}
         owner = {"extension": self._extension.path}
-        # A context that outlives its handler sends the request on its own.
+        # After the end of its handler, a context sends requests that belong to no handler.
         if self._during in self._extension._running:
             owner["during"] = self._during
         return self._extension._question({"type": kind, **owner, **_given(members)}, withdrawal)
@@ -222,7 +226,7 @@ class Extension:
         self._handlers = {}
         self._flags = []
         self._out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")
-        # Accidental output must not appear between frames.
+        # Accidental output of the program must not appear between frames.
         sys.stdout = sys.stderr
         self._lock = threading.Lock()
         self._answers = {}
@@ -283,7 +287,7 @@ class Extension:
 
     def _fails_to_load(self, kind, problem, traceback):
         sys.__excepthook__(kind, problem, traceback)
-        # The agent receives the error and no registrations.
+        # The agent receives the error in place of the registrations.
         if not self.hello and issubclass(kind, Exception):
             self._broken = str(problem) or kind.__name__
             self.run()

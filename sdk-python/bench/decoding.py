@@ -4,8 +4,9 @@ Each client starts the same child, which writes a file of frames. The client rea
 of every update, and adds up their number and length. Runs are interleaved; the best run of each client is the result.
 
 `python bench/decoding.py --client NAME FILE COUNT` runs one of them and prints its sums and times;
-`--threads NAME FILE COUNT` prints the share of Python's thread in the processor time; `--write SIZE FILE COUNT` writes
-a file of frames. tools/bench/clients compares these clients with clients in other languages.
+`--threads NAME FILE COUNT` prints the processor time of Python's thread and of the other threads;
+`--write SIZE FILE COUNT` writes a file of frames. tools/bench/clients compares these clients with
+clients in other languages.
 """
 
 import argparse
@@ -26,7 +27,8 @@ sys.path.insert(0, os.path.dirname(__file__))
 import corpus  # noqa: E402
 from agentese import pi  # noqa: E402
 
-# The child keeps its end open, so that the time of frames is measured, not that of the end of a process.
+# The child keeps its stdout open after the last frame, so that the time for the end of the process
+# is not measured.
 CHILD = ["sh", "-c", 'read go; cat "$0"; read end']
 Count = tuple[int, int]
 

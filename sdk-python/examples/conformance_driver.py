@@ -60,8 +60,8 @@ class DialogReporter:
         return ask
 
     def answer(self, dialog: str, members: Json | None) -> None:
-        """Answers a dialog with the value of the only member, because the library builds the object itself. No
-        dialog is dismissed."""
+        """Answers a dialog with the value of the only member, because the library builds the object
+        itself. The suite never dismisses a dialog."""
         self.waiting[int(dialog) - 1].set_result(next(iter(members.values())) if members else None)
 
 
@@ -72,7 +72,7 @@ class Driver:
         self.reporter = DialogReporter(name)
         self.client = module.AsyncClient.spawn(message["command"], dialogs=self.reporter, revision=message["dialect"])
         self.tasks = [asyncio.create_task(self.listen(self.client.events()))]
-        # In this dialect the answer comes at the end, and the run is the call.
+        # In this dialect the response ends the run, so the driver reports the run as the call.
         self.answers_at_the_end = name == "operator"
         own = ["get_state"] if hasattr(self.client, "get_state") else []
         version = importlib.metadata.version("agentese")
@@ -111,7 +111,7 @@ class Driver:
             report("run_end", call=call, error=kind, message=members["message"])
             return
         if failed is not None and result.ended_by == "answer":
-            # If the run failed, the driver reports an answer at the end of a run as refused.
+            # If the response ends a failed run, the driver reports the call as refused.
             report("error", call=call, kind="refused", message=failed.message)
             return
         if self.answers_at_the_end:

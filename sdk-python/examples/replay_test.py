@@ -1,4 +1,6 @@
-"""A unit test of a program that uses a client: the agent is a recording, or a class of the test's own."""
+"""A unit test of a program that uses a client. The agent is a recording, or a service class defined
+in the test.
+"""
 
 import sys
 
@@ -6,7 +8,7 @@ from agentese import pi, testing
 
 
 def summarise(client: pi.Client) -> str:
-    """The tested part of a program."""
+    """The part of the program that is under test."""
     return client.ask("Say hello").upper()
 
 

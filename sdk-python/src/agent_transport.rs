@@ -1,4 +1,4 @@
-//! An agent before its connection: its dialect is detected first.
+//! An agent to which no client is connected yet. Its dialect can be detected first.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,7 +33,7 @@ struct Inner {
     mailbox: Option<Py<Mailbox>>,
 }
 
-/// An agent before its connection. Dropping it ends the agent.
+/// An agent to which no client is connected yet. Dropping it ends the agent.
 #[pyclass(frozen)]
 pub struct AgentTransport {
     inner: ForkGuarded<Inner>,
@@ -46,7 +46,7 @@ impl AgentTransport {
         AgentTransport { inner: ForkGuarded::new(Inner { cell, frames, mailbox }) }
     }
 
-    /// Takes the transport, once.
+    /// Takes the transport for a connection. Fails if it was already taken.
     pub fn take(&self, py: Python<'_>) -> PyResult<Transport> {
         let taken = self.inner.get(py)?.cell.lock().take();
         taken.ok_or_else(|| errors::usage(py, "this agent already has a client"))
@@ -60,7 +60,7 @@ impl AgentTransport {
 
 #[pymethods]
 impl AgentTransport {
-    /// Starts a program. With `frames`, frames are stored for an observer.
+    /// Starts a program. If `frames` is given, frames are stored for an observer.
     #[staticmethod]
     #[pyo3(signature = (program, wants, mailbox=None, frames=None))]
     fn spawn(

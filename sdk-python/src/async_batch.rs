@@ -1,10 +1,10 @@
 //! Events for an `async for`, without a coroutine for each event.
 //!
-//! For each event it receives the awaitable of an available event. Awaiting it takes the event, so a dropped
-//! awaitable takes no event. Like a coroutine, it can be awaited only once.
+//! Each step of the loop receives an awaitable object. The event is taken when the object is awaited, so a
+//! dropped one takes no event. Like a coroutine, the object can be awaited only once.
 //!
-//! Its type is written by hand, because interpreters with `am_send` then take the value without an
-//! exception that carries it.
+//! The type of the awaitable is written by hand. It implements `am_send`, so that the interpreter receives
+//! the event without a `StopIteration` exception.
 
 use std::ffi::{c_char, c_int};
 use std::ptr::null_mut;
@@ -20,8 +20,8 @@ use pyo3::types::{PyTuple, PyType};
 use crate::once_slot::OnceSlot;
 use crate::stream::Stream;
 
-/// An asynchronous iterator over available events. Its Python subclass waits for more: `_next` is a coroutine
-/// that returns the first of them.
+/// An asynchronous iterator over available events. Its Python subclass waits for further events: `_next` is a
+/// coroutine that returns the next event.
 #[pyclass(frozen, subclass)]
 pub struct AsyncBatch {
     stream: OnceSlot<Py<Stream>>,
@@ -58,18 +58,18 @@ impl AsyncBatch {
     }
 }
 
-/// Accessed only under the interpreter's lock.
+/// The awaitable of one event. Accessed only under the interpreter's lock.
 #[repr(C)]
 struct EventAwaitable {
     base: ffi::PyObject,
-    /// The source of the event; null after the await. Owned.
+    /// The iterator that supplies the event; null after the await. Owned.
     batch: *mut ffi::PyObject,
     /// The coroutine that waits for an event because another await took the available one; otherwise null.
     /// Owned.
     waiting: *mut ffi::PyObject,
 }
 
-/// The memory of a freed instance, for the next one.
+/// The memory of a freed instance, reused by the next one.
 static SPARE: AtomicPtr<EventAwaitable> = AtomicPtr::new(null_mut());
 
 /// Creates an awaitable of the next event.
@@ -77,7 +77,8 @@ static SPARE: AtomicPtr<EventAwaitable> = AtomicPtr::new(null_mut());
 fn awaitable<'py>(batch: &Bound<'py, AsyncBatch>) -> PyResult<Bound<'py, PyAny>> {
     let py = batch.py();
     let class: *mut ffi::PyTypeObject = class(py)?.as_ptr().cast();
-    // SAFETY: the memory has no other owner and is large enough; it is filled before the object is visible.
+    // SAFETY: the memory has no other owner and is large enough. It is initialised before the object is
+    // visible.
     #[allow(unsafe_code)]
     unsafe {
         let mut made = SPARE.swap(null_mut(), Ordering::Relaxed);
@@ -107,7 +108,7 @@ fn make_class(py: Python<'_>) -> PyResult<Py<PyType>> {
         ml_flags: ffi::METH_VARARGS,
         ml_doc: null_mut::<c_char>(),
     };
-    // The methods live as long as the class.
+    // The interpreter requires that the method table lives as long as the class.
     let methods = Box::leak(Box::new([
         method(c"throw", throw as ffi::PyCFunction),
         method(c"close", close as ffi::PyCFunction),
@@ -130,17 +131,18 @@ fn make_class(py: Python<'_>) -> PyResult<Py<PyType>> {
         flags: (ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION) as _,
         slots: slots.as_mut_ptr(),
     };
-    // SAFETY: the slots have the types of their numbers, and their arguments are of this class.
+    // SAFETY: each slot has the type that its number requires, and its functions receive instances of this
+    // class.
     #[allow(unsafe_code)]
     let class = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyType_FromSpec(&raw mut spec))? };
     Ok(class.cast_into::<PyType>()?.unbind())
 }
 
-/// Takes the content of a place, which is empty afterwards.
+/// Takes the object out of a pointer field, which is null afterwards.
 #[allow(unsafe_code)]
 unsafe fn take_pointer<'py>(py: Python<'py>, place: *mut *mut ffi::PyObject) -> Option<Bound<'py, PyAny>> {
-    // SAFETY: only slots of the class call this, with the places of its instances: each is null or owns its
-    // content.
+    // SAFETY: the callers are slots of the class, which pass fields of an instance. Each field is null or
+    // owns its object.
     unsafe { Bound::from_owned_ptr_or_opt(py, place.replace(null_mut())) }
 }
 
@@ -152,7 +154,7 @@ enum AwaitStep<'py> {
 
 #[allow(unsafe_code)]
 unsafe fn next_step<'py>(py: Python<'py>, event_awaitable: *mut EventAwaitable) -> PyResult<AwaitStep<'py>> {
-    // SAFETY: as `take_pointer`.
+    // SAFETY: as in `take_pointer`.
     unsafe {
         if let Some(waiting) = Bound::from_borrowed_ptr_or_opt(py, (*event_awaitable).waiting) {
             return Ok(AwaitStep::Wait(waiting));
@@ -214,7 +216,8 @@ unsafe extern "C" fn send(
 #[allow(unsafe_code)]
 unsafe extern "C" fn next(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
     let mut result = null_mut();
-    // SAFETY: as `send`. An event is neither a tuple nor an exception, which `PyErr_SetObject` would unpack.
+    // SAFETY: as in `send`. An event is neither a tuple nor an exception, which `PyErr_SetObject` would
+    // unpack.
     unsafe {
         match send(object, ffi::Py_None(), &raw mut result) {
             PySendResult::PYGEN_NEXT => result,
@@ -228,11 +231,11 @@ unsafe extern "C" fn next(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
     }
 }
 
-/// Raises in the waiting coroutine, or here if no coroutine waits.
+/// Raises an exception in the waiting coroutine, or in the caller if no coroutine waits.
 #[allow(unsafe_code)]
 unsafe extern "C" fn throw(object: *mut ffi::PyObject, given: *mut ffi::PyObject) -> *mut ffi::PyObject {
     let event_awaitable: *mut EventAwaitable = object.cast();
-    // SAFETY: as `send`; `given` is a tuple.
+    // SAFETY: as in `send`; `given` is a tuple.
     unsafe {
         let py = Python::assume_attached();
         let given = Bound::from_borrowed_ptr(py, given).cast_into_unchecked::<PyTuple>();
@@ -266,7 +269,7 @@ fn exception(given: &Bound<'_, PyTuple>) -> PyErr {
 #[allow(unsafe_code)]
 unsafe extern "C" fn close(object: *mut ffi::PyObject, _given: *mut ffi::PyObject) -> *mut ffi::PyObject {
     let event_awaitable: *mut EventAwaitable = object.cast();
-    // SAFETY: as `send`.
+    // SAFETY: as in `send`.
     unsafe {
         let py = Python::assume_attached();
         drop(take_pointer(py, &raw mut (*event_awaitable).batch));
@@ -291,7 +294,7 @@ fn result_of(py: Python<'_>, result: PyResult<Bound<'_, PyAny>>) -> *mut ffi::Py
 #[allow(unsafe_code)]
 unsafe extern "C" fn dealloc(object: *mut ffi::PyObject) {
     let event_awaitable: *mut EventAwaitable = object.cast();
-    // SAFETY: the object has no references any more; its class is a heap type, of which each instance holds a
+    // SAFETY: the object has no references any more. Its class is a heap type, to which each instance holds a
     // reference. All instances have the same size.
     unsafe {
         ffi::Py_XDECREF((*event_awaitable).batch);

@@ -10,8 +10,8 @@ use crate::member_spans::MemberSpans;
 use crate::path::Path;
 
 impl Kind {
-    /// Checks the raw JSON of a value, with all its parts. Fails with `EncodeError`, which contains the
-    /// location.
+    /// Checks the raw JSON of a value at all levels. Fails with `EncodeError`, which contains the
+    /// location of the first mismatch.
     pub fn check(&self, py: Python<'_>, raw: &str, at: &Path<'_>) -> PyResult<()> {
         let number = raw.starts_with(|c: char| c == '-' || c.is_ascii_digit());
         let whole = || raw.parse::<f64>().is_ok_and(|number| number.fract() == 0.0);
@@ -86,7 +86,7 @@ impl Kind {
     }
 }
 
-/// Checks an object against a class.
+/// Checks an object against a class of records.
 pub fn record(py: Python<'_>, class: &Bound<'_, PyType>, raw: &str, at: &Path<'_>) -> PyResult<()> {
     let places = MemberSpans::of(raw).map_err(|_| at.expected(py, "an object", raw))?;
     for (name, value) in class.getattr("_constants")?.cast_into::<PyDict>()? {

@@ -26,12 +26,12 @@ struct Inner {
     watched: Option<Arc<FrameQueue>>,
 }
 
-/// The requested deliveries to Python, with their tokens for an event loop.
+/// The deliveries that Python requests, with the tokens that notify an event loop of them.
 struct DeliveryRequest {
     dialogs: Option<u64>,
-    /// The token for complete frames, without redaction.
+    /// The token that announces complete frames without redaction.
     watched: Option<u64>,
-    /// The queue for redacted frames and lines of stderr, with its token.
+    /// The queue for redacted frames and lines of stderr.
     frames: Option<Arc<FrameQueue>>,
 }
 
@@ -102,8 +102,8 @@ impl Connection {
 
 #[pymethods]
 impl Connection {
-    /// Starts a program and connects to it. With `dialogs`, dialogs go to a handler; with `frames`, frames
-    /// are stored for an observer. Their values are the tokens.
+    /// Starts a program and connects to it. If `dialogs` is given, dialogs are passed to a handler. If
+    /// `frames` is given, frames are stored for an observer. The values are the tokens that announce them.
     #[staticmethod]
     #[allow(clippy::too_many_arguments, reason = "Python gives them one by one")]
     #[pyo3(signature = (dialect, program, options, table, mailbox=None, dialogs=None, frames=None))]
@@ -145,8 +145,8 @@ impl Connection {
         Self::make(py, dialect, options, table, mailbox, deliveries, || transport::socket(socket).map(Ok))
     }
 
-    /// Connects to an agent that was opened before. With `watched`, every complete frame is stored for
-    /// `watched`.
+    /// Connects to the agent of an [`AgentTransport`]. If `watched` is given, every complete frame is
+    /// stored for the method `watched`.
     #[staticmethod]
     #[allow(clippy::too_many_arguments, reason = "Python gives them one by one")]
     #[pyo3(signature = (transport, dialect, options, table, mailbox=None, dialogs=None, watched=None))]
@@ -170,7 +170,7 @@ impl Connection {
         self.inner.is_inherited()
     }
 
-    /// `NAME@REVISION`.
+    /// The dialect and its revision, as `NAME@REVISION`.
     #[getter]
     fn dialect(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.inner.get(py)?.client.spec().id())
@@ -188,7 +188,7 @@ impl Connection {
         Ok(self.inner.get(py)?.client.revision().map(|spec| spec.id()))
     }
 
-    /// The number of events without a subscriber.
+    /// The number of events that were dropped for lack of a subscriber.
     #[getter]
     fn dropped_events(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.inner.get(py)?.client.dropped_events())
@@ -201,7 +201,7 @@ impl Connection {
         end.map(|end| errors::termination(py, &end)).transpose()
     }
 
-    /// Returns the newest diagnostics, as kinds and texts.
+    /// Returns the newest diagnostics, each as its kind and a text.
     fn diagnostics(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, String)>> {
         Ok(self.inner.get(py)?.diagnostics.list())
     }
@@ -267,7 +267,7 @@ impl Connection {
         ))
     }
 
-    /// Waits for the end of the connection, independent of its cause.
+    /// Waits for the end of the connection. The outcome is the termination.
     #[pyo3(signature = (token=None))]
     fn terminated(&self, py: Python<'_>, token: Option<u64>) -> PyResult<Operation> {
         let over = self.inner.get(py)?.client.terminated();
@@ -288,12 +288,13 @@ impl Connection {
         }
     }
 
-    /// Returns the stored frames.
+    /// Takes the stored frames.
     fn frames(&self, py: Python<'_>) -> PyResult<Vec<Frame>> {
         Ok(self.inner.get(py)?.frames.as_ref().map(|frames| frames.take()).unwrap_or_default())
     }
 
-    /// Waits until `watched` has frames, blocking. Returns `false` at the end, and if no frames are stored.
+    /// Blocks until complete frames are available for `watched`. Returns `false` at the end, or if no
+    /// frames are stored.
     fn wait_watched(&self, py: Python<'_>) -> PyResult<bool> {
         match self.inner.get(py)?.watched.clone() {
             Some(watched) => watched.wait(py),
@@ -301,7 +302,7 @@ impl Connection {
         }
     }
 
-    /// Returns the stored complete frames, without redaction.
+    /// Takes the stored complete frames, without redaction.
     fn watched(&self, py: Python<'_>) -> PyResult<Vec<Frame>> {
         Ok(self.inner.get(py)?.watched.as_ref().map(|frames| frames.take()).unwrap_or_default())
     }
@@ -314,13 +315,13 @@ impl Connection {
         Ok(())
     }
 
-    /// The number of dropped frames, because the observer was too far behind.
+    /// The number of frames that were dropped because the observer was too slow.
     #[getter]
     fn dropped_frames(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.inner.get(py)?.frames.as_ref().map_or(0, |frames| frames.dropped()))
     }
 
-    /// Returns the waiting questions.
+    /// Takes the waiting questions.
     fn questions(&self, py: Python<'_>) -> PyResult<Vec<Question>> {
         Ok(self.inner.get(py)?.questions.take())
     }

@@ -1,4 +1,4 @@
-//! Errors as exceptions of `agentese.errors`.
+//! Conversion of errors to exceptions of `agentese.errors`.
 
 use agentese::Error;
 use agentese::framing::FrameText;
@@ -19,7 +19,8 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     module.bind(py).getattr(name)
 }
 
-/// Returns the exception of a failure: the one of its documented kind, if it has one.
+/// Returns the exception class for a rejection: the class of the documented failure, or
+/// `RefusedError`.
 fn rejection_class<'py>(py: Python<'py>, kind: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
     let documented = kind.and_then(|kind| {
         call_python(py, || py.import("agentese.generated.failures"))
@@ -55,7 +56,7 @@ fn raise_as(
     call_python(py, made).map_or_else(|error| error, PyErr::from_value)
 }
 
-/// Returns the end of a connection in the form of Python.
+/// Converts the end of a connection to a Python `Termination`.
 pub fn termination<'py>(py: Python<'py>, end: &Termination) -> PyResult<Bound<'py, PyAny>> {
     let details = PyDict::new(py);
     let cause = match end.cause() {
@@ -77,7 +78,7 @@ pub fn termination<'py>(py: Python<'py>, end: &Termination) -> PyResult<Bound<'p
     call_python(py, || class(py, "Termination")?.call((), Some(&details)))
 }
 
-/// Returns Python's name for the reason of a failed start.
+/// Returns Python's name for the kind of a failed start.
 fn spawn_kind(kind: SpawnErrorKind) -> &'static str {
     match kind {
         SpawnErrorKind::NotFound => "not_found",
@@ -88,11 +89,11 @@ fn spawn_kind(kind: SpawnErrorKind) -> &'static str {
     }
 }
 
-/// Converts an error of the connection core.
+/// Converts an error of the Rust client to a Python exception.
 pub fn from_core(py: Python<'_>, error: &Error) -> PyErr {
     let raised = of_kind(py, error);
     if error.is_retryable() {
-        // A failed assignment must not hide the error.
+        // If the attribute cannot be set, the original error must still be raised.
         let _ = raised.value(py).setattr("is_retryable", true);
     }
     raised

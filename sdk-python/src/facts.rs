@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 
 use crate::errors;
 
-/// `true` for JSON-RPC; the barrier command with the member of its response that is `true` during a run; the
-/// `type` of answers to dialogs.
+/// Data about an envelope: `true` for JSON-RPC; the barrier command, with the member of its response that is
+/// `true` during a run; the `type` of answers to dialogs.
 type Facts = (bool, Option<(&'static str, &'static str)>, Option<&'static str>);
 
 /// Returns the data about the envelope of a dialect.

@@ -16,8 +16,8 @@ pub fn forked() {
     crate::inherited::close_all();
 }
 
-/// A value that is used and dropped only in its own process. A forked child leaks its copy: threads that the
-/// child does not have may hold locks, and the agent belongs to the parent.
+/// A value that is used and dropped only in the process that created it. A forked child leaks its copy. The
+/// drop could wait for locks of threads that do not exist in the child, and would end the parent's agent.
 pub struct ForkGuarded<T> {
     generation: u32,
     value: ManuallyDrop<T>,

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use agentese::framing::{self, Bom, DEFAULT_MAX_LINE, FramerOptions, FramingError, Line};
 use pyo3::prelude::*;
 
-/// The text of a line, or its problem: a name, the position in the stream, and the number of bytes.
+/// The text of a line, or its error: kind, position in the stream in bytes, and number of bytes.
 type FramedLine = (Option<String>, Option<(&'static str, u64, usize)>);
 
 /// Splits bytes into lines. Only LF ends a line, and one CR before it is dropped.

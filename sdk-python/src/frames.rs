@@ -1,4 +1,4 @@
-//! Frames, lines of stderr and diagnostics on their way to Python functions that observe all of them.
+//! Queue of frames, lines of stderr and diagnostics for Python callbacks that observe all of them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,11 +10,11 @@ use pyo3::prelude::*;
 use crate::mailbox::{Mailbox, WakeToken, token};
 use crate::notifier::Notifier;
 
-/// The maximum size of waiting frames, in bytes. Further ones are dropped and counted, because an observer
-/// must not delay the work.
+/// The maximum size of waiting frames, in bytes. Further frames are dropped and counted, so that a slow
+/// observer does not delay the connection.
 const MAX_QUEUED: usize = 16 << 20;
 
-/// The kind (`sent`, `received`, `stderr` or `diagnostic`), and the text.
+/// The kind of an observed line (`sent`, `received`, `stderr` or `diagnostic`), and its text.
 pub type Frame = (&'static str, String);
 
 #[derive(Default)]
@@ -34,7 +34,7 @@ pub struct FrameQueue {
 }
 
 impl FrameQueue {
-    /// Creates an empty queue. The token is posted after the arrival of frames, and at the end.
+    /// Creates an empty queue. The token is posted when frames arrive, and at the end.
     pub fn new(token: Option<WakeToken>) -> Arc<Self> {
         Arc::new(FrameQueue {
             state: Mutex::default(),
@@ -65,7 +65,7 @@ impl FrameQueue {
         }
     }
 
-    /// Adds a frame.
+    /// Adds a frame to the queue.
     pub fn push(&self, kind: &'static str, text: &str) {
         let first = {
             let mut state = self.state();
@@ -80,7 +80,7 @@ impl FrameQueue {
             state.queued.push_back((kind, text.to_owned()));
             state.queued.len() == 1
         };
-        // A thread that was woken for the first frame takes all frames.
+        // The token was already posted for the first frame. The woken thread takes all frames.
         if first {
             self.wake();
         }
@@ -92,13 +92,13 @@ impl FrameQueue {
         self.wake();
     }
 
-    /// Stops storing frames, because the observer is gone.
+    /// Stops storing frames, because the observer no longer reads them.
     pub fn stop(&self) {
         *self.state() = State { is_ended: true, ..State::default() };
         self.wake();
     }
 
-    /// Returns the number of dropped frames, because Python was too far behind.
+    /// Returns the number of frames that were dropped because Python was too slow.
     pub fn dropped(&self) -> u64 {
         self.state().dropped
     }

@@ -1,9 +1,9 @@
-//! The number of a process in a chain of forks.
+//! The position of this process in a chain of forks.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The number of forks that led to this process since the module was loaded. A query of the process id would
-/// cost more than the delivery of an event.
+/// The number of forks between the process that loaded the module and this one. It replaces the process id,
+/// whose query costs more than the delivery of an event.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 /// Counts the fork that led to this process.

@@ -1,22 +1,24 @@
-//! Pipes that a forked child inherits and must close. While any process holds the writing end of an agent's
-//! stdin, closing it elsewhere does not reach the agent.
+//! Pipes that a forked child inherits and must close. An agent notices the end of its stdin only if no
+//! process holds the writing end any more.
 
 use std::os::fd::{BorrowedFd, RawFd};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::fstat;
 
-/// A descriptor, and the identity of its pipe or socket. The number may have been reused since.
+/// A descriptor, and the identity of its pipe or socket, because the number of a closed descriptor may be
+/// reused.
 #[derive(Clone, Copy, PartialEq)]
 struct InheritedPipe {
     descriptor: RawFd,
-    /// The device and the inode, whose types differ between systems.
+    /// The device and the inode. Their types differ between systems, so both are stored as `i128`.
     file: (i128, i128),
 }
 
 impl InheritedPipe {
     fn inspect(descriptor: RawFd) -> Option<Self> {
-        // SAFETY: it is used for one `fstat` only, which fails for a descriptor that is not open.
+        // SAFETY: the descriptor is used for one `fstat` only, which fails for a descriptor that is not
+        // open.
         #[allow(unsafe_code)]
         let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
         let stat = fstat(borrowed).ok()?;
@@ -28,8 +30,8 @@ impl InheritedPipe {
     }
 }
 
-/// Changed only by threads with the interpreter's lock, which `os.fork` also holds. So a child never finds
-/// the mutex locked.
+/// The registered descriptors. Changed only by threads with the interpreter's lock, which `os.fork` holds
+/// as well. So a child never inherits a locked mutex.
 static INHERITED: Mutex<Vec<InheritedPipe>> = Mutex::new(Vec::new());
 
 /// Stores descriptors, and removes closed ones.
@@ -39,8 +41,8 @@ pub fn register(descriptors: &[RawFd]) {
     held.extend(descriptors.iter().copied().filter_map(InheritedPipe::inspect));
 }
 
-/// Closes this process's copies. For a forked child, which has no other threads, and in which their owners
-/// are never used or dropped.
+/// Closes this process's copies of all registered descriptors. Called in a forked child, which has no other
+/// threads and never uses or drops their owners.
 pub fn close_all() {
     let Ok(mut held) = INHERITED.try_lock() else { return };
     for held in held.drain(..).filter(InheritedPipe::is_still_open) {

@@ -1,8 +1,8 @@
 //! Conversion of JSON text to Python values, in one pass.
 //!
 //! The parser accepts the input of real agents: a lone surrogate escape becomes U+FFFD, as everywhere in
-//! agentese. Of two members with the same name, the last one applies. A number beyond every double is read as
-//! the largest one.
+//! agentese. Of two members with the same name, the last one applies. A number too large for a double is read
+//! as the largest double.
 
 use agentese::scan::{self, MAX_DEPTH};
 use pyo3::exceptions::PyValueError;

@@ -1,6 +1,6 @@
 //! The declared kind of a value, and its decoding.
 //!
-//! Kinds are written as text in the generated tables: `str`, `bool`, `int`, `number`, `any`, `object`,
+//! The generated tables contain kinds as text: `str`, `bool`, `int`, `number`, `any`, `object`,
 //! `[KIND]` for a list, `{KIND}` for a map, and otherwise the name of a declared type.
 
 use agentese::framing::FrameText;
@@ -16,12 +16,12 @@ use crate::path::Path;
 use crate::record_class::RecordClass;
 use crate::{errors, json};
 
-/// The size in bytes below which parts of a frame have their own memory.
+/// The size in bytes below which a part of a frame is copied instead of shared.
 const COPIED: usize = 512;
 
-/// The distinguishing features of the records of a class.
+/// The features by which records of a class are recognised.
 pub struct Shape {
-    /// The raw JSON of constant members.
+    /// The names and the raw JSON of constant members.
     constants: Vec<(String, String)>,
     required: Vec<String>,
 }
@@ -117,7 +117,7 @@ impl Kind {
         self.decode_known(py, raw, shared, None)
     }
 
-    /// Works like `decode`; `places` are the places of the members, if known.
+    /// Decodes like `decode`. `places` are the positions of the members, if known.
     pub fn decode_known<'py>(
         &self,
         py: Python<'py>,
@@ -125,7 +125,7 @@ impl Kind {
         shared: &FrameText,
         places: Option<MemberSpans>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        // Copying a few bytes costs less than a shared reference.
+        // Copying a few bytes costs less than a shared reference to the frame.
         let part = || match raw.len() < COPIED {
             true => FrameText::from(raw),
             false => shared.slice_of(raw).unwrap_or_else(|| FrameText::from(raw)),
@@ -144,7 +144,7 @@ impl Kind {
                 if raw.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
                     return Ok(value);
                 }
-                // `1e3` and `2.0` are whole numbers too.
+                // `1e3` and `2.0` are integers in JSON too.
                 let number: f64 = value.extract()?;
                 if number.fract() == 0.0 {
                     return py.get_type::<pyo3::types::PyInt>().call1((number,));
@@ -214,7 +214,7 @@ impl Kind {
         }
     }
 
-    /// Returns `true` if the text starts like a value of this kind.
+    /// Returns `true` if the text, judged by its beginning, can be a value of this kind.
     pub fn looks_like(&self, raw: &str) -> bool {
         match self {
             Kind::Str | Kind::Strings { .. } => raw.starts_with('"'),
@@ -234,7 +234,7 @@ impl Shape {
         Ok(Shape { constants, required })
     }
 
-    /// Returns `true` if the text matches this shape.
+    /// Returns `true` if the text is an object with these features.
     pub fn fits(&self, raw: &str) -> bool {
         let mut wanted = vec![false; self.constants.len() + self.required.len()];
         let sound = scan::members(raw, |name, value| {
@@ -266,7 +266,7 @@ fn mismatch(py: Python<'_>, expected: &str, raw: &str) -> PyErr {
     errors::decode(py, &format!("expected {expected}, found {shown}"), raw)
 }
 
-/// Decodes values of one kind.
+/// A decoder for values of one kind.
 #[pyclass(frozen)]
 pub struct Decoder {
     text: String,
@@ -287,7 +287,7 @@ impl Decoder {
         self.decode_shared(py, &FrameText::from(text))
     }
 
-    /// Checks an outgoing JSON text, with all its parts; `what` is the start of the error.
+    /// Checks an outgoing JSON text at all levels; `what` is the start of the error message.
     fn check(&self, py: Python<'_>, text: &str, what: &str) -> PyResult<()> {
         if self.nullable && text == "null" {
             return Ok(());
@@ -301,7 +301,7 @@ impl Decoder {
         self.kind.get_or_try_init(py, || Kind::parse(py, &self.text))
     }
 
-    /// Decodes a JSON text that may be shared.
+    /// Decodes a JSON text, parts of which the result may share.
     pub fn decode_shared<'py>(&self, py: Python<'py>, text: &FrameText) -> PyResult<Bound<'py, PyAny>> {
         if self.nullable && text.as_str() == "null" {
             return Ok(py.None().into_bound(py));

@@ -1,7 +1,7 @@
 //! The native core of the Python package `agentese`: connections, lazy records, framing, serving.
 //!
-//! One rule applies everywhere: threads of the runtime never attach to Python. They fill slots and queues and
-//! wake the waiter: a blocked Python thread through a condition variable, an event loop through its mailbox.
+//! Threads of the Rust runtime never attach to Python. They store results in slots and queues and then wake
+//! the waiting side: a blocked Python thread through a condition variable, an event loop through its mailbox.
 
 mod agent_transport;
 mod async_batch;
@@ -36,8 +36,8 @@ mod serving;
 mod stream;
 mod transport;
 
-/// Frames are allocated on the runtime's threads and freed on Python's, for which the system's allocator
-/// needs a lock. Measured on Linux; Windows has its own allocator.
+/// Frames are allocated on the runtime's threads and freed on Python's threads. The system's allocator needs
+/// a lock for that. Measured on Linux; Windows has its own allocator.
 #[cfg(unix)]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -1,7 +1,7 @@
 //! Wake-up of an event loop by the runtime: tokens in a list, and one descriptor that becomes readable.
 //!
 //! Only the first token after a drain writes to the descriptor. So the loop wakes up once for all tokens
-//! until the next drain.
+//! before the next drain.
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,7 +35,7 @@ impl MailboxState {
         let mut ready = self.ready();
         ready.tokens.push(token);
         if !std::mem::replace(&mut ready.signalled, true) {
-            // The buffer cannot be full: each written byte is read before the next one is written.
+            // The buffer of the socket cannot be full: each byte is read before the next one is written.
             let _ = (&self.waker).write(&[1]);
         }
     }
@@ -78,7 +78,7 @@ impl Mailbox {
         Ok(Mailbox { shared: ForkGuarded::new(shared) })
     }
 
-    /// Returns the descriptor, which is readable while there are tokens.
+    /// Returns the descriptor, which is readable while the mailbox contains tokens.
     fn fileno(&self, py: Python<'_>) -> PyResult<Socket> {
         Ok(number(&self.shared.get(py)?.woken))
     }
@@ -90,7 +90,7 @@ impl Mailbox {
         self.shared.is_inherited()
     }
 
-    /// Takes all tokens.
+    /// Removes and returns all tokens.
     fn drain(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
         let shared = self.shared.get(py)?;
         let mut ready = shared.ready();
@@ -107,7 +107,7 @@ impl Mailbox {
     }
 }
 
-/// Creates the token with that number, if there is a mailbox.
+/// Creates a token with that number, or returns `None` if there is no mailbox.
 pub fn token(
     py: Python<'_>,
     mailbox: Option<&Py<Mailbox>>,

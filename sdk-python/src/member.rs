@@ -1,4 +1,4 @@
-//! A member of a generated class, as a descriptor.
+//! Descriptor of a member in a generated class.
 
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
@@ -9,7 +9,7 @@ use crate::kind::Kind;
 use crate::path::Path;
 use crate::record::Record;
 
-// No doc comment: `help` shows the own text of a member.
+// This struct has no doc comment, because `help` displays the text of each member instead.
 #[allow(missing_docs)]
 #[pyclass(frozen)]
 pub struct Member {
@@ -26,12 +26,12 @@ impl Member {
         self.kind.get_or_try_init(py, || Kind::parse(py, &self.kind_text))
     }
 
-    /// Returns the name on the wire.
+    /// Returns the wire name.
     pub fn wire(&self) -> &str {
         &self.name
     }
 
-    /// Checks the raw JSON of this member, with all its parts.
+    /// Checks the raw JSON of this member at all levels.
     pub fn check(&self, py: Python<'_>, raw: Option<&str>, at: &Path<'_>) -> PyResult<()> {
         let at = at.member(&self.name);
         match raw {
@@ -56,7 +56,7 @@ impl Member {
         &self.doc
     }
 
-    /// The name on the wire.
+    /// The wire name of the member.
     #[getter]
     fn name(&self) -> &str {
         &self.name
@@ -96,7 +96,7 @@ impl Member {
                 errors::decode(py, &format!("`{}`: {reason}", member.name), record.text().as_str())
             }),
         }?;
-        // A record is immutable, so all readers can share it.
+        // A record is immutable, so all accesses can return the same object.
         if matches!(kind, Kind::Record(_) | Kind::Union { .. }) && !value.is_none() {
             record.cache_part(std::ptr::from_ref(member) as usize, &value);
         }

@@ -1,22 +1,22 @@
-//! The places of the members of an object in its text.
+//! The positions of an object's members in its JSON text.
 
 use std::sync::Arc;
 
 use agentese::scan::{self, Outline};
 
-/// The number of members that need no memory of their own, for a text below 64 KiB.
+/// The number of members whose positions are stored inline, for a text below 64 KiB.
 const FEW: usize = 6;
 
 /// Offsets into the text: the start and the end of the name, then of the value.
 type Span<N> = [N; 4];
 
-/// The places of all members of an object.
+/// The positions of all members of an object.
 pub enum MemberSpans {
-    /// A few, in a short text.
+    /// A few members of a short text, stored inline.
     Few(u8, [Span<u16>; FEW]),
-    /// Any number.
+    /// Any number of members.
     Many(Box<[Span<u32>]>),
-    /// The places of an event, found by the thread that read it.
+    /// Positions that the reading thread has already found in an event.
     Outlined(Arc<Outline>),
 }
 
@@ -48,7 +48,8 @@ impl MemberSpans {
         Ok(if count <= room { MemberSpans::Few(count as u8, few) } else { MemberSpans::Many(many.into()) })
     }
 
-    /// Returns the raw JSON of a member of that text; of two with the same name, the last one.
+    /// Returns the raw JSON of a member of that text; the last one if the name occurs several
+    /// times.
     #[inline]
     pub fn find<'a>(&self, text: &'a str, name: &str) -> Option<&'a str> {
         fn search<'a, N: Copy + Into<u32>>(places: &[Span<N>], text: &'a str, name: &str) -> Option<&'a str> {
@@ -63,7 +64,8 @@ impl MemberSpans {
             MemberSpans::Outlined(outline) => search(outline.members(), text, name),
         }
     }
-    /// Returns the places in a part of that text that is an object, if they are known.
+    /// Returns the positions of the members in `part`, an object inside that text, if they are
+    /// known.
     pub fn inner(&self, text: &str, part: &str) -> Option<Self> {
         let MemberSpans::Outlined(outline) = self else { return None };
         let start = (part.as_ptr() as usize - text.as_ptr() as usize) as u32;

@@ -1,4 +1,4 @@
-//! Waiting on a Python thread: without the interpreter's lock, and interruptible by Ctrl-C.
+//! Waiting on a Python thread. The wait releases the interpreter's lock, and Ctrl-C interrupts it.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Wake;
@@ -11,7 +11,7 @@ use crate::interpreter_exit;
 /// The interval between checks for signals during a wait.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// A waker for threads. It counts its notifications, so that each one reaches every thread.
+/// A wake-up for threads. It counts its notifications, so that each one reaches every thread.
 #[derive(Default)]
 pub struct Notifier {
     count: Mutex<u64>,
@@ -29,7 +29,7 @@ impl Notifier {
         self.count.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes all waiting threads, and threads that wait later with an earlier count.
+    /// Wakes all waiting threads. A thread that starts to wait later with an older count returns at once.
     pub fn notify(&self) {
         *self.lock() += 1;
         self.condition.notify_all();

@@ -1,5 +1,5 @@
-//! A cell for a value that is set once: smaller and faster than `OnceLock`, because no thread blocks until it
-//! is set.
+//! A cell for a value that is set once. It is smaller and faster than `OnceLock`, because it does not let
+//! threads wait for the value.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -32,7 +32,7 @@ impl<T> OnceSlot<T> {
         if self.state.load(Ordering::Acquire) != SET {
             return None;
         }
-        // SAFETY: it is set, and never changes again.
+        // SAFETY: the value is set, and never changes again.
         #[allow(unsafe_code)]
         Some(unsafe { (*self.value.get()).assume_init_ref() })
     }
@@ -41,7 +41,7 @@ impl<T> OnceSlot<T> {
     #[inline]
     pub fn set(&self, value: T) {
         if self.state.compare_exchange(EMPTY, WRITING, Ordering::Acquire, Ordering::Relaxed).is_ok() {
-            // SAFETY: no other thread reads or writes it while the state is `WRITING`.
+            // SAFETY: no other thread reads or writes the value while the state is `WRITING`.
             #[allow(unsafe_code)]
             unsafe {
                 (*self.value.get()).write(value);
@@ -50,7 +50,7 @@ impl<T> OnceSlot<T> {
         }
     }
 
-    /// Returns the value, after setting it unless it is set already.
+    /// Returns the value. Sets it first if it is not set.
     #[inline]
     pub fn get_or_set(&self, value: T) -> &T {
         self.set(value);
@@ -71,7 +71,7 @@ impl<T> OnceSlot<T> {
             return None;
         }
         *self.state.get_mut() = EMPTY;
-        // SAFETY: it is set, and is not read any more.
+        // SAFETY: the value was set, and is not read again.
         #[allow(unsafe_code)]
         Some(unsafe { self.value.get_mut().assume_init_read() })
     }

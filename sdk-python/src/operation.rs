@@ -1,4 +1,4 @@
-//! Work of the runtime, and its outcome.
+//! Asynchronous work on the Rust runtime, and its outcome.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use crate::mailbox::WakeToken;
 use crate::notifier::{Notifier, deadline};
 use crate::{errors, runtime};
 
-/// The outcome of work.
+/// The successful outcome of an operation.
 pub enum Outcome {
     /// The data of a response, if there is any.
     Data(Option<FrameText>),
@@ -47,15 +47,15 @@ impl Drop for Task {
     }
 }
 
-/// Work of the runtime. Dropping it cancels the work.
+/// Asynchronous work on the Rust runtime. Dropping the object cancels the work.
 #[pyclass(frozen)]
 pub struct Operation {
     task: ForkGuarded<Task>,
 }
 
 impl Operation {
-    /// Starts the work. The steps before its first wait, such as sending a command, are done before this
-    /// function returns. So commands are sent in the order of their calls. The token is posted at the end.
+    /// Starts the work. The work runs up to its first wait before this function returns, so commands are
+    /// sent in the order of their calls. The token is posted when the work is done.
     pub fn start(
         token: Option<WakeToken>,
         work: impl Future<Output = Result<Outcome, Error>> + Send + 'static,

@@ -1,4 +1,4 @@
-//! The options of a connection, in the form of Python.
+//! The options of a connection, as Python passes them.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ use crate::frames::{FrameQueue, direction_name};
 /// The maximum number of stored diagnostics; the oldest are dropped.
 const MAX_DIAGNOSTICS: usize = 256;
 
-/// Unusual input that did not stop the connection, the newest last.
+/// Irregular input that did not end the connection, newest last.
 #[derive(Default)]
 pub struct Diagnostics(Mutex<VecDeque<(&'static str, String)>>);
 
@@ -29,14 +29,15 @@ impl Diagnostics {
     }
 }
 
-/// Stores diagnostics, and passes frames and diagnostics to their observers.
+/// The tap of a connection: stores diagnostics, and passes frames and diagnostics to their
+/// queues.
 pub struct ConnectionTap {
     pub diagnostics: Arc<Diagnostics>,
     pub frames: Option<Arc<FrameQueue>>,
     pub wants: ObserverFlags,
 }
 
-/// The observations that Python requests of a connection.
+/// Kinds of lines that Python observers of a connection request.
 #[derive(Clone, Copy, FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct ObserverFlags {
@@ -94,7 +95,7 @@ impl Tap for ConnectionTap {
     }
 }
 
-/// The options of a connection, from a dictionary.
+/// The options of a connection, read from a Python dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct ConnectionOptions {
@@ -106,7 +107,7 @@ pub struct ConnectionOptions {
 }
 
 impl ConnectionOptions {
-    /// Converts to the options of the connection core.
+    /// Converts the options to those of the Rust client.
     pub fn into_core(self) -> PyResult<Options> {
         let overflow = match self.overflow.as_str() {
             "block" => Overflow::Block,
@@ -131,7 +132,7 @@ impl ConnectionOptions {
     }
 }
 
-/// The program to start, from a dictionary.
+/// The program to start, read from a Python dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Program {
@@ -144,7 +145,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Converts to the options of the connection core.
+    /// Converts the options to those of the Rust client.
     pub fn into_core(self) -> PyResult<ChildOptions> {
         let mut words = self.command.into_iter();
         let mut child = ChildOptions::new(words.next().unwrap_or_default())
@@ -164,7 +165,7 @@ pub enum CallTimeout {
     Seconds(f64),
 }
 
-/// Returns the limit of a call.
+/// Converts the time limit of a call to the form of the Rust client.
 pub fn limit(wait: Option<CallTimeout>) -> PyResult<Limit> {
     Ok(match wait {
         None => Limit::Never,
@@ -173,10 +174,10 @@ pub fn limit(wait: Option<CallTimeout>) -> PyResult<Limit> {
     })
 }
 
-/// Limits of a run as Python gives them: turns, US dollars, seconds, equal calls.
+/// Limits of a run as Python passes them: turns, US dollars, seconds, equal calls.
 pub type RunLimitsTuple = (Option<u64>, Option<f64>, Option<f64>, Option<u64>);
 
-/// Limits of a run.
+/// Converts the limits of a run to the form of the Rust client.
 pub fn run_limits(limits: Option<RunLimitsTuple>) -> PyResult<RunLimits> {
     let Some((max_turns, max_cost, time, max_equal_calls)) = limits else { return Ok(RunLimits::default()) };
     Ok(RunLimits { max_turns, max_cost, max_time: time.map(seconds).transpose()?, max_equal_calls })

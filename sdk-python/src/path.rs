@@ -1,4 +1,4 @@
-//! The location of a wrong value, for errors.
+//! The location of an invalid value, for error messages.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 
 use crate::errors;
 
-/// The maximum length of a wrong value in an error, in characters.
+/// The maximum length of the displayed value in an error message, in characters.
 const SHOWN: usize = 60;
 
-/// The location of a part of a value, for errors.
+/// The location of a part of a value, for error messages.
 pub struct Path<'a> {
     parent: Option<&'a Path<'a>>,
     segment: PathSegment<'a>,
@@ -22,7 +22,7 @@ enum PathSegment<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// Returns the location of a whole value.
+    /// Returns the location of a value itself. `what` is its name in messages.
     pub fn of(what: &'a str) -> Self {
         Path { parent: None, segment: PathSegment::Root(what) }
     }
@@ -37,7 +37,7 @@ impl<'a> Path<'a> {
         Path { parent: Some(self), segment: PathSegment::Item(at) }
     }
 
-    /// Returns the error for a problem at this location.
+    /// Returns the error for an invalid value at this location.
     pub fn mismatch(&self, py: Python<'_>, wrong: &str) -> PyErr {
         errors::encode(py, &format!("{}: {wrong}", self.text()))
     }
@@ -56,7 +56,7 @@ impl<'a> Path<'a> {
         text
     }
 
-    /// Returns the error for a value of another kind at this location.
+    /// Returns the error for a value of the wrong type at this location.
     pub fn expected(&self, py: Python<'_>, what: &str, raw: &str) -> PyErr {
         let mut shown: String = raw.chars().take(SHOWN).collect();
         if shown.len() < raw.len() {

@@ -1,6 +1,6 @@
-//! Classes of records in the form of a `class` statement, but without the cycle collector. Their instances
-//! take less memory and are created and freed faster. An instance cannot be part of a cycle, because its only
-//! Python object is a record that is a part of it.
+//! Record classes without support for the cycle collector, created by ordinary `class` statements. Their
+//! instances take less memory and are created and freed faster. The only Python objects that an instance
+//! refers to are records inside it, so it cannot be part of a cycle.
 
 use std::ffi::CString;
 use std::ptr::null_mut;
@@ -14,11 +14,11 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use crate::record::Record;
 use crate::record_class::record_offset;
 
-/// The offset of the record in instances of these classes, in bytes.
+/// The offset of the Rust record in instances of these classes, in bytes.
 static RECORD_OFFSET: AtomicUsize = AtomicUsize::new(0);
 
-/// Creates a class, as the metaclass of a `class` statement with the only base `Record`. If a member needs
-/// the class during its creation (`__set_name__`, `super()`), creates an ordinary class.
+/// Creates a class; called as the metaclass of a `class` statement whose only base is `Record`. Creates an
+/// ordinary class if a member needs the class during its creation (`__set_name__`, `super()`).
 #[pyfunction]
 pub fn plain_class<'py>(
     name: &str,
@@ -34,13 +34,13 @@ pub fn plain_class<'py>(
     RECORD_OFFSET.store(at, Ordering::Relaxed);
     let module: Option<String> =
         members.get_item("__module__")?.map(|module| module.extract()).transpose()?;
-    // Interpreters before 3.12 may keep a reference to the name, so it lives as long as the class.
+    // Interpreters before 3.12 may keep a pointer to the name, so the name must live as long as the class.
     let full = CString::new(format!("{}.{name}", module.as_deref().unwrap_or("builtins")))?.into_raw();
     let slot = |slot, pfunc| ffi::PyType_Slot { slot, pfunc };
     let mut slots = [
         slot(ffi::Py_tp_dealloc, dealloc as *mut _),
         slot(ffi::Py_tp_free, ffi::PyObject_Free as *mut _),
-        // A class with this slot and without the flag for the cycle collector does not inherit the flag.
+        // A class inherits the flag for the cycle collector, unless it defines this slot without the flag.
         slot(ffi::Py_tp_traverse, traverse as *mut _),
         slot(0, null_mut()),
     ];
@@ -51,7 +51,7 @@ pub fn plain_class<'py>(
         flags: (ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_BASETYPE) as _,
         slots: slots.as_mut_ptr(),
     };
-    // SAFETY: the slots have the types of their numbers; instances have the size of those of the base.
+    // SAFETY: each slot has the type that its number requires. Instances have the size of those of the base.
     #[allow(unsafe_code)]
     let class = unsafe {
         Bound::from_owned_ptr_or_err(py, ffi::PyType_FromSpecWithBases(&raw mut spec, bases.as_ptr()))?
@@ -62,7 +62,7 @@ pub fn plain_class<'py>(
     Ok(class)
 }
 
-/// Returns `true` if a member needs the class during the creation of the class.
+/// Returns `true` if a member of the class body needs the class during its creation.
 fn needs_class(members: &Bound<'_, PyDict>) -> PyResult<bool> {
     if members.contains(intern!(members.py(), "__classcell__"))? {
         return Ok(true);
@@ -75,21 +75,21 @@ fn needs_class(members: &Bound<'_, PyDict>) -> PyResult<bool> {
     Ok(false)
 }
 
-/// Serves instances of a user's subclass, which the collector tracks.
+/// Traverses an instance for the cycle collector. Only instances of a user's subclass are tracked.
 #[allow(unsafe_code)]
 unsafe extern "C" fn traverse(
     object: *mut ffi::PyObject,
     visit: ffi::visitproc,
     arg: *mut std::ffi::c_void,
 ) -> std::ffi::c_int {
-    // SAFETY: the collector passes an object that is alive, and its own callback.
+    // SAFETY: the collector passes a live object and its own callback.
     unsafe { visit(ffi::Py_TYPE(object).cast(), arg) }
 }
 
 #[allow(unsafe_code)]
 unsafe extern "C" fn dealloc(object: *mut ffi::PyObject) {
-    // SAFETY: the object has no references any more, and `make` or `__new__` has put a record there. Its
-    // class is a heap type, of which each instance holds a reference. Instances of a user's subclass may be
+    // SAFETY: the object has no references any more, and `make` or `__new__` has initialised its record. Its
+    // class is a heap type, to which each instance holds a reference. Instances of a user's subclass may be
     // tracked.
     unsafe {
         let record = object.byte_add(RECORD_OFFSET.load(Ordering::Relaxed)).cast::<Record>();

@@ -1,4 +1,4 @@
-//! Dialogs on their way to a Python handler, and their answers on the way back.
+//! Dialogs for a Python handler, and their answers.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use crate::mailbox::WakeToken;
 use crate::notifier::{Notifier, deadline};
 use crate::record::Record;
 
-/// A question before its delivery to Python.
+/// A question that Python has not taken yet.
 pub struct QueuedQuestion {
     method: String,
     params: FrameText,
@@ -36,14 +36,15 @@ struct Withdrawal {
     notifier: Notifier,
 }
 
-/// Held by the connection while it waits for the answer. Dropping it earlier marks the question as withdrawn.
+/// Guard that the connection holds while it waits for the answer. If the guard is dropped before, the
+/// question is marked as withdrawn.
 struct WithdrawalGuard {
     questions: Arc<QuestionQueue>,
     withdrawal: Option<Arc<Withdrawal>>,
 }
 
 impl WithdrawalGuard {
-    /// Ends the wait without a withdrawal, because the answer has arrived or will not arrive.
+    /// Disarms the guard without a withdrawal, because the answer has arrived or will not arrive.
     fn disarm(mut self) {
         self.withdrawal = None;
     }
@@ -72,7 +73,7 @@ impl State {
     }
 }
 
-/// The questions before their delivery.
+/// The queue of questions that Python has not taken yet.
 pub struct QuestionQueue {
     state: Mutex<State>,
     notifier: Notifier,
@@ -80,7 +81,7 @@ pub struct QuestionQueue {
 }
 
 impl QuestionQueue {
-    /// Creates an empty queue. The token is posted after the arrival of questions, and at the end.
+    /// Creates an empty queue. The token is posted when questions arrive, and at the end.
     pub fn new(token: Option<WakeToken>) -> Arc<Self> {
         Arc::new(QuestionQueue { state: Mutex::default(), notifier: Notifier::default(), token })
     }
@@ -128,7 +129,7 @@ impl QuestionQueue {
     }
 }
 
-/// The handler that the connection core calls.
+/// The dialog handler of the Rust client. It passes each dialog to the queue.
 pub struct DialogForwarder {
     pub spec: &'static Spec,
     pub questions: Arc<QuestionQueue>,
@@ -149,7 +150,7 @@ impl Dialogs for DialogForwarder {
             guard.disarm();
             match answer {
                 Ok(Ok(members)) => members,
-                // For the connection, a failed handler is a panic; nothing is printed.
+                // The Rust client treats the panic of a handler as its failure; nothing is printed.
                 Ok(Err(reason)) => std::panic::resume_unwind(Box::new(reason)),
                 Err(_) => None,
             }
@@ -158,7 +159,7 @@ impl Dialogs for DialogForwarder {
     }
 }
 
-/// The answer of a handler, or its failure; `None` leaves the question to the declared policy.
+/// The answer of a handler, or the reason for its failure. `None` leaves the answer to the declared policy.
 type Answer = Result<Option<AnswerMembers>, String>;
 
 struct OpenQuestion {
@@ -168,7 +169,7 @@ struct OpenQuestion {
     withdrawal: Arc<Withdrawal>,
 }
 
-/// A question or notice of the agent. Dropping it without an answer leaves it to the declared policy.
+/// A question or notice of the agent. If it is dropped without an answer, the declared policy applies.
 #[pyclass(frozen)]
 pub struct Question {
     open: ForkGuarded<OpenQuestion>,
@@ -218,7 +219,7 @@ impl Question {
         }
     }
 
-    /// Answers with the members of a JSON object; `None` leaves the question to the declared policy. Only the
+    /// Answers with the members of a JSON object; `None` leaves the answer to the declared policy. Only the
     /// first answer applies.
     #[pyo3(signature = (members=None))]
     fn answer(&self, py: Python<'_>, members: Option<&str>) -> PyResult<()> {
@@ -232,7 +233,7 @@ impl Question {
         Ok(())
     }
 
-    /// Reports a failure of the handler; the declared policy answers.
+    /// Reports a failure of the handler. The declared policy then supplies the answer.
     fn fail(&self, py: Python<'_>, reason: String) -> PyResult<()> {
         let answer = self.open.get(py)?.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(answer) = answer {

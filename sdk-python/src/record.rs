@@ -1,4 +1,4 @@
-//! A JSON object with lazily decoded members: the base of all generated classes.
+//! A JSON object whose members are decoded at access. It is the base of all generated classes.
 
 use std::cell::RefCell;
 
@@ -11,8 +11,8 @@ use crate::member_spans::MemberSpans;
 use crate::once_slot::OnceSlot;
 
 thread_local! {
-    /// The text of the record that is being created, and its class. The class is called without arguments,
-    /// and only the `__new__` of this class takes the text from here.
+    /// The text of the record that is being created, and its class. The class is called without arguments;
+    /// its `__new__` takes the text from here.
     static NEXT: RefCell<Option<(usize, FrameText)>> = const { RefCell::new(None) };
 }
 
@@ -21,13 +21,14 @@ thread_local! {
 pub struct Record {
     text: FrameText,
     places: OnceSlot<MemberSpans>,
-    /// The first read member that is a record itself: the address of its descriptor, which lives as long as
-    /// the class, and its value.
+    /// The first member that was accessed and is itself a record: the address of its descriptor, which lives
+    /// as long as the class, and its value.
     part: OnceSlot<(usize, Py<PyAny>)>,
 }
 
 impl Record {
-    /// Creates the content of an instance.
+    /// Creates the content of an instance from its text, with the positions of its members if they are
+    /// known.
     #[inline]
     pub fn new(text: FrameText, places: OnceSlot<MemberSpans>) -> Self {
         Record { text, places, part: OnceSlot::new() }
@@ -37,24 +38,25 @@ impl Record {
     pub fn make<'py>(class: &Bound<'py, PyType>, text: FrameText) -> PyResult<Bound<'py, PyAny>> {
         let before = NEXT.replace(Some((class.as_ptr() as usize, text)));
         let made = class.call0();
-        // A class of a user may have failed before it took the text, or may have created other records.
+        // A class of a user may have raised an exception before it took the text, or may have created other
+        // records.
         NEXT.set(before);
         made
     }
 
-    /// Takes the text for the instance that a call of the class creates, if [`Record::make`] called it.
+    /// Takes the text for a new instance, if [`Record::make`] has called the class.
     pub fn take_next(class: &Bound<'_, PyType>) -> Option<FrameText> {
         let next = NEXT.with_borrow_mut(|next| next.take_if(|(of, _)| *of == class.as_ptr() as usize));
         next.map(|(_, text)| text)
     }
 
-    /// Returns the text.
+    /// Returns the JSON text of the object.
     pub fn text(&self) -> &FrameText {
         &self.text
     }
 
-    /// Returns the value of a member that is a record, if it was read before. `descriptor` is the address of
-    /// the member.
+    /// Returns the value of a member that is a record, if it was accessed before. `descriptor` is the
+    /// address of the member.
     #[inline]
     pub fn part<'py>(&self, py: Python<'py>, descriptor: usize) -> Option<Bound<'py, PyAny>> {
         let (known, value) = self.part.get()?;
@@ -73,7 +75,7 @@ impl Record {
         Some(self.part.take()?.1)
     }
 
-    /// Returns the places of the members. Fails if the text is no object.
+    /// Returns the positions of the members. Fails if the text is not an object.
     pub fn spans(&self, py: Python<'_>) -> PyResult<&MemberSpans> {
         if let Some(places) = self.places.get() {
             return Ok(places);
@@ -83,13 +85,13 @@ impl Record {
         Ok(self.places.get_or_set(places))
     }
 
-    /// Returns the places of the members of an object within this one, if they are known.
+    /// Returns the positions of the members of an object inside this one, if they are known.
     #[inline]
     pub fn spans_in(&self, part: &str) -> Option<MemberSpans> {
         self.places.get()?.inner(self.text.as_str(), part)
     }
 
-    /// Returns the raw JSON of a member; of two with the same name, the last one.
+    /// Returns the raw JSON of a member; the last one if the name occurs several times.
     #[inline]
     pub fn member(&self, py: Python<'_>, name: &str) -> PyResult<Option<&str>> {
         Ok(self.spans(py)?.find(self.text.as_str(), name))

@@ -1,4 +1,4 @@
-//! Creation of records of generated classes: an object and its content, without a call.
+//! Creation of records of generated classes without a call of the class.
 
 use agentese::framing::FrameText;
 use pyo3::exceptions::PyMemoryError;
@@ -10,10 +10,10 @@ use crate::member_spans::MemberSpans;
 use crate::once_slot::OnceSlot;
 use crate::record::Record;
 
-/// A generated class, and the method to create its instances.
+/// A generated class, and the layout of its instances.
 pub struct RecordClass {
     class: Py<PyType>,
-    /// `None` for classes whose instances are created by a call.
+    /// The layout of instances; `None` for classes that must be called to create an instance.
     layout: Option<InstanceLayout>,
 }
 
@@ -22,11 +22,12 @@ pub struct RecordClass {
 struct InstanceLayout {
     /// The offset of the record, in bytes.
     record_offset: usize,
-    /// `true` if the cycle collector tracks instances.
+    /// `true` if the cycle collector tracks the instances.
     is_collected: bool,
 }
 
-/// Returns the offset of the record in an instance, in bytes. Returns `None` if instances have other content.
+/// Returns the offset of the record in an instance, in bytes. Returns `None` if instances have content
+/// besides the record.
 pub fn record_offset(class: &Bound<'_, PyType>) -> PyResult<Option<usize>> {
     // The layout is taken from an instance that was created by a call.
     let made = Record::make(class, FrameText::default())?;
@@ -42,9 +43,9 @@ pub fn record_offset(class: &Bound<'_, PyType>) -> PyResult<Option<usize>> {
 }
 
 impl RecordClass {
-    /// Inspects a class: a subclass of `Record`.
+    /// Inspects a class, which must be a subclass of `Record`.
     pub fn new(class: &Bound<'_, PyType>) -> PyResult<Self> {
-        // SAFETY: it is a class.
+        // SAFETY: the object is a class.
         #[allow(unsafe_code)]
         let flags = unsafe { ffi::PyType_GetFlags(class.as_type_ptr()) };
         let is_collected = flags & ffi::Py_TPFLAGS_HAVE_GC != 0;
@@ -53,7 +54,7 @@ impl RecordClass {
         Ok(RecordClass { class: class.clone().unbind(), layout })
     }
 
-    /// Clones the references.
+    /// Returns a copy that refers to the same class.
     pub fn clone_ref(&self, py: Python<'_>) -> Self {
         RecordClass { class: self.class.clone_ref(py), layout: self.layout }
     }
@@ -63,7 +64,7 @@ impl RecordClass {
         self.class.bind(py)
     }
 
-    /// Creates an instance from its text; its members may have been looked up.
+    /// Creates an instance from its text, with the positions of its members if they are known.
     #[inline]
     pub fn make<'py>(
         &self,
@@ -76,15 +77,15 @@ impl RecordClass {
         };
         let record = Record::new(text, places.map_or_else(OnceSlot::new, OnceSlot::from));
         let class: *mut ffi::PyTypeObject = self.class.as_ptr().cast();
-        // SAFETY: the object is a new one of that class, and its memory is exactly that of an object with a
-        // record, as verified by `record_offset`.
+        // SAFETY: the object is a new instance of that class, and its memory is exactly that of an object
+        // with a record, as verified by `record_offset`.
         #[allow(unsafe_code)]
         unsafe {
             if is_collected {
                 let made = Bound::from_owned_ptr_or_err(py, ffi::PyType_GenericAlloc(class, 0))?;
                 made.as_ptr().byte_add(record_offset).cast::<Record>().write(record);
-                // Tracking by the collector would be useless: the object holds only its class, which outlives
-                // it, and a record that is a part of it.
+                // Tracking by the collector would have no effect: the object refers only to its class, which
+                // outlives it, and to a record inside it.
                 ffi::PyObject_GC_UnTrack(made.as_ptr().cast());
                 return Ok(made);
             }

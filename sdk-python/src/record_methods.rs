@@ -12,7 +12,7 @@ use crate::path::Path;
 use crate::record::Record;
 use crate::{check, errors, json};
 
-/// Returns the result of a function of the package.
+/// Calls a function of the Python package and returns its result.
 fn helper<'py>(
     py: Python<'py>,
     module: &str,
@@ -95,8 +95,8 @@ impl Record {
         Err(PyAttributeError::new_err(format!("`{name}` cannot be deleted: records do not change")))
     }
 
-    /// Records are equal if their classes and their JSON values are equal, independent of spaces and the
-    /// order of members.
+    /// Returns `true` if the classes and the JSON values of two records are equal. Spaces and the order
+    /// of members do not matter.
     fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Ok(other) = other.cast::<Record>() else { return Ok(false) };
         if !slf.get_type().is(other.get_type()) {

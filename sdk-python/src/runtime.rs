@@ -1,5 +1,5 @@
-//! The only runtime of this process, and the effects of a fork and of the interpreter's end on it and its
-//! agents.
+//! The Rust runtime of this process, and its shutdown when the interpreter ends. A forked child creates a
+//! runtime of its own.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,21 +12,21 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::generation::generation;
 
-/// A runtime and its process. Never freed: a forked child cannot even drop an inherited one, because it lacks
-/// its threads.
+/// A runtime and the process that owns it. It is never freed: a forked child cannot drop an inherited
+/// runtime, because the threads do not exist there.
 struct ProcessRuntime {
     generation: u32,
     runtime: Runtime,
     clients: Mutex<Vec<TrackedClient>>,
 }
 
-/// A client, and the processes that may outlive it.
+/// A client, and its process group, which may outlive it.
 struct TrackedClient {
     client: WeakClient,
     group: Option<ProcessGroup>,
 }
 
-/// The time limit for the exit of killed agents at the end of the interpreter.
+/// The time that killed agents have to exit when the interpreter ends.
 const REAP_WAIT: Duration = Duration::from_secs(1);
 
 static CURRENT: AtomicPtr<ProcessRuntime> = AtomicPtr::new(std::ptr::null_mut());
@@ -52,7 +52,7 @@ fn process_runtime() -> &'static ProcessRuntime {
         clients: Mutex::default(),
     }));
     match CURRENT.compare_exchange(current, made, Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: as above; a thread that lost the race leaks an idle runtime once.
+        // SAFETY: as above. A thread that lost the race leaks an idle runtime, once.
         #[allow(unsafe_code)]
         Ok(_) => unsafe { &*made },
         Err(_) => process_runtime(),
@@ -64,7 +64,8 @@ pub fn handle() -> &'static Handle {
     process_runtime().runtime.handle()
 }
 
-/// Stores a client until its agent has exited, so that the end of the interpreter can end the agent.
+/// Registers a client until its agent has exited. When the interpreter ends, the agents of all registered
+/// clients are ended.
 pub fn track(client: &Client) {
     let mut clients = process_runtime().clients.lock().unwrap_or_else(PoisonError::into_inner);
     clients.retain(|known| match &known.group {
@@ -74,8 +75,8 @@ pub fn track(client: &Client) {
     clients.push(TrackedClient { client: client.downgrade(), group: client.process_group() });
 }
 
-/// Ends all agents and waits for them, at most `seconds`; kills the remaining ones. Called at the end of the
-/// interpreter.
+/// Ends all agents and waits for their exit, at most `seconds`. Then kills the remaining ones. Called when
+/// the interpreter ends.
 #[pyfunction]
 pub fn shut_down(py: Python<'_>, seconds: f64) {
     let current = CURRENT.load(Ordering::Acquire);
@@ -91,7 +92,7 @@ pub fn shut_down(py: Python<'_>, seconds: f64) {
         .filter_map(|known| known.client.upgrade())
         .filter(|client| client.ended().is_none())
         .collect();
-    // A dropped client may still be ending its agent.
+    // The agent of a dropped client may still be exiting.
     let groups: Vec<_> = known.iter().filter_map(|known| known.group.as_ref()).collect();
     let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(5));
     py.detach(|| {

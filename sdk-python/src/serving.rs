@@ -1,5 +1,5 @@
-//! The serving side: commands on their way to a Python handler; answers, events and questions on their way
-//! back.
+//! The serving side of an agent in Python. Commands are passed to a Python handler, and its responses,
+//! events and questions are sent to the client.
 //!
 //! The Rust core does framing, correlation, scheduling and validation. Parameters reach Python only if
 //! they fit their declaration, and answers and events leave only if they fit theirs.
@@ -28,7 +28,7 @@ use crate::{errors, runtime};
 
 type Answer = Result<Option<String>, CommandError>;
 
-/// A call without the type of its dialect.
+/// A call whose dialect is not part of its type.
 trait AnyCall: Send + Sync {
     fn emit(&self, body: String) -> Result<BoxFuture<'static, ()>, String>;
     fn ask(
@@ -50,7 +50,8 @@ impl<D: Dialect> AnyCall for TypedCall<D> {
         let _: D::Event = serde_json::from_str(&body)
             .map_err(|error| format!("the event does not fit its declaration: {error}"))?;
         let emitter = self.call.emitter().clone();
-        // The event has its place in the order now; only the sender of too many events waits.
+        // The event is queued at once, so that the order is fixed. Only a sender with too much unwritten
+        // output waits.
         emitter.emit_body_now(body);
         Ok(async move { emitter.room().await }.boxed())
     }
@@ -100,7 +101,7 @@ struct State {
     stopping: bool,
 }
 
-/// The commands before their delivery to Python.
+/// The queue of commands that Python has not taken yet.
 struct CommandQueue {
     state: Mutex<State>,
     token: WakeToken,
@@ -154,7 +155,7 @@ async fn serve_one<D: Dialect>(transport: Transport, queue: Arc<CommandQueue>) {
     serve::serve_with::<D, PythonDispatch>(transport, Arc::new(PythonDispatch(queue)), options, |_| {}).await;
 }
 
-/// A served client.
+/// A server for one client.
 #[pyclass(frozen)]
 pub struct Server {
     queue: ForkGuarded<Arc<CommandQueue>>,
@@ -162,8 +163,8 @@ pub struct Server {
 
 #[pymethods]
 impl Server {
-    /// Serves this process's stdin and stdout, or a connected Unix socket. `calls` is posted when there are
-    /// calls, `ended` after the client has disconnected.
+    /// Serves this process's stdin and stdout, or a connected Unix socket. The token `calls` is posted when
+    /// commands arrive, and `ended` after the client has disconnected.
     #[staticmethod]
     #[pyo3(signature = (dialect, mailbox, calls, ended, socket=None))]
     fn start(
@@ -243,13 +244,13 @@ impl ServerCall {
         Record::make(class, self.open.get(class.py())?.params.clone())
     }
 
-    /// Responds now, before the handler has ended. Raises if the data does not fit.
+    /// Sends the response before the handler has ended. Raises if the data does not fit its declaration.
     #[pyo3(signature = (data=None))]
     fn answer(&self, py: Python<'_>, data: Option<&str>) -> PyResult<()> {
         self.open.get(py)?.call.answer(data).map_err(|reason| encode_error(py, &reason))
     }
 
-    /// Ends the call after its handler has ended.
+    /// Ends the command after its handler has ended.
     #[pyo3(signature = (data=None))]
     fn finish(&self, py: Python<'_>, data: Option<String>) -> PyResult<()> {
         self.open.get(py)?.settle(Ok(data));
@@ -266,7 +267,8 @@ impl ServerCall {
         Ok(())
     }
 
-    /// Sends an event; done when there is room for more. Raises if the event does not fit.
+    /// Sends an event. The operation is done when there is room for more output. Raises if the event does
+    /// not fit its declaration.
     fn emit(
         &self,
         py: Python<'_>,
@@ -283,7 +285,7 @@ impl ServerCall {
         Ok(Operation::start(Some(token), work))
     }
 
-    /// Asks a question, or sends a notice; done with the members of the answer.
+    /// Sends a question or a notice. The outcome of the operation is the answer's members.
     #[pyo3(signature = (method, params, timeout, mailbox, token))]
     fn ask(
         &self,

@@ -1,4 +1,4 @@
-//! Events on their way to Python: in batches, as instances of their generated classes.
+//! Streams of events for Python. Events are delivered in batches, as instances of their generated classes.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -20,15 +20,16 @@ use crate::member_spans::MemberSpans;
 use crate::notifier::{Notifier, deadline};
 use crate::record_class::RecordClass;
 
-/// The maximum number of events and bytes of a batch, which ends with the event that reaches one of them.
+/// The maximum number of events in a batch; the next constant is the maximum number of bytes. A batch ends
+/// with the event that reaches one of them.
 const MAX_EVENTS: usize = 1024;
 const MAX_BYTES: usize = 1 << 20;
 
-/// The cause of a run's end and its last event; a flag that no work follows for certain; a flag for an abort;
-/// the failure.
+/// The result of a run: the cause of its end; its last event; `true` if certainly no further event follows;
+/// `true` after an abort; the failure.
 type RunCompletion<'py> = (&'static str, Option<Bound<'py, PyAny>>, bool, bool, Option<Py<PyAny>>);
 
-/// The class of each event, and the class of all others.
+/// The class of each declared event, and the class of all other events.
 #[pyclass(frozen)]
 pub struct EventTable {
     classes: HashMap<String, RecordClass>,
@@ -56,7 +57,7 @@ impl EventTable {
     /// Decodes the event in a line of an agent, with or without the envelope of its dialect.
     fn decode<'py>(&self, py: Python<'py>, dialect: &str, line: &str) -> PyResult<Bound<'py, PyAny>> {
         let (spec, _) = agentese::dynamic::client(dialect).map_err(|error| errors::from_core(py, &error))?;
-        // For an event with a key, only its type is read, as in clients.
+        // Only the type of an event that contains a key is read, as in clients.
         let frame =
             agentese::redact::strip_payload(line).map_or_else(|| FrameText::from(line), FrameText::from);
         let wrong = |reason: &str| errors::decode(py, reason, frame.as_str());
@@ -75,7 +76,7 @@ impl EventTable {
 }
 
 impl EventTable {
-    /// Stores the rows of its dialect.
+    /// Stores the rows of a dialect.
     pub fn prepare(&self, py: Python<'_>, spec: &'static Spec) {
         self.rows.get_or_init(|| {
             let class = |event: &EventSpec| Some(self.classes.get(event.name)?.clone_ref(py));
@@ -92,7 +93,7 @@ impl EventTable {
 }
 
 impl Rows {
-    /// Returns the class of a row, by its index in the table.
+    /// Returns the class of a declared event, by the index of its row.
     #[inline]
     fn class(&self, event: &'static EventSpec) -> Option<&RecordClass> {
         self.classes.get(self.spec.event_index(event)?)?.as_ref()
@@ -112,7 +113,7 @@ struct StreamState {
 }
 
 impl StreamState {
-    /// Locks the state. No Python code may run and no object may be created during the lock.
+    /// Locks the state. While it is locked, no Python code may run and no Python object may be created.
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -124,7 +125,7 @@ impl StreamState {
     }
 }
 
-/// Events from their queue.
+/// A stream of events from a queue.
 #[pyclass(frozen)]
 pub struct Stream {
     shared: ForkGuarded<StreamState>,
@@ -132,8 +133,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Creates a stream of the events of one run, or of all. With a token it serves an event loop, else a
-    /// thread.
+    /// Creates a stream of the events of one run, or of all events. With a token, the stream serves an event
+    /// loop; otherwise it serves a thread.
     pub fn new(stream: EventStream, table: Py<EventTable>, token: Option<WakeToken>) -> Self {
         let notifier = Arc::<Notifier>::default();
         let waker = match token {
@@ -144,7 +145,7 @@ impl Stream {
         Stream { shared: ForkGuarded::new(StreamState { inner: Mutex::new(inner), notifier, waker }), table }
     }
 
-    /// Raises the failure of the stream at its end, once.
+    /// Raises the failure of the stream after its end, once.
     fn end(&self, py: Python<'_>, shared: &StreamState) -> PyResult<()> {
         let error = {
             let mut inner = shared.inner();
@@ -154,14 +155,14 @@ impl Stream {
         error.map_or(Ok(()), |error| Err(errors::from_core(py, &error)))
     }
 
-    /// Returns the next found event, if there is one.
+    /// Returns the next available event, if there is one.
     #[inline]
     pub fn next_ready<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let event = self.shared.get(py)?.inner().ready.pop_front();
         event.map(|event| self.table.get().make(py, event)).transpose()
     }
 
-    /// Returns `true` if some found events are left.
+    /// Returns `true` if `fill` found events that have not been taken.
     #[inline]
     pub fn has_ready(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(!self.shared.get(py)?.inner().ready.is_empty())
@@ -179,7 +180,8 @@ impl Stream {
         slf
     }
 
-    /// Returns the next event, blocking. Raises a failure once at the end, and then stops.
+    /// Returns the next event; blocks until there is one. At the end, raises a failure once and then stops
+    /// the iteration.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         if let Some(event) = self.next_ready(py)? {
             return Ok(Some(event));
@@ -201,9 +203,9 @@ impl Stream {
         }
     }
 
-    /// Looks for events without waiting, unless some are found already. Returns `true` if there are some. At
-    /// the end, raises a failure once and then returns `false`. Returns `None` if no event has arrived yet; the
-    /// token is posted at the next arrival.
+    /// Checks for events without blocking, unless some are available already. Returns `true` if events are
+    /// available. At the end, raises a failure once and then returns `false`. Returns `None` if no event has
+    /// arrived yet; the token is posted when the next one arrives.
     pub fn fill(&self, py: Python<'_>) -> PyResult<Option<bool>> {
         let shared = self.shared.get(py)?;
         let mut inner = shared.inner();
@@ -220,11 +222,11 @@ impl Stream {
         }
     }
 
-    /// Takes the events found by `fill`, at most that many.
+    /// Takes the events that `fill` found, at most `most` of them.
     #[pyo3(signature = (most=None))]
     fn take<'py>(&self, py: Python<'py>, most: Option<usize>) -> PyResult<Bound<'py, PyList>> {
         let shared = self.shared.get(py)?;
-        // The buffer is moved out of the lock, and returned for the next events.
+        // The buffer is moved out of the lock, and put back for later events.
         let mut ready = match most {
             None => std::mem::take(&mut shared.inner().ready),
             Some(most) => {
@@ -242,8 +244,8 @@ impl Stream {
         PyList::new(py, made?)
     }
 
-    /// Returns the next events, blocking until there is one. At the end, raises a failure once and then
-    /// returns an empty list. Returns `None` if no event has arrived after `seconds`.
+    /// Returns the next events; blocks until there is one. At the end, raises a failure once and then returns
+    /// an empty list. Returns `None` if no event arrives within `seconds`.
     #[pyo3(signature = (seconds=None))]
     fn batch<'py>(&self, py: Python<'py>, seconds: Option<f64>) -> PyResult<Option<Bound<'py, PyList>>> {
         let notifier = &self.shared.get(py)?.notifier;
@@ -264,8 +266,8 @@ impl Stream {
         }
     }
 
-    /// Drops the found events. Returns `true` if the end is reached; otherwise the token is posted when there
-    /// are more events to drop.
+    /// Drops the available events. Returns `true` at the end. Otherwise the token is posted when there are
+    /// more events to drop.
     fn skip(&self, py: Python<'_>) -> PyResult<bool> {
         let shared = self.shared.get(py)?;
         loop {
@@ -279,7 +281,7 @@ impl Stream {
         }
     }
 
-    /// Drops events until the end, blocking at most `seconds`. Returns `true` if the end is reached.
+    /// Drops events until the end; blocks for at most `seconds`. Returns `true` at the end.
     #[pyo3(signature = (seconds=None))]
     fn wait_end(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<bool> {
         let deadline: Option<Instant> = deadline(seconds);
@@ -295,8 +297,9 @@ impl Stream {
         }
     }
 
-    /// Returns the cause of the run's end and its last event; a flag that no work follows for certain; a flag
-    /// for an abort; the failure. Raises if the run did not end by itself. Returns `None` before the end.
+    /// Returns the result of the run: the cause of its end; its last event; `true` if certainly no further
+    /// event follows; `true` after an abort; the failure. Raises if the run did not end by itself. Returns
+    /// `None` before the end.
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<RunCompletion<'py>>> {
         let shared = self.shared.get(py)?;
         let ended = shared.inner().stream.ended().map(|ended| ended.cloned().map_err(Error::clone));

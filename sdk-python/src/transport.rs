@@ -1,4 +1,4 @@
-//! Sockets: sockets from Python as transports, and pairs of connected ones.
+//! Transports over sockets that Python passes, and pairs of connected sockets.
 
 #[cfg(unix)]
 pub use unix::{Socket, Stream, number, pair, socket};
@@ -18,7 +18,7 @@ mod unix {
 
     /// The number of a socket, as in Python's `fileno`.
     pub type Socket = RawFd;
-    /// A connected socket.
+    /// Type of connected sockets on Unix.
     pub type Stream = std::os::unix::net::UnixStream;
 
     /// Creates a transport over a connected Unix socket. The caller keeps its own socket.
@@ -26,7 +26,7 @@ mod unix {
         if number < 0 {
             return Err(io::Error::from_raw_os_error(9).into());
         }
-        // SAFETY: it is used for one `dup` only, which fails for a descriptor that is not open.
+        // SAFETY: the descriptor is used for one `dup` only, which fails for a descriptor that is not open.
         #[allow(unsafe_code)]
         let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
         let own: OwnedFd = borrowed.try_clone_to_owned()?;
@@ -49,7 +49,7 @@ mod unix {
     }
 }
 
-/// Compiled in continuous integration, but not tested.
+/// The implementation for Windows. Continuous integration compiles it but does not test it.
 #[cfg(windows)]
 mod windows {
     use std::io;
@@ -62,7 +62,7 @@ mod windows {
 
     /// The number of a socket, as in Python's `fileno`.
     pub type Socket = RawSocket;
-    /// A connected socket.
+    /// Type of connected sockets on Windows.
     pub type Stream = std::net::TcpStream;
 
     /// Creates a transport over a connected TCP socket, as from `socket.socketpair`. The caller keeps its own
@@ -71,7 +71,7 @@ mod windows {
         if number == RawSocket::MAX {
             return Err(io::Error::from(io::ErrorKind::InvalidInput).into());
         }
-        // SAFETY: it is used for one duplication only, which fails for a socket that is not open.
+        // SAFETY: the socket is used for one duplication only, which fails for a socket that is not open.
         #[allow(unsafe_code)]
         let borrowed = unsafe { BorrowedSocket::borrow_raw(number) };
         let socket = Stream::from(borrowed.try_clone_to_owned()?);
@@ -81,8 +81,8 @@ mod windows {
         Ok(Transport::from_io(reader, writer))
     }
 
-    /// Returns two connected sockets. Windows has no socket pairs, so they connect over the loopback device;
-    /// a connection from another program is rejected.
+    /// Returns two connected sockets. Windows has no socket pairs, so the two sockets connect over the
+    /// loopback address. A connection from another program is rejected.
     pub fn pair() -> io::Result<(Stream, Stream)> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let ours = Stream::connect(listener.local_addr()?)?;

@@ -1,4 +1,5 @@
-"""Fixtures of all tests: the reference agent, an agent of the test's own, and both kinds of client."""
+"""Fixtures for all tests: the reference agent, agents defined in tests, and both kinds of client.
+"""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""One client for agents of every dialect, for threads and for asyncio."""
+"""The client for agents of every dialect, for threads and for asyncio."""
 
 import asyncio
 import hashlib
@@ -102,17 +102,17 @@ AGENTS = [
     ("pi", "pi", "bash"),
     ("pi@1.5", "pi", "bash"),
     ("omp", "omp", "bash"),
-    # An idle pisces looks like omp.
+    # An idle pisces cannot be distinguished from omp.
     ("pisces", "omp", "bash"),
     ("operator", "operator", "bash"),
     ("opal", "opal", "shell"),
 ]
-"""Each row: the dialect of the agent, the dialect that is detected, and the name of the tool that runs commands."""
+"""Each row: dialect of the agent, detected dialect, and name of the shell tool."""
 
 
 @pytest.fixture(params=KINDS)
 def start(request, agent, tmp_path):
-    """Returns a function that starts the reference agent in a dialect, with a script of its model."""
+    """Returns a function that starts the reference agent in a dialect, with a scripted model."""
 
     def started(speaks, script, **given):
         (tmp_path / "work").mkdir()
@@ -212,7 +212,7 @@ def test_events_arrive_in_order(start, dialect, seen, tool):
             state = await agent.state()
             assert state.working is False
             if agent.supports("stats"):
-                # Operator counts entries instead.
+                # Operator has no statistics; its state reports the number of entries.
                 counted = (await agent.stats()).messages
                 assert counted == (None if seen == "operator" else state.messages)
                 assert isinstance(counted, int) is (seen != "operator")
@@ -234,7 +234,7 @@ def test_a_run_is_steered_and_stopped(start, tmp_path, dialect, seen, tool):
     async def talk():
         async with await start(dialect, script) as agent:
             run = await agent.prompt("Hello")
-            # The events that arrive reveal the revision.
+            # The client detects the revision from the events that arrive.
             await until(run, "textGrew")
             if agent.supports("steer"):
                 assert await agent.steer("other way") in ("queued", None)
@@ -349,7 +349,7 @@ def test_live_operator_is_detected_without_exposing_its_key(kind):
             assert agent.client.revision == "operator@live"
             assert "toolEnded" in [event["type"] for event in told]
             assert key not in json.dumps(told)
-            # The frame with the key has arrived, and the key is not in the events below either.
+            # The frame with the key has arrived. The events below must not contain the key.
             raw = [event.raw for event in await until_settled(heard)]
             assert '{"type":"before_provider_request"}' in raw and not any(key in text for text in raw)
 
@@ -407,7 +407,7 @@ def test_agent_behind_a_socket_is_detected_without_losing_events():
 
 
 class PlayedAgent:
-    """An agent that the test plays at the other end of a socket."""
+    """An agent that the test plays itself, at the other end of a socket."""
 
     def __init__(self, dialect):
         ours, self.theirs = socket.socketpair()
@@ -436,7 +436,7 @@ class PlayedAgent:
     "dialect, intent, given, param",
     [
         ("omp", "bash", {"command": "ls"}, "hidden"),
-        # The agent is not known to be of the revision with this parameter.
+        # The client does not know yet that the agent's revision has this parameter.
         ("pi", "bash", {"command": "ls"}, "hidden"),
         ("pi@0.55", "bash", {"command": "ls"}, "hidden"),
         ("opal", "compact", {}, "instructions"),
@@ -452,7 +452,7 @@ def test_unsupported_parameter_is_rejected_before_sending(dialect, intent, given
         assert told.value.param == name and f"`{name}`" in str(told.value) and str(told.value).startswith(dialect)
         closing = threading.Thread(target=played.agent.close)
         closing.start()
-        # Reads to the end of the client's output, because the client writes on a thread of its own.
+        # The client writes on a thread of its own, so the test reads until the end of its output.
         assert played.lines.read() == b""
         played.theirs.shutdown(socket.SHUT_RDWR)
         closing.join(LIMIT)

@@ -1,4 +1,4 @@
-"""Listeners to an agent of any dialect: order, waits, and the session that is followed."""
+"""Listeners of an agent of any dialect: order, waits, and the current session."""
 
 import asyncio
 import gc
@@ -80,7 +80,7 @@ def test_tracker_follows_the_session_named_in_the_opening_response():
     tracker.end_opening(START)
     assert tracker.conversation.session.id == "first"
     tracker.begin_opening(START)
-    # Earlier requests may be answered before the opening and after it.
+    # Requests from before the opening may be answered before it or after it.
     tracker.fold([sent(2), answer(0, "first"), answer(0, "third"), answer(2, "second"), answer(0, "first")])
     tracker.end_opening(START)
     assert tracker.conversation.session.id == "second"
@@ -92,16 +92,16 @@ def test_tracker_follows_the_concurrent_opening_answered_last():
     tracker = ConversationTracker("opal")
     tracker.begin_opening(START)
     tracker.begin_opening(START)
-    # An older call is answered between them, with the session before.
+    # An older call is answered between them; its response still names the earlier session.
     tracker.fold([answer(0, "one"), sent(1), sent(2), answer(2, "three"), answer(0, "one")])
     assert tracker.conversation.session.id == "three"
     tracker.fold([answer(1, "two")])
     tracker.end_opening(START)
-    # After a rejected opening, no older answer changes the session.
+    # After a rejected opening, a response to an older call does not change the session.
     tracker.fold([sent(3), ("received", '{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"no"}}'), answer(0, "one")])
     tracker.end_opening(START)
     assert tracker.conversation.session.id == "two"
-    # A cancelled opening changes no session.
+    # A cancelled opening does not change the session.
     tracker.begin_opening(START)
     tracker.fold([sent(4)])
     tracker.end_opening(START)
@@ -123,7 +123,8 @@ def test_session_of_the_last_answer_replaces_another_and_keeps_models():
     assert tracker.current_session() == "first"
 
 
-# Opens the named session first, then the one that a call needs, and refuses commands for any session but the latter.
+# An agent that opens the requested session first, and then the default session that a call needs.
+# It accepts commands only for the default session.
 CROSSED = """
 import json, sys
 held = []
@@ -157,7 +158,8 @@ def test_commands_go_to_the_last_answered_of_first_and_explicit_session(kind):
     play(talk())
 
 
-# Opens the named session once both are requested, and the other session after a command for the named one.
+# An agent that answers once both sessions are requested. It opens the requested session first, and
+# the other one after a command for the requested session.
 LATE = """
 import json, sys
 first = other = None
@@ -198,7 +200,9 @@ def test_no_wait_for_a_first_session_when_another_is_followed(kind):
 
 
 def printing(count, text):
-    """Yields the events of a tracker that receives a tool's whole output again each time the tool prints."""
+    """Yields the events of a tracker. Each time the tool prints, its complete output is received
+    again.
+    """
     block = Block(type="tool", call_id="c", name="bash", state="running")
     conversation = Conversation(dialect="pi", messages=(Message(key="m", role="assistant", state="growing", blocks=(block,)),))
     for number in range(count):

@@ -1,4 +1,4 @@
-"""The asynchronous client: as an iterator, in batches, and on other libraries than asyncio."""
+"""The asynchronous client: iteration, batches, and other libraries than asyncio."""
 
 import asyncio
 import functools
@@ -47,7 +47,9 @@ def test_batches_have_all_events_in_order(kind):
 
 
 def two_and_two(peer):
-    """Sends the first two events of a run before the first answer to `get_state`, the others before the second one."""
+    """Sends the first two events of a run before the first response to `get_state`, and the other
+    events before the second one.
+    """
     peer.answer(peer.receive())
     for half in (frames()[:2], frames()[2:]):
         state = peer.receive()
@@ -57,7 +59,7 @@ def two_and_two(peer):
 
 
 def on_asyncio(script, work):
-    """Runs `work` with a client and its run, which `script` plays."""
+    """Runs `work` with a client and a run on asyncio. `script` plays the agent."""
 
     async def main(end):
         async with asyncio.timeout(LIMIT), pi.AsyncClient.connect(end) as client:
@@ -74,7 +76,7 @@ def test_awaited_event_is_delivered_once():
     async def work(client, run):
         await client.get_state()
         first = await anext(run)
-        # All events have arrived. Two are requested before the first one is read.
+        # All events have arrived. Two further events are requested before the first one is read.
         second, third, dropped = anext(run), anext(run), anext(run)
         assert [first.type, (await third).type, (await second).type] == EVENTS[:3]
         for awaited in (second, third):
@@ -90,7 +92,7 @@ def test_event_of_a_cancelled_wait_is_kept_for_the_next_reader():
     async def work(client, run):
         seen = [(await anext(run)).type]
         with pytest.raises(TimeoutError):
-            # A caller that only checks for an event gives up before the first step.
+            # A timeout of zero cancels the wait before its first step.
             await asyncio.wait_for(anext(run), 0)
         closed, failed = anext(run), anext(run)
         closed.close()
@@ -203,7 +205,9 @@ def test_ask_returns_the_text_of_the_agent(agent):
 
 
 async def work_with(client_of, fail_after):
-    """Runs the same program on any async library: a call, a run, a dialog, and a call that is abandoned."""
+    """Runs the same program on any asynchronous library: a call, a run, a dialog, and a cancelled
+    call.
+    """
     answered = []
 
     class ConfirmHandler(pi.AsyncDialogs):
@@ -261,7 +265,7 @@ def test_anyio_on(backend):
 
 
 class NoReaders(asyncio.SelectorEventLoop):
-    """A loop without readers for descriptors, like the default loop on Windows."""
+    """Loop that cannot watch descriptors, like asyncio's default loop on Windows."""
 
     def add_reader(self, fd, callback, *args):
         raise NotImplementedError

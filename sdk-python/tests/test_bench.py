@@ -1,4 +1,4 @@
-"""Results of `tools/bench/clients` for clients that are not installed and for clients that fail."""
+"""Results of `tools/bench/clients` if a client is not installed or fails."""
 
 import sys
 from collections.abc import Callable

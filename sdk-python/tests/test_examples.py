@@ -1,4 +1,4 @@
-"""The examples: those in the READMEs equal the files in `examples`, and all of them run."""
+"""The examples. Those in the READMEs equal the files in `examples`, and all of them run."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def environment(agent):
 
 
 def ran(agent, name, *arguments, given="", cwd=ROOT):
-    """Returns the output of a program."""
+    """Runs an example to its end and returns its output."""
     ended = subprocess.run(
         [sys.executable, "-W", "error", HERE / f"examples/{name}.py", *arguments],
         input=given, capture_output=True, text=True, timeout=LIMIT, cwd=cwd, env=environment(agent),
@@ -53,11 +53,12 @@ def ran(agent, name, *arguments, given="", cwd=ROOT):
 
 @contextmanager
 def running(agent, name, *arguments, cwd):
-    """Starts a program; yields the program and a function that waits for a pattern in its output."""
+    """Starts an example. Yields its process, and a function that waits for a pattern in its output.
+    """
     program = subprocess.Popen(
         [sys.executable, "-u", "-W", "error", HERE / f"examples/{name}.py", *arguments],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=cwd, env=environment(agent),
-        # A shell that runs the tests in the background may ignore the signal, and programs inherit that.
+        # A background shell may have set SIGINT to be ignored, and child processes inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     said = bytearray()
@@ -116,14 +117,14 @@ def test_a_supervisor(agent, tmp_path):
         program.stdin.close()
         until("restarting: [^\n]*SIGKILL")
         assert int(until(r"\n(\d+): '[^\n]*\n")[1]) != first
-        # The messages of both runs: the session went on.
+        # The session contains the messages of both runs, so it was continued.
         assert int(until(r"(\d+) messages")[1]) >= 4
         assert program.wait(LIMIT) == 0
 
 
 def test_a_replay(agent, tmp_path):
     lines = (ROOT / "conformance/transcripts/pi/prompt-text-anthropic.jsonl").read_text().splitlines(keepends=True)
-    # The recording ends with the prompt: the example sends other commands after it.
+    # The recording is cut after the prompt, because the example sends other commands afterwards.
     end = next(at for at, line in enumerate(lines) if "get_messages" in line)
     recording = tmp_path / "recording.jsonl"
     recording.write_text("".join(lines[:end]))

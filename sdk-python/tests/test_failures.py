@@ -1,4 +1,4 @@
-"""Documented failures have types of their own."""
+"""Documented failures have exception classes of their own."""
 
 import copy
 import json

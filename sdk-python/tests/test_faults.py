@@ -1,8 +1,8 @@
-"""Faults of a peer, for both clients: the ones that the list for all languages does not hold (`test_vectors.py`),
-because they concern classes and exceptions of Python.
+"""Faults of an agent, for both clients. These concern classes and exceptions of Python, so the
+shared list for all languages (`test_vectors.py`) does not contain them.
 
-A row holds the agent's response to `get_state`, and the expected result: the number of messages in the answer, an
-exception, a diagnostic.
+A row holds the agent's response to `get_state`, and the expected result: the number of messages in
+the response, an exception, or a diagnostic.
 """
 
 import json
@@ -18,7 +18,7 @@ OK = object()
 
 
 def answer(**more):
-    """Returns the answer to the received call, as bytes with `ID` in the place of the id."""
+    """Returns a successful response as bytes, with `ID` in place of the id."""
     frame = {"id": "ID", "type": "response", "command": "get_state", "success": True, "data": STATE, **more}
     return json.dumps(frame, ensure_ascii=False).encode() + b"\n"
 
@@ -50,7 +50,7 @@ def test_faulty_agent_output(kind, said, expected, diagnostic):
             assert "\ud800" not in json.dumps(state.to_dict(), ensure_ascii=False)
         else:
             with pytest.raises(expected):
-                # Reads the answer member by member.
+                # Each member of the response is decoded when it is read.
                 print(client.call("get_state").message_count)
         assert client.call("get_state").message_count == 8, "the stream stays usable"
         if diagnostic:
@@ -209,7 +209,7 @@ class TestFaults:
 
 
 def pass_until(there):
-    """Waits for an effect of another thread."""
+    """Waits until another thread has had its effect."""
     import time
 
     end = time.monotonic() + LIMIT

@@ -1,4 +1,4 @@
-"""The framing vectors that all languages share."""
+"""The test vectors for framing, which all languages share."""
 
 import base64
 import json

@@ -1,4 +1,6 @@
-"""Both clients have every command, event and dialog of the declaration, with its example."""
+"""Each command, event and dialog of the declaration exists in both clients and accepts its
+example.
+"""
 
 import inspect
 
@@ -32,7 +34,7 @@ def test_a_method_for_every_command_in_both_clients(model):
 
 
 def own(there, base=object):
-    """Returns the public names that a class has in addition to its base."""
+    """Returns the public names that a class adds to its base."""
     inherited = {*dir(base), *getattr(base, "__annotations__", ())}
     return {name for name in dir(there) if not name.startswith("_")} - inherited
 
@@ -41,7 +43,8 @@ def own(there, base=object):
 def test_undeclared_names_are_no_attributes(model):
     module = DIALECTS[model["name"]]
     commands = {command["name"] for command in model["commands"]}
-    # A dialog that withdraws a question is handled by the connection.
+    # The connection itself handles a dialog that withdraws a question, so there is no
+    # handler for it.
     dialogs = {dialog["name"] for dialog in model["dialogs"] if dialog["withdraws"] is None}
     assert own(module.Client, SyncClient) == own(module.AsyncClient, AsyncClientBase) == {*commands, "ask"}
     assert own(module.Service, ServiceBase) == commands
@@ -82,7 +85,7 @@ def names_in(value):
 
 
 def test_the_classes_are_those_of_the_declaration():
-    # Types that only the files of the conformance suite use have no class.
+    # Types that only file formats of the conformance suite use have no class.
     wanted, found = [*names_in(MODEL["dialects"]), "TranscriptRecord", "ModelScript"], set()
     while wanted:
         name = wanted.pop()

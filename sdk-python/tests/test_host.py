@@ -1,4 +1,6 @@
-"""Services of a client for an agent of omp 18: its tools and addresses, and frames in pieces."""
+"""Features of omp 18 that a client provides to the agent: tools, resource addresses, and chunked
+frames.
+"""
 
 import base64
 import json
@@ -80,5 +82,5 @@ def test_fm_f25_chunked_answer_is_assembled_and_broken_chunks_are_reported(kind)
         assert client.call("get_last_assistant_text").text == "whole"
         [(found, told)] = client.client.diagnostics()
         assert (found, told.endswith("pieces of a, then piece 2 of a")) == ("chunks", True)
-    # A tap receives a frame in pieces once it is whole: no piece with a key is shown.
+    # A tap receives a chunked frame only when it is complete, so no chunk can expose a key.
     assert [direction for direction, _ in shown] == ["sent", "received"] and "whole" in shown[1][1]

@@ -1,4 +1,4 @@
-"""Events of the interpreter: fork, Ctrl-C, its end, a loop that is closed, a task that is cancelled."""
+"""Events of the interpreter: a fork, Ctrl-C, the exit, a closed loop, a cancelled task."""
 
 import asyncio
 import gc
@@ -18,12 +18,13 @@ from support.peer import STATE, playing
 from agentese import TerminatedError, TimedOutError, pi
 
 
-# An agent that sends an event after the first line, and that neither the end of its input nor TERM ends.
+# An agent that sends an event after the first line. Neither the end of its stdin nor SIGTERM ends
+# it.
 DEAF = ["sh", "-c", """trap "" TERM; read -r asked; echo '{"type":"agent_start"}'; sleep 60; sleep 60"""]
 
 
 def python(agent, code, **more):
-    """Runs a program, which has to end by itself."""
+    """Runs a program, which must end by itself."""
     head = f"import agentese, asyncio, json, os, select, signal, socket, sys, threading, time, warnings\nfrom agentese import pi\nAGENT, DEAF, LIMIT = {json.dumps(agent)}, {json.dumps(DEAF)}, {LIMIT}\n"
     return subprocess.run(
         [sys.executable, "-X", "dev", "-W", "ignore::ResourceWarning", "-c", head + textwrap.dedent(code)],
@@ -320,7 +321,7 @@ def test_fm_F42_keyboard_interrupt(work):
             except KeyboardInterrupt:
                 print("interrupted")
     """
-    # If the tests themselves ignore the signal, as in the background of a script, Python would ignore it too.
+    # If SIGINT is ignored in the tests, as in a background script, Python would ignore it too.
     head = "import signal\nfrom agentese import pi\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     child = subprocess.Popen([sys.executable, "-c", head + textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
     try:
@@ -363,7 +364,7 @@ def test_cancelled_task_cancels_only_its_call():
 def test_calls_after_the_end_raise_terminated_error(agent):
     async def main():
         client = pi.AsyncClient.spawn(agent)
-        # It may end well: the agent finishes what it has begun.
+        # The call may also succeed: the agent completes work that it has started.
         client.prompt("hi")
         events = client.events()
         end = await client.close()

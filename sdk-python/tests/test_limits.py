@@ -1,4 +1,6 @@
-"""Limits of a run: the client aborts the run, which fails with the name of the limit. For both clients."""
+"""Limits of a run, for both clients. The client aborts the run, which fails with the name of the
+limit.
+"""
 
 import pytest
 from support.driver import BOTH, LIMIT

@@ -1,4 +1,4 @@
-"""The installed package: typed, with the stubs, and without dependencies."""
+"""The installed package has types and stubs, and no dependencies."""
 
 import importlib.metadata
 import os
@@ -41,7 +41,8 @@ def test_only_the_standard_library_is_imported():
     )
     told = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
     found = {name for name in eval(told.stdout) if not name.startswith("_")}  # noqa: S307
-    # Imported if it is installed, for pydantic before Python 3.12.
+    # Before Python 3.12, pydantic needs `typing_extensions`, which is imported only if it is
+    # installed.
     assert found - {"typing_extensions"} == {"agentese"}
 
 

@@ -1,4 +1,4 @@
-"""Sentences of the README about failures that no other test runs."""
+"""Statements of the README about failures that no other test covers."""
 
 import pytest
 from support.driver import BOTH
@@ -16,7 +16,7 @@ FAILED = {
 
 
 def fails(peer):
-    """Answers each prompt with a run that fails."""
+    """Plays an agent whose runs all fail."""
     while True:
         command = peer.receive()
         if command["type"] == "prompt":

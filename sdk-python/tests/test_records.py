@@ -1,4 +1,4 @@
-"""Records: creation by keyword, equality by value, `repr`, descriptions, and support by other libraries."""
+"""Records: creation by keyword, equality by value, `repr`, and use with other libraries."""
 
 import gc
 import json
@@ -21,7 +21,7 @@ MODELS = [pytest.param(model, id=model["name"]) for model in MODEL["dialects"]]
 
 
 def given(record):
-    """Returns the members of a record in the form of its constructor."""
+    """Returns the members of a record as keyword arguments of its constructor."""
     return {name: getattr(record, name) for name in type(record).__match_args__ if getattr(record, name) is not None}
 
 
@@ -96,7 +96,7 @@ def test_a_member_that_is_a_record_is_read_once():
     update = pi.MessageUpdate.from_json(json.dumps({"type": "message_update", "message": message, "assistantMessageEvent": delta}))
     piece = update.assistant_message_event
     assert update.assistant_message_event is piece and piece.delta == "x"
-    # Another member is a value of its own; a mutable member is a new value at each read.
+    # Other members are decoded independently. A mutable member is a new object at each access.
     assert update.message != piece and update.message.role == "user"
     update.message.content.clear()
     assert len(update.message.content) == 1
@@ -191,7 +191,7 @@ def test_parameters_are_checked_before_they_are_sent(agent):
 
 
 class Stored(pydantic.BaseModel):
-    """A stored model of a program that uses pydantic."""
+    """Model that a program with pydantic stores."""
 
     event: pi.ToolExecutionStart
     message: shapes.UserMessage
@@ -231,7 +231,8 @@ def test_msgspec_reads_and_writes_records():
     assert json.loads(msgspec.json.encode({"seen": [event]}, enc_hook=agentese.enc_hook)) == {"seen": [EVENT]}
     with pytest.raises(msgspec.ValidationError, match="toolName"):
         decoder.decode(json.dumps({**EVENT, "toolName": 7}))
-    # msgspec supports no union of several TypedDicts; it reads shapes without such a union.
+    # msgspec does not support a union of several TypedDicts. It reads classes of `shapes` that
+    # contain no such union.
     assert msgspec.json.decode('{"text": "hi"}', type=shapes.LastAssistantText) == {"text": "hi"}
     with pytest.raises(NotImplementedError):
         agentese.enc_hook(object())

@@ -1,4 +1,4 @@
-"""Recorded sessions of all five real agents, played to both clients."""
+"""Recorded sessions of all five real agents, replayed to both clients."""
 
 import asyncio
 import concurrent.futures
@@ -22,11 +22,12 @@ from agentese.run import SyncRun, accepted
 
 FOLDER = ROOT / "conformance/transcripts"
 ODD = {line.split(" server ")[0] for line in (ROOT / "conformance/schema-exceptions.txt").read_text().splitlines() if " server " in line}
-# Recordings about framing, whose clients wrote half lines; the framing has tests of its own.
+# Recordings about framing, whose clients wrote partial lines. Other tests cover framing.
 ABOUT_WRITING = re.compile(r"ext-stdout-noise|split-writes|trailing-newline|partial_line|long-line|proto-malformed|proto-empty-lines")
 STARTS = {"prompt", "abort_and_prompt", "agent/prompt"}
 MODEL, TYPES = merged(), DECLARATION["types"]
-# Numbers of sessions, prompts and completed runs, as in `conformance/tests/replay.rs`, and of compared answers.
+# Expected numbers of sessions, prompts and completed runs, as in `conformance/tests/replay.rs`, and
+# of compared responses.
 EXPECTED = {
     "pi": (96, 139, 136, 405), "omp": (78, 73, 66, 187), "pisces": (36, 60, 45, 23), "operator": (4, 4, 3, 11),
     "opal": (31, 32, 31, 174),
@@ -34,7 +35,7 @@ EXPECTED = {
 
 
 def event_of(dialect, line):
-    """Returns the event that a line carries; `None` if the line is no event."""
+    """Returns the event in a line; `None` if the line is not an event."""
     frame = frame_of(line)
     if dialect == "opal":
         return frame.get("params") if frame.get("method") == "agent/event" else None
@@ -45,7 +46,7 @@ def event_of(dialect, line):
 
 
 def ends_at_work(dialect, records):
-    """Returns whether the run still goes on after the last event with an effect on a run."""
+    """Returns `True` if the last event about a run means that the run continues."""
     effects = {event["name"]: event.get("run") for event in MODEL[dialect]["events"]}
     works = False
     for record in records:
@@ -57,13 +58,14 @@ def ends_at_work(dialect, records):
 
 
 def answers_of(dialect, records):
-    """Returns the recorded answers to lines of the client, by the index of the line."""
+    """Returns the recorded responses to lines of the client, by the index of the line."""
     waiting, answers = [], {}
     for at, record in enumerate(records):
         if record.get("dir") not in ("c2s", "s2c"):
             continue
         frame = frame_of(line_of(record))
-        # In a flat dialect a command without id is answered without one; in JSON-RPC no client could attribute it.
+        # In a flat dialect, a command without an id gets a response without one. In JSON-RPC a
+        # client could not attribute such a response.
         key = (frame.get("id"), None if "id" in frame else frame.get("command", frame.get("type")))
         if record["dir"] == "c2s":
             waiting.append((key, at))
@@ -76,7 +78,9 @@ def answers_of(dialect, records):
 
 
 def contested_of(records):
-    """Returns the ids of prompts that were refused and then accepted: a client may see both in any order."""
+    """Returns the ids of prompts with both a rejection and an acceptance. A client may process them
+    in any order.
+    """
     refused, contested = set(), set()
     for record in records:
         frame = frame_of(line_of(record)) if record.get("dir") == "s2c" else {}
@@ -89,7 +93,7 @@ def contested_of(records):
 
 
 def refusals_of(records):
-    """Returns the reasons of all refusals: an accepted prompt may still be refused later."""
+    """Returns the texts of all rejections. A prompt may be rejected after its acceptance."""
     said = (frame_of(line_of(record)) for record in records if record.get("dir") == "s2c")
     return {reason(frame) for frame in said if "error" in frame}
 
@@ -115,17 +119,21 @@ def plain(value):
 
 
 def check(told, answer, decoder, listed, states, has_null):
-    """Checks that the outcome of a call is the recorded answer. `has_null` is true if an answer has the id null."""
+    """Checks that the outcome of a call is the recorded response. `has_null` is true if some
+    response has the id null.
+    """
     if is_refused(answer):
         assert isinstance(told, RefusedError) and told.message == reason(answer), (told, answer)
     elif isinstance(told, DecodeError):
-        # The answer to a line that is not JSON has the id null, and may fail the only call that waits at that moment.
+        # The response to a line that is not JSON has the id null. It may fail the only call that is
+        # pending then.
         assert listed or has_null and "its id is null" in str(told), told
     else:
         assert not isinstance(told, BaseException), (told, answer)
         data = answer.get("result", answer.get("data"))
         if answer.get("command") == "get_state":
-            # Clients also request the state by themselves, so the order of the two requests is open.
+            # The client also queries the state itself, so the order of the two queries is not
+            # fixed.
             assert steady(plain(told)) in states, (told, answer)
         else:
             assert plain(told) == (None if decoder is None else data), (told, answer)
@@ -133,7 +141,9 @@ def check(told, answer, decoder, listed, states, has_null):
 
 
 def fits(command, members):
-    """Returns whether a typed client can send these members: some lines are invalid on purpose."""
+    """Returns `True` if the typed client can send these members. Some recorded lines are invalid on
+    purpose.
+    """
     declared = TYPES[command["params"]]["members"]
     try:
         walk(getattr(types, command["params"]).from_dict(members))
@@ -142,20 +152,23 @@ def fits(command, members):
     for member in declared:
         kind = TYPES.get(member["type"].get("type")) if isinstance(member["type"], dict) else None
         if kind and kind["shape"] == "strings" and not kind["open"] and member["name"] in members:
-            # A closed list of strings is a type only for type checkers; at run time, any string is accepted.
+            # A closed enumeration of strings exists only for type checkers. At run time, any string
+            # is accepted.
             if members[member["name"]] not in [choice["value"] for choice in kind["values"]]:
                 return False
     return True
 
 
 def steady(state):
-    """Returns a state without the member that the player changes in answers to the client's own requests."""
+    """Returns a state without the member that the player changes in responses to the client's own
+    queries.
+    """
     return {name: value for name, value in state.items() if name != "isStreaming"}
 
 
 def play(kind, dialect, path):
-    """Plays a session to its end: events arrive unchanged, answers equal the recorded ones, and every run that ends in
-    the recording ends in the test."""
+    """Replays a session to its end. Checks that events arrive unchanged, responses equal the
+    recorded ones, and every run that ends in the recording ends here."""
     _, records = read(path)
     listed = f"{dialect}/{path.stem}" in ODD
     cut = ends_at_work(dialect, records)
@@ -190,7 +203,8 @@ def play(kind, dialect, path):
                     if sent is not None:
                         [event] = client.take(events, 1)
                         assert json.loads(event.raw) == sent
-                        # Some real agents send events that their document does not name: the client keeps these.
+                        # Some real agents send events that their document does not name. The client
+                        # delivers them as unknown events.
                         assert isinstance(event, UnknownVariant) == (sent["type"] not in module.EVENTS), event
                         assert listed or walk(event) > 0
                         counts["events"] += 1
@@ -202,7 +216,7 @@ def play(kind, dialect, path):
                     if name not in commands or not isinstance(members, dict) or None in members.values():
                         client.call("send_raw", line.rstrip("\r"))
                     elif name in STARTS and not fits(commands[name], members):
-                        # With an unused id: the client numbers its own commands.
+                        # The id is unused, because the client numbers its own commands.
                         client.call("send_raw", json.dumps({**frame, "id": f"wrong-{at}"}))
                     elif name in STARTS and commands[name]["run"] == "starts":
                         runs.append((frame.get("id"), pool.start(name, members)))
@@ -212,7 +226,8 @@ def play(kind, dialect, path):
                 counts["prompts"] += 1
                 try:
                     client.wait(pool.started(starting))
-                    # If the session is cut off, timing decides if the run has ended before.
+                    # If the recording is cut off, the end of the last run depends on timing, so it
+                    # is not counted.
                     counts["ended"] += not cut and prompt not in contested
                 except RefusedError as refused:
                     assert refused.message in refusals, refused
@@ -223,21 +238,21 @@ def play(kind, dialect, path):
                     decoder = client.client._data[name]
                     told = pool.answer(asked, decoder)
                     if isinstance(told, RefusedError) and told.attributed:
-                        # The agent did not name the failed command.
+                        # The rejection did not name its command.
                         assert told.message in refusals, told
                     else:
                         check(told, answers[at], decoder, listed, states, has_null)
                     counts["answers"] += 1
             noise = [told for told in client.client.diagnostics() if told[0] in ("noise", "framing")]
             assert listed or not noise
-        # The other side receives the client's last line before the agent's side is closed.
+        # The simulated agent receives the client's last line before its own end is closed.
         end.close()
         assert played.wait(LIMIT)
     return counts
 
 
 class Calls:
-    """Calls that wait for their answers while the session goes on. They are sent in the order of their creation."""
+    """Pending calls of a replayed session. They are sent in the order of their creation."""
 
     def __init__(self, driver):
         self.driver = driver
@@ -295,7 +310,7 @@ class Calls:
 def test_every_session_is_played_to_its_end(dialect, kind):
     total = {"sessions": 0, "events": 0, "answers": 0, "prompts": 0, "ended": 0}
     paths = [path for path in sorted((FOLDER / dialect).glob("*.jsonl")) if not ABOUT_WRITING.search(path.stem)]
-    # The sessions wait more than they compute, so several are played concurrently.
+    # A session mostly waits, so several are replayed concurrently.
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         playing_all = {path.stem: pool.submit(play, kind, dialect, path) for path in paths}
     for scenario, played in playing_all.items():

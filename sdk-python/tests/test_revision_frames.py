@@ -1,4 +1,6 @@
-"""Frames of real agents in later revisions come back as they were: `conformance/vectors/revisions.jsonl`."""
+"""Frames of real agents of later revisions are decoded and encoded without change:
+`conformance/vectors/revisions.jsonl`.
+"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Every row of a dialect against the reference agent: the table of conformance/vectors/served.json."""
+"""Each row of a dialect, exercised against the reference agent, from
+conformance/vectors/served.json.
+"""
 
 import asyncio
 import contextlib
@@ -17,12 +19,12 @@ from support.driver import DIALECTS, LIMIT
 from agentese import RefusedError, TerminatedError
 
 TABLE = json.loads((ROOT / "conformance/vectors/served.json").read_text())
-# The first revision of each dialect, which is served if no revision is named.
+# The first revision of each dialect, which the agent serves if the command line names none.
 MODEL = {row["name"]: row for row in reversed(json.loads((ROOT / "protocol/model.json").read_text())["dialects"])}
 
 
 class Play:
-    """An agent and its client."""
+    """A running agent and a client."""
 
     def __init__(self, dialect: str, play: dict[str, Any], agent: Path, place: Path) -> None:
         self.dialect, self.play, self.agent = dialect, play, agent
@@ -47,7 +49,9 @@ class Play:
         return [*words, *(["-e", str(ROOT / self.play["extension"])] if "extension" in self.play else [])]
 
     def handlers(self, base: type) -> Any:
-        """Returns handlers with the answers of the table; `base` is the base class of the client's handlers."""
+        """Returns dialog handlers that give the answers of the table. `base` is the base class of
+        the client's handlers.
+        """
         module = DIALECTS[self.dialect]
         if not self.play["answers"]:
             return None
@@ -76,7 +80,7 @@ class Play:
             events = client.events()
 
             def listen() -> None:
-                # The end of the agent ends the events too.
+                # The connection has ended, and the stream of events with it.
                 with contextlib.suppress(TerminatedError):
                     for event in events:
                         heard.put(event.type)
@@ -107,19 +111,21 @@ class Play:
                         given(await getattr(client, method)(**params))
 
     def matches(self, kind: str, step: dict[str, Any]) -> bool:
-        """Records an event; returns whether the step waits for it."""
+        """Records an event. Returns `True` if the step waits for it."""
         self.events.add(kind)
         return bool(kind == step["until"])
 
     def touch(self, step: dict[str, Any]) -> bool:
-        """Creates the file that the step names; returns whether the step names one."""
+        """Creates the file that the step names. Returns `False` if it names none."""
         if "touch" in step:
             (self.work / step["touch"]).touch()
         return "touch" in step
 
     @contextlib.contextmanager
     def called(self, step: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Callable[[Any], None]]]:
-        """Returns the method, the parameters and the receiver of the result; checks the outcome of the call."""
+        """Yields the method, the parameters, and a callback for the result. Checks the outcome of
+        the call.
+        """
         name = step.get("call") or step["start"]
         self.commands.add(name)
         params = self.filled(step.get("params", {}))

@@ -1,4 +1,4 @@
-"""Services: an agent in every dialect."""
+"""The class `Service` in every dialect."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ def test_edges_over_stdio():
 
 
 def served(service, drive):
-    """Serves one end of a socket and drives the other end."""
+    """Serves one end of a socket, and runs `drive` with the other end."""
 
     async def main():
         ours, theirs = socket.socketpair()

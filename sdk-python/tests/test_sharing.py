@@ -1,4 +1,4 @@
-"""Several tasks or threads that wait for one run, one call or one stream."""
+"""Several tasks or threads wait for the same run, call or stream."""
 
 import asyncio
 import threading
@@ -14,7 +14,9 @@ WAITERS = 4
 
 
 def run_of_three(go):
-    """Plays a run whose second half follows `go`, which is set once all tasks wait."""
+    """Plays a run of three events. The second half follows once the event `go` is set,
+    after all tasks have started to wait.
+    """
 
     def script(peer):
         peer.answer(peer.receive())

@@ -1,4 +1,6 @@
-"""Surprises reported by users: in each of these, a value was lost, a call hung, or a mistake was ignored silently."""
+"""Regression tests for errors that users reported: a lost value, a call without an end, or a
+mistake that was silently ignored.
+"""
 
 import asyncio
 import copy
@@ -68,7 +70,7 @@ def test_a_failure_comes_back_from_a_worker_process():
 
 @pytest.mark.parametrize("how", ["cancelled", "closed", "run"])
 def test_unstarted_call_leaks_no_resources(how):
-    """Uses clients on one loop, which outlives them."""
+    """Several clients are used on one loop, which outlives them."""
 
     async def use(end):
         async with pi.AsyncClient.connect(end) as client:
@@ -96,7 +98,7 @@ def test_unstarted_call_leaks_no_resources(how):
             assert not reactor._waiting and not reactor._listening
             del reactor
             before = held() if cycle == 1 else before
-        # Descriptors that the native core closes may still be open for a moment.
+        # The native core may close its descriptors a moment later.
         limit = time.monotonic() + LIMIT
         while held() > before and time.monotonic() < limit:
             time.sleep(0.01)
@@ -104,7 +106,7 @@ def test_unstarted_call_leaks_no_resources(how):
 
 
 def test_slow_dialog_does_not_block_the_others():
-    """Checks handlers for threads; handlers for asyncio are separate tasks."""
+    """This test covers handlers for threads. Handlers for asyncio are separate tasks."""
     second = threading.Event()
     answers = []
 

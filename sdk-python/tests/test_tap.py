@@ -28,7 +28,7 @@ class TestTap:
             client.call("get_state")
             client.call("request", "odd", {"apiKey": KEY})
             assert client.client.dropped_frames == 0
-        # After the end, all frames have been shown.
+        # The client has ended, so `on_frame` has received all frames.
         assert [direction for direction, _ in seen] == ["sent", *["received"] * 3, "sent", "received"]
         frames = [json.loads(text) for _, text in seen]
         assert [frame["type"] for frame in frames][:5] == ["get_state", "agent_start", "extension_error", "response", "odd"]

@@ -1,4 +1,5 @@
-"""The helpers for tests of programs that use a client."""
+"""The module `agentese.testing`, with helpers for tests of programs that use a client.
+"""
 
 import json
 

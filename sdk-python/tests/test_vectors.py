@@ -1,4 +1,4 @@
-"""The cases that the clients of all languages share, with both clients of this one."""
+"""The test vectors that all languages share, run with both Python clients."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def test_case(case, kind):
     before = held()
     for _ in range(int(os.environ.get("AGENTESE_CYCLES", case["repeat"]))):
         CaseRunner(case, kind).play()
-    # The descriptors that were closed last may still be open for a moment.
+    # Descriptors that were closed last may be open for a moment longer.
     end = time.monotonic() + LIMIT
     while (after := held()) > before and time.monotonic() < end:
         time.sleep(0.01)
@@ -32,8 +32,11 @@ def test_case(case, kind):
 
 
 def test_the_cases_cover_the_rows_that_name_clients():
-    """Checks the rows of the cases. docs/faults.md names the tests of rows without a client in memory or on a pipe."""
+    """Checks that the cases cover all fault rows about clients. docs/faults.md names the tests of
+    the other rows.
+    """
     rows = {case["row"] for case in CASES}
     named = {f"F{n:02}" for n in [*range(1, 26), *range(33, 44), 56]}
-    # Of servers alone: a parse answer (F07), printing (F22), writing (F24). Of Python alone: the interpreter (F42).
+    # Only servers have the rows for parse errors (F07), printing (F22) and writing (F24). Only
+    # Python has the row for the interpreter (F42).
     assert named - rows == {"F07", "F22", "F24", "F42"}

@@ -1,4 +1,6 @@
-"""The view: every recorded session folds to the values of the vectors, which are the same in every language."""
+"""The view folds every recorded session to the values of the test vectors, which are the same in
+every language.
+"""
 
 import hashlib
 import json
@@ -14,7 +16,9 @@ VECTORS = json.loads((ROOT / "conformance/vectors/view.json").read_text(encoding
 
 
 def canonical(value):
-    """Returns a value as text, equal in all languages: names are sorted, numbers are in millionths."""
+    """Returns the JSON text of a value in a form that is equal in all languages: members are sorted
+    by name, numbers are in millionths.
+    """
     if value is None:
         return "n"
     if isinstance(value, bool):
@@ -58,7 +62,9 @@ def compare(before, after):
 
 
 def is_history(view, before, line):
-    """Returns whether a line is the successful answer to the first command of a late view."""
+    """Returns `True` if a line is the successful response to the first command that a late view
+    sends.
+    """
     try:
         frame = json.loads(line)
     except ValueError:
@@ -157,7 +163,7 @@ def test_non_text_error_is_shown_as_json():
 
 
 WRONG = [5, True, "abc", [], {}, [5, {}], {"toString": None}, None, math.inf, "constructor", "__class__", "__init__", "__proto__"]
-"""Values that fit few members."""
+"""Values that have the wrong type for most members."""
 
 HOSTILE = [
     ("pi", "ext-ui-values"),
@@ -171,7 +177,9 @@ HOSTILE = [
 
 
 def spoiled(value, wrong):
-    """Yields the value with each of its members replaced in turn, at every depth; long values only by their start."""
+    """Yields copies of the value in which one member is replaced, at every depth. Only the first
+    members of long values are replaced.
+    """
     if not isinstance(value, dict | list):
         return
     items = value.items() if isinstance(value, dict) else enumerate(value)
@@ -183,7 +191,7 @@ def spoiled(value, wrong):
 
 
 def misshapen(conversation):
-    """Returns the parts that front ends use and that are not of their declared types."""
+    """Returns the members used by front ends whose values do not have their declared types."""
 
     def texts(*values):
         return all(value is None or isinstance(value, str) for value in values)
@@ -213,7 +221,7 @@ def test_a_frame_of_a_wrong_shape_leaves_a_conversation_of_the_right_shape(diale
             continue
         frame, direction = json.loads(record["line"]), "sent" if record["dir"] == "c2s" else "received"
         kind = (direction, frame.get("type"), frame.get("method"), frame.get("command"))
-        # One frame of each kind is enough.
+        # One frame of each kind suffices.
         for wrong in WRONG if kind not in tried else []:
             for one in spoiled(frame, wrong):
                 after = fold(fold(conversation, direction, one, 7.0), "received", {"type": "x"}, 8.0)

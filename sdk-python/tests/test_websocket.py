@@ -15,7 +15,9 @@ from websockets.sync.server import serve  # noqa: E402
 
 
 class Server:
-    """A server on loopback that answers each command once, and lets clients resume a lost connection."""
+    """Server on the loopback address. It answers each command once, and lets clients resume a lost
+    connection.
+    """
 
     def __init__(self):
         self.calls, self.received, self.sent, self.sockets = [], [], [], []

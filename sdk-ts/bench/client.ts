@@ -1,8 +1,8 @@
 /**
- * Comparison of the client with a plain one that parses every line, in memory.
+ * Benchmark of the client against a plain loop that parses every line; both run in memory.
  *
- * Both get the same bytes in chunks of 64 KiB from a web stream. They read the type of every event and the delta of
- * every `message_update`, and add up the lengths of the deltas.
+ * Both readers get the same bytes in chunks of 64 KiB from a web stream. They read the type of every event
+ * and the delta of every `message_update`, and add up the lengths of the deltas.
  */
 
 import assert from "node:assert/strict";
@@ -19,7 +19,7 @@ const CHUNK = 64 * 1024;
 /** Number of frames in a block. */
 const BLOCK = 100;
 
-/** Text as models write it: words, code, quotes, line ends. */
+/** Typical text of a model: prose, code, quotes and line ends. */
 const WORDS = 'The quick brown fox jumps over the lazy dog.\n```ts\nconst a = "b";\n```\n';
 
 function messageUpdate(size: number, delta: string): string {
@@ -38,7 +38,7 @@ function messageUpdate(size: number, delta: string): string {
   return JSON.stringify({ type: "message_update", assistantMessageEvent: kind, message });
 }
 
-/** Bytes of many frames: a head, and one block that is sent repeatedly. */
+/** Input of a reader: first the bytes of `head`, then one block of frames several times. */
 interface Source {
   head: Uint8Array;
   block: Uint8Array;
@@ -72,7 +72,10 @@ function readable({ head, block, blocks }: Source): ReadableStream<Uint8Array> {
   );
 }
 
-/** Part of a wanted ratio below which the benchmark fails, as the machine may be shared. Lower ratios are printed. */
+/**
+ * Fraction of the required ratio below which the benchmark fails. The machine may be shared, so smaller
+ * shortfalls are only printed.
+ */
 const NOISE = 0.85;
 
 interface Event {
@@ -80,7 +83,7 @@ interface Event {
   assistantMessageEvent?: { type: string; delta?: string };
 }
 
-/** The plain client: text, lines, `JSON.parse`, a callback. */
+/** Reads the events as a plain client does: text, lines, `JSON.parse`, a callback. */
 async function plain(bytes: Source): Promise<number> {
   let deltas = 0;
   const listener = (event: Event): void => {
@@ -98,7 +101,7 @@ async function plain(bytes: Source): Promise<number> {
   return deltas;
 }
 
-/** The client that most Node programs have: `node:readline` and `JSON.parse`. */
+/** Reads the events with `node:readline` and `JSON.parse`, as most Node programs do. */
 async function withReadline(bytes: Source): Promise<number> {
   let deltas = 0;
   const lines = createInterface({ input: Readable.fromWeb(readable(bytes) as never) });
@@ -150,7 +153,7 @@ async function client(bytes: Source): Promise<number> {
   return deltas;
 }
 
-/** The client with a listener in place of the loop. */
+/** Reads the events with a listener of the client instead of a loop. */
 async function clientListener(bytes: Source): Promise<number> {
   let deltas = 0;
   const client = new pi.Client({ readable: readable(bytes), writable: new WritableStream() });
@@ -180,7 +183,8 @@ async function measure(readers: Record<string, Reader>, bytes: Source, count: nu
   const expected = await plain(bytes);
   const times = Object.keys(readers).map((): number[] => []);
   for (let round = 0; round < ROUNDS + WARM; round++) {
-    // Forwards and backwards in turn, so that no reader always collects the garbage of the same other reader.
+    // Half of the rounds run in reverse order, so that no reader always collects the garbage of the same
+    // other reader.
     const turns = [...Object.values(readers).entries()];
     for (const [at, read] of round % 2 === 0 ? turns : turns.reverse()) {
       const time = await timed(read, bytes, count, expected);
@@ -191,7 +195,7 @@ async function measure(readers: Record<string, Reader>, bytes: Source, count: nu
   return Object.fromEntries(Object.keys(readers).map((name, at) => [name, median(times[at])]));
 }
 
-/** Number of measured rounds, and of rounds before them. */
+/** Number of measured rounds, and number of warm-up rounds before them. */
 const ROUNDS = 21;
 const WARM = 2;
 
@@ -200,7 +204,7 @@ const cases = [
   { name: "small (150 B) message_update", frame: '{"type":"message_update","assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"word "},"message":{"role":"assistant","content":[]}}', count: 100_000 },
 ];
 
-/** The client and its competitors, by the way of reading events. */
+/** The client and its competitors, grouped by the way in which events are read. */
 const styles: Record<string, Record<string, Reader>> = {
   loop: { "this client": client, "JSON.parse per line": plainIterated },
   listener: { "this client": clientListener, "JSON.parse per line": plain, "JSON.parse per line, node:readline": withReadline },
@@ -222,7 +226,7 @@ const [, script = "", at, style] = process.argv;
 if (at !== undefined && style !== undefined) {
   await compare(Number(at), style);
 } else {
-  // Each style has a process of its own, like programs, so that the engine does not optimise one style for another.
+  // Each style runs in a process of its own, so that the engine does not optimise one style for another.
   for (const [at, { name, frame }] of cases.entries()) {
     console.log(`${name} (${frame.length} B)`);
     for (const style of Object.keys(styles)) {

@@ -1,8 +1,8 @@
 /**
- * Reads so many events from a child that writes a file of frames, reads the delta of every update, and prints the sums
- * and the times. `tools/bench/clients` compares it with clients in other languages.
+ * Reads a number of events from a child that writes a file of frames, and the delta of every update. Prints
+ * the sums and the times. `tools/bench/clients` compares them with clients in other languages.
  *
- * `node build/bench/reading.js CLIENT FILE COUNT [MODULE]`, where the module is that of pi's own client.
+ * Usage: `node build/bench/reading.js CLIENT FILE COUNT [MODULE]`; `MODULE` is the file of pi's own client.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -13,7 +13,10 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { pi } from "../src/index.js";
 import { spawn as spawnAgent } from "../src/stdio.js";
 
-/** The child keeps its end open, so that the time of frames is measured, not that of the end of a process. */
+/**
+ * The child keeps its stdout open after the last frame, so that the time for the end of the process is not
+ * measured.
+ */
 const CHILD = ["sh", "-c", 'read go; cat "$0"; read end'] as const;
 
 interface Event {
@@ -21,7 +24,7 @@ interface Event {
   assistantMessageEvent?: { type: string; delta?: string };
 }
 
-/** Counter of events up to a number, and of the characters of their deltas. */
+/** Counter of events up to a limit, and of the characters of their deltas. */
 class Counter {
   seen = 0;
   characters = 0;
@@ -50,7 +53,7 @@ async function client(path: string, counter: Counter): Promise<void> {
   await client.close();
 }
 
-/** The loop of most programs in Node: lines and `JSON.parse`. */
+/** Reads the events like most Node programs: lines and `JSON.parse`. */
 async function parsed(path: string, counter: Counter): Promise<void> {
   const child = spawn(CHILD[0], [...CHILD.slice(1), path], { stdio: ["pipe", "pipe", "inherit"] });
   createInterface({ input: child.stdout }).on("line", (line) => counter.take(JSON.parse(line) as Event));
@@ -60,7 +63,7 @@ async function parsed(path: string, counter: Counter): Promise<void> {
   await once(child, "exit");
 }
 
-/** pi's own client, whose child is this program. */
+/** Reads the events with pi's own client. The agent that it starts is this program. */
 async function ofPi(path: string, counter: Counter, module: string): Promise<void> {
   interface RpcClient {
     start(): Promise<void>;
@@ -79,7 +82,7 @@ async function ofPi(path: string, counter: Counter, module: string): Promise<voi
 
 const [name = "", path = "", count = "", module = ""] = process.argv.slice(2);
 if (name === "--mode") {
-  // The arguments with which pi's client starts its agent: `--mode rpc FILE`.
+  // pi's client starts its agent with these arguments: `--mode rpc FILE`.
   process.exitCode = (await once(spawn(CHILD[0], [...CHILD.slice(1), count], { stdio: "inherit" }), "exit"))[0] as number;
 } else {
   const counter = new Counter(Number(count));

@@ -42,7 +42,7 @@ function failure(error: unknown): { kind: string; message: string; code?: number
   return { kind: error instanceof TimedOutError || error instanceof StalledError ? "timed_out" : "failed", message };
 }
 
-/** Dialogs that wait for the answer that the suite sends. */
+/** Callbacks of the open dialogs. Each waits for the answer that the suite sends. */
 const waiting: ((answer: unknown) => void)[] = [];
 
 function handlers(spec: Client["spec"]): Json {
@@ -53,7 +53,7 @@ function handlers(spec: Client["spec"]): Json {
   return Object.fromEntries(Object.entries(spec.dialogs).map(([method, { name }]) => [name, asks(method)]));
 }
 
-/** Reports that are still to be sent. */
+/** Reports that the driver has not sent yet. */
 const tasks: Promise<void>[] = [];
 
 async function start({ dialect, command }: { dialect: string; command: string[] }): Promise<Client> {
@@ -81,7 +81,8 @@ async function listen(client: Client): Promise<void> {
 
 async function call(client: Client, { call, command, params }: Instruction): Promise<void> {
   const row = client.spec.commands[command];
-  // If the answer comes at the end, the run is the call.
+  // If a command has no response of its own at acceptance, its response ends the run, and the run is the
+  // whole call.
   const whole = row?.answer === undefined;
   try {
     const helper = command.replace(/[/_](.)/g, (_, letter: string) => letter.toUpperCase());
@@ -91,7 +92,7 @@ async function call(client: Client, { call, command, params }: Instruction): Pro
     if (!whole) report("result", { call, value: run.answer });
     await run.wait().then(
       ({ endedBy, failure: failed }) => {
-        // If the run failed, the driver reports an answer at the end of a run as refused.
+        // If the response ends a failed run, the driver reports the call as refused.
         if (failed !== undefined && endedBy === "answer") return report("error", { call, kind: "refused", message: failed.message });
         if (whole) report("result", { call });
         report("run_end", { call });
@@ -115,7 +116,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   } else if (message.instruction === "call") {
     tasks.push(call(client, message));
   } else if (message.instruction === "answer") {
-    // The library takes the value of the answer's only member; no dialog is dismissed.
+    // The library expects the value of the answer's only member. The suite never dismisses a dialog.
     waiting[Number(message.dialog) - 1]?.(Object.values(message.answer ?? {})[0]);
   } else {
     await client.close();

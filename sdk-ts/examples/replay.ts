@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { pi } from "agentese";
 import { memoryPair, replay } from "agentese/testing";
 
-/** The tested code. */
+/** The code under test. */
 async function ask(client: pi.Client, message: string): Promise<string> {
   let text = "";
   for await (const event of await client.prompt({ message })) {

@@ -7,7 +7,10 @@ import { type Overflow, Queue } from "./queue.js";
 /** Time in milliseconds that the stream waits for an inactive reader. */
 const INACTIVE_LIMIT = 1000;
 
-/** Limit of the log for further readers in UTF-16 units, for long turns of the event loop. */
+/**
+ * Limit in UTF-16 units of the log, from which further readers receive the earlier events. A turn of the
+ * event loop may be long.
+ */
 const MAX_LOG = 1 << 20;
 
 /**
@@ -18,7 +21,7 @@ const MAX_LOG = 1 << 20;
 export class Broadcast {
   readonly #first: Queue<EventFrame>;
   #queues: readonly Queue<EventFrame>[];
-  /** All events since the start of the stream, while further readers may start. */
+  /** All events since the start of the stream; `undefined` when no further reader may start. */
   #log: EventFrame[] | undefined;
   #logged = 0;
   #isRead = false;
@@ -34,7 +37,7 @@ export class Broadcast {
     return this.#queues;
   }
 
-  /** Sets whether a reader can exist. Without one, no event waits for room. */
+  /** Sets whether a reader can still start. If none can, a full queue no longer delays the stream. */
   set isReachable(is: boolean) {
     for (const queue of this.#queues) queue.isReachable = is;
   }

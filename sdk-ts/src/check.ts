@@ -9,7 +9,7 @@ export { shapes };
 export type { TypeMismatch };
 export type { ValidationTarget, Validator } from "./validation.js";
 
-/** Type: a primitive by its name, a list, a map, or a declared type. */
+/** Code of a type: the name of a primitive type, a list, a map, or a declared type. */
 export type TypeCode =
   | "string"
   | "boolean"
@@ -37,9 +37,9 @@ export type Shape =
 /** Declared types by name. */
 export type Shapes = Readonly<Record<string, Shape>>;
 
-/** Declared types of the frames that an agent of one dialect sends. */
+/** Declared types of all frames that an agent of one dialect sends. */
 export interface FrameTypes {
-  /** Data of each command's response. */
+  /** Type of the data in each command's response. */
   readonly answers: Readonly<Record<string, { readonly type: TypeCode; readonly nullable?: boolean; readonly optional?: boolean }>>;
   readonly events: Readonly<Record<string, string>>;
   readonly dialogs: Readonly<Record<string, string>>;
@@ -51,7 +51,7 @@ export interface FrameTypes {
  *
  * If a frame does not fit, a call fails with a `DecodeError`. An event is delivered as an unknown event, and
  * a dialog is answered by the declared policy. The tap receives a diagnostic. Every frame is parsed
- * completely, which takes time.
+ * completely, which costs time.
  *
  * ```ts
  * const client = new pi.Client(transport, { validate });
@@ -73,7 +73,7 @@ export const validate: Validator = (spec, what, name, value) => {
 /**
  * Checks a value against a declared type. Returns the first mismatch, or `undefined` if the value fits.
  *
- * Undeclared members are accepted, and so are tags and strings outside of open sets.
+ * Undeclared members are accepted. So are undeclared tags and strings if their set is open.
  */
 export function check(shapes: Shapes, name: string, value: JsonValue | undefined): TypeMismatch | undefined {
   return checkType(shapes, { is: name }, value, "");
@@ -138,7 +138,7 @@ function checkMember(
   return checkType(shapes, member.type, value, where);
 }
 
-/** Returns the first mismatch. */
+/** Returns the mismatch of the first failed check. */
 function first(checks: readonly (() => TypeMismatch | undefined)[]): TypeMismatch | undefined {
   for (const one of checks) {
     const found = one();

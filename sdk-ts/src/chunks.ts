@@ -1,18 +1,18 @@
 /**
- * Reassembly of frames that arrive in pieces.
+ * Reassembly of frames that arrive in chunks.
  *
- * The pieces of a frame follow each other directly. After an interruption, the received pieces are dropped
+ * The chunks of a frame follow each other directly. After an interruption, the received chunks are dropped
  * with one diagnostic, and reading continues.
  */
 
 import type { JsonObject } from "./generated/types.js";
 import type { AssemblerTap, Chunks, FrameAssembler } from "./spec.js";
 
-/** Result of one piece. */
+/** Result of processing one chunk. */
 export interface AssemblyResult {
   /** Text of the completed frame. */
   readonly completed?: string | undefined;
-  /** Reason for dropping a frame or a piece. */
+  /** Reason why a frame or a chunk was dropped. */
   readonly error?: string | undefined;
 }
 
@@ -24,7 +24,7 @@ interface Piece {
   readonly bytes: Uint8Array;
 }
 
-/** Frames of one connection, from single lines and from pieces. */
+/** Assembler of all frames of one connection. A frame is a single line, or several chunks. */
 export class ChunkAssembler implements FrameAssembler {
   readonly #chunks: Chunks;
   readonly #tap: AssemblerTap;
@@ -36,7 +36,7 @@ export class ChunkAssembler implements FrameAssembler {
     this.#tap = tap;
   }
 
-  /** Returns a frame on a single line, or the frame completed by this piece; `undefined` for other pieces. */
+  /** Returns the frame in this line, or the frame that this chunk completes; `undefined` for other chunks. */
   accept(frame: JsonObject, line: string): string | undefined {
     if (frame["type"] !== this.#chunks.event) {
       this.interrupt("another frame");
@@ -47,7 +47,7 @@ export class ChunkAssembler implements FrameAssembler {
     return completed;
   }
 
-  /** Drops an incomplete frame after another frame or the end. */
+  /** Drops an incomplete frame, because another frame or the end of the connection follows. */
   interrupt(by: string): void {
     this.#report(this.#assembler.interrupt(by));
   }
@@ -57,13 +57,13 @@ export class ChunkAssembler implements FrameAssembler {
   }
 }
 
-/** Assembler of the frame in progress. */
+/** Assembler of a single frame from its chunks. */
 export class Assembler {
   #pending: { id: string; count: number; length: number; bytes: number; pieces: Uint8Array[] } | undefined;
 
   /**
-   * Drops the incomplete frame after another frame or the end of the connection. Returns the diagnostic for
-   * it, if any.
+   * Drops the incomplete frame, because another frame or the end of the connection follows. Returns the text
+   * of the diagnostic, if a frame was dropped.
    */
   interrupt(by: string): string | undefined {
     const pending = this.#pending;
@@ -71,7 +71,7 @@ export class Assembler {
     return pending && `received ${pending.pieces.length} of ${pending.count} pieces of ${pending.id}, then ${by}`;
   }
 
-  /** Adds the piece in an event. */
+  /** Adds the chunk in an event. */
   add(chunks: Chunks, event: JsonObject): AssemblyResult {
     const piece = read(chunks, event);
     if (typeof piece === "string") {
@@ -116,7 +116,7 @@ function text(pieces: readonly Uint8Array[], length: number): string {
   return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(all);
 }
 
-/** Reads a piece. Returns the text of the error if it is malformed. */
+/** Reads a chunk from an event. Returns the error message if the chunk is malformed. */
 function read(chunks: Chunks, event: JsonObject): Piece | string {
   const missing = (name: string): string => `a piece of a frame has no \`${name}\``;
   const id = event[chunks.id];

@@ -32,8 +32,8 @@ export interface CallOptions {
 /** Options of a call that starts a run. */
 export interface RunOptions extends CallOptions {
   /**
-   * Makes `signal` stop the agent as well: the client sends an abort command. The run fails with the signal's
-   * reason once the agent has ended it, or at once if the agent does not obey.
+   * If `true`, `signal` also stops the agent: the client sends an abort command. The run then fails with the
+   * signal's reason, as soon as the agent has ended the run or the abort has failed.
    */
   readonly abortRun?: boolean | undefined;
   /** Limits that end the run, as `new RunLimits({ maxTurns: 5 })`: see {@link RunLimits}. */
@@ -63,8 +63,9 @@ export interface ClientOptions<T extends AnyTypes> extends Omit<Settings, "watch
   /** Overflow policy for a subscriber that does not read; `block` by default. */
   readonly overflow?: Overflow | undefined;
   /**
-   * Limit of a queue of events in characters; 64 Mi by default. If more than that waits for an agent that
-   * does not read its input, calls fail with a {@link StalledError} at once.
+   * Limit of a queue of events in characters; 64 Mi by default. The same limit applies to unwritten output:
+   * if it is exceeded because the agent does not read its input, calls fail with a {@link StalledError} at
+   * once.
    */
   readonly queueBytes?: number | undefined;
   /** Limit of a line in bytes; 64 MiB by default. A longer line is skipped, with a diagnostic for the tap. */
@@ -220,7 +221,7 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
     const member = this.spec.session;
     const named = member === undefined ? undefined : (params as Record<string, unknown>)[member];
     const session = typeof named === "string" ? named : undefined;
-    // If the response ends the run, there is no acceptance.
+    // If the response ends the run, the command has no separate acceptance.
     let isAccepted = row(this.spec.commands, command)?.answer === undefined;
     let slot: RunSlot | undefined;
     const end = new AbortController();
@@ -234,7 +235,7 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
       return started.id;
     });
     const followed = slot as RunSlot | undefined;
-    // The response creates the handle that reads the events, and may follow them.
+    // The handle that reads the events is created from the response. Events of the run may precede it.
     if (followed !== undefined) {
       followed.events.isReachable = isAccepted;
       followed.meter = meter;

@@ -2,7 +2,7 @@
  * Decoding and encoding of whole frames, for proxies, recorders and checkers.
  *
  * The original line is stored beside the typed view. Undeclared members are therefore retained, and encoding
- * returns the original bytes. Only the type remains of events that carry a key.
+ * returns the original bytes. An event that contains a key is reduced to its type.
  */
 
 import { DecodeError } from "./error.js";
@@ -20,21 +20,21 @@ export type FrameKind = "answer" | "event" | "dialog" | "command";
 /** Decoded line; `known` distinguishes the two forms. */
 export type DecodedFrame<F> =
   | {
-      /** The declaration names the command, event or dialog. */
+      /** `true` if the declaration names the command, event or dialog. */
       readonly known: true;
       readonly kind: FrameKind;
       readonly frame: F;
-      /** Original line. */
+      /** Original text of the line. */
       readonly raw: string;
     }
   | {
-      /** The declaration does not name the command, event or dialog. */
+      /** `false` if the declaration does not name the command, event or dialog. */
       readonly known: false;
       readonly kind: FrameKind;
       /** Undeclared type, command or method. */
       readonly type: string;
       readonly value: JsonObject;
-      /** Original line. */
+      /** Original text of the line. */
       readonly raw: string;
     };
 

@@ -2,8 +2,8 @@
  * Assignment of responses to calls: a table of pending calls, without I/O.
  *
  * A response with an id settles that call. omp, pisces and pi 0.55 also send failures without an id. Such a
- * failure settles the oldest call of the same command. For the dialect's `parse`, it settles the oldest call
- * with documented failures without an id.
+ * failure settles the oldest call of the same command. A failure of the pseudo-command `parse` settles the
+ * oldest call whose documented failures have no id.
  *
  * A cancelled call stays in the table until its response arrives. Otherwise a late failure without an id
  * could settle another call.
@@ -14,13 +14,13 @@ export interface SettledCall<W> {
   readonly id: string;
   readonly command: string;
   readonly waiter: W;
-  /** `true` if the response had no id. */
+  /** `true` if the response had no id, so that the call was inferred. */
   readonly attributed: boolean;
   /** Session in which the command aborts work, if it names one. */
   readonly session?: string | undefined;
 }
 
-/** Pending call; without a waiter it is cancelled. */
+/** Pending call. It has no waiter after its cancellation. */
 interface PendingCall<W> {
   readonly command: string;
   readonly failsWithId: boolean;
@@ -28,7 +28,7 @@ interface PendingCall<W> {
   waiter: W | undefined;
 }
 
-/** Number of cancelled calls in the table. */
+/** Maximum number of cancelled calls in the table. */
 const MAX_ABANDONED = 256;
 
 /** Pending calls, oldest first. */
@@ -51,7 +51,8 @@ export class PendingCalls<W> {
 
   /**
    * Removes and returns the oldest call to which a failure without an id can belong; `undefined` if that call
-   * was cancelled. `command` is the name in the failure; `catchAll` is the name that may denote any command.
+   * was cancelled. `command` is the command name in the failure. `catchAll` is the name that stands for any
+   * command.
    */
   attribute(command: string | undefined, catchAll: string): SettledCall<W> | undefined {
     const any = command === undefined || command === catchAll;

@@ -1,4 +1,4 @@
-/** Responses to questions of the agent, and the declared policy for unanswered ones. */
+/** Lines with answers to questions of the agent, and the declared policy for unanswered questions. */
 
 import type { JsonValue } from "./generated/types.js";
 import { stringify } from "./json.js";
@@ -28,8 +28,8 @@ export function answerLine(
 }
 
 /**
- * Returns the line that the declared policy sends: the fallback of the dialog, or of any other dialog if this
- * one is undeclared. Without a fallback it is an error. Returns `undefined` for notices.
+ * Returns the line that the declared policy sends: the fallback answer of the dialog, or of any other dialog
+ * if this one is undeclared. If there is no fallback, the line is an error. Returns `undefined` for notices.
  */
 export function policyLine(spec: Spec<AnyTypes>, id: string, method: string): string | undefined {
   const declared = row(spec.dialogs, method);

@@ -28,10 +28,7 @@ export abstract class AgentError extends Error {
     this.name = new.target.name;
   }
 
-  /**
-   * `true` if the same call may be repeated on the same connection without a double effect, and may succeed
-   * later.
-   */
+  /** `true` if a repetition of the call on the same connection has no double effect and may succeed. */
   readonly isRetryable: boolean = false;
 }
 
@@ -88,7 +85,7 @@ export class RunFailedError extends AgentError {
     message: string,
     /** Code of the failure, in dialects with such codes. */
     readonly code?: string | undefined,
-    /** `true` if the same prompt may succeed later: the agent retried by itself, or was restarted. */
+    /** `true` if the same prompt may succeed later, because the agent had retried it, or was restarted. */
     override readonly isRetryable: boolean = false,
   ) {
     super(message);
@@ -111,8 +108,8 @@ export class TimedOutError extends AgentError {
 }
 
 /**
- * No response arrived in time, because the reader waits for a subscriber that does not read. Or nothing was
- * sent, because the agent does not read its input (`after` is 0).
+ * No response arrived in time, because the reader waits for a subscriber that does not read. The error also
+ * occurs before sending if the agent does not read its input; then `after` is 0.
  */
 export class StalledError extends AgentError {
   override readonly kind = "stalled";
@@ -152,8 +149,8 @@ export class NotInRevisionError extends AgentError {
 }
 
 /**
- * The agent speaks another dialect than this client. A frame of another dialect arrived before any frame of
- * the client's dialect. The agent does not respond to this client.
+ * The agent does not speak the dialect of this client. A frame of another dialect arrived before any frame
+ * of the client's dialect. The agent does not respond to this client.
  */
 export class OtherDialectError extends AgentError {
   override readonly kind = "other_dialect";
@@ -161,7 +158,7 @@ export class OtherDialectError extends AgentError {
   constructor(
     /** Dialect of the client, for example `pi`. */
     readonly dialect: string,
-    /** Dialects with such frames, for example `opal or acp`. */
+    /** Dialects that have such frames, for example `opal or acp`. */
     readonly seen: string,
     /** Beginning of the frame, without keys. */
     readonly frame: string,
@@ -176,7 +173,7 @@ export class DecodeError extends AgentError {
 
   constructor(
     message: string,
-    /** Whole line. It may contain keys. */
+    /** Whole line, not redacted: it may contain keys. */
     readonly raw: string,
   ) {
     super(message);

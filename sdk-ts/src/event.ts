@@ -6,37 +6,37 @@ import type { AnyTypes, EventOf, EventSpec } from "./spec.js";
 /** Value of `type` for undeclared events. */
 export const UNKNOWN = "(unknown)";
 
-/** Undeclared event: newer than the declaration, or foreign. */
+/** Event that the declaration does not contain, because it is newer or of third parties. */
 export interface UnknownEvent {
   readonly type: typeof UNKNOWN;
-  /** Original type. */
+  /** Type of the event on the wire. */
   readonly name: string;
-  /** Object of the event. */
+  /** Object of the event, without its envelope. */
   readonly value: JsonObject;
 }
 
 /** Event with its original line. */
 export interface RawEvent<T extends AnyTypes> {
   readonly event: EventOf<T> | UnknownEvent;
-  /** Original line. Writing it out again preserves every byte. */
+  /** Original line. It preserves every byte. */
   readonly raw: string;
 }
 
-/** Event in transit. */
+/** Received event, as it is passed to queues and runs. */
 export class EventFrame {
   constructor(
     readonly type: string,
-    /** Object of the event. */
+    /** Object of the event, without its envelope. */
     readonly body: JsonObject,
-    /** Original line. */
+    /** Original text of the line. */
     readonly raw: string,
-    /** Declaration of the event, if any. */
+    /** Declaration of the event; `undefined` if it is undeclared. */
     readonly spec: EventSpec | undefined,
     /** Session of the event, if it names one. */
     readonly session: string | undefined = undefined,
   ) {}
 
-  /** Size in a queue. */
+  /** Size of the event for the limit of a queue. */
   get size(): number {
     return this.raw.length;
   }
@@ -47,7 +47,7 @@ export class EventFrame {
   }
 }
 
-/** Returns an event in the form for subscribers. */
+/** Converts an event to the form that subscribers receive. */
 export function eventOf<T extends AnyTypes>({ type, body, spec }: EventFrame): EventOf<T> | UnknownEvent {
   return spec === undefined ? { type: UNKNOWN, name: type, value: body } : (body as EventOf<T>);
 }

@@ -81,7 +81,7 @@ type RequestMembers<T extends FrameType> = Omit<Members<T>, "id">;
 type WithUndefined<T> = { [K in keyof T]: object extends Pick<T, K> ? T[K] | undefined : T[K] };
 type ResultOf<T> = T extends keyof HostAnswers ? NonNullable<HostAnswers[T]> : undefined;
 
-/** Outgoing frames, and the assignment of responses to requests. */
+/** Writer of outgoing frames. It also matches responses with requests. */
 class HostConnection {
   readonly currentRequest = new AsyncLocalStorage<ActiveRequest>();
   host: HostInitialize | undefined;
@@ -124,7 +124,10 @@ class HostConnection {
   }
 }
 
-/** Interface of a handler to the agent. Its dialogs end together with the handler. */
+/**
+ * Methods that a handler uses to communicate with the agent. Open dialogs of the handler end together with
+ * it.
+ */
 export class Context {
   /** Aborted when the agent no longer waits for the handler: after an abort of the run or the time limit. */
   readonly signal: AbortSignal;
@@ -139,7 +142,7 @@ export class Context {
     this.#request = request;
   }
 
-  /** Working directory. */
+  /** Working directory of the agent. */
   get cwd(): string {
     return this.connection.host?.cwd ?? process.cwd();
   }
@@ -163,7 +166,7 @@ export class Context {
   }
   /** Opens an editor; returns `undefined` if the user dismisses it. */
   async editor(title: string, prefill?: string, how?: DialogOptions): Promise<string | undefined> {
-    // The agent has no time limit for editors, so this side withdraws the question.
+    // The agent has no time limit for editors, so this library withdraws the dialog.
     return (await this.#dialog("editor", { title, prefill }, how, limit(how)))?.value;
   }
 
@@ -268,7 +271,8 @@ export class Context {
   }
 
   /**
-   * Returns the request that a dialog belongs to. A context that outlives its request uses the current one.
+   * Returns the id of the request that a new dialog belongs to. A context that outlives its request uses the
+   * current request.
    */
   #during(): string | undefined {
     return [this.#request, this.connection.currentRequest.getStore()].find((each) => each?.open)?.id;
@@ -276,8 +280,8 @@ export class Context {
 }
 
 /**
- * Interface of a command's handler to the agent. Only a command can wait for later work, because an event is
- * part of that work.
+ * Context for handlers of commands. Only these can wait for later work of the agent; a handler of an event
+ * would block the work that it is part of.
  */
 export class CommandContext extends Context {
   /** Waits until the agent is idle. */
@@ -325,12 +329,12 @@ export class Extension {
     // The agent may exit before an answer is written.
     process.stdout.on("error", () => undefined);
     this.#connection = new HostConnection(process.stdout.write.bind(process.stdout));
-    // Accidental output must not appear between frames.
+    // Accidental output of the program must not appear between frames.
     process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
   }
 
   /**
-   * Interface to the agent outside of handlers, for helpers and timers. Within a handler, its dialogs belong
+   * Context for code outside of handlers, such as helpers and timers. Within a handler, its dialogs belong
    * to that handler.
    */
   get context(): Context {
@@ -388,7 +392,7 @@ export class Extension {
         }
       }
     } catch {
-      // A broken connection has ended too.
+      // A broken connection is treated as the end of the input.
     }
     this.#running.forEach((handling) => handling.controller.abort(new EndedError()));
     this.#connection.end();
@@ -401,7 +405,7 @@ export class Extension {
     this.#registerAgain();
   }
 
-  /** Registers the extension again after a change. */
+  /** Registers commands, tools and flags again after a change. */
   #registerAgain(): void {
     if (this.#connection.host !== undefined) void this.#connection.request("register", { offered: this.#registration(this.#connection.host) });
   }
@@ -469,7 +473,7 @@ export class Extension {
     if (frame.type === "command") {
       const command = this.#commands.get(frame.name);
       if (command === undefined) throw new Error(`unknown command ${frame.name}`);
-      // The result of a command is ignored.
+      // The agent ignores the result of a command.
       return void (await command.handler(frame.args, new CommandContext(this.#connection, request)));
     }
     const tool = this.#tools.get(frame.name);
@@ -494,7 +498,10 @@ export class Extension {
     this.#connection.send("response", { id, result: result as JsonValue | undefined });
   }
 
-  /** Reports an uncaught error. Before `run`, it is the reason for a failed load. */
+  /**
+   * Reports an uncaught error. If `run` was not called yet, the agent receives it as the reason for the
+   * failed load.
+   */
   #uncaught(error: unknown): void {
     if (this.#isServing) return this.#reportFailure("uncaught", error);
     console.error(error);

@@ -1,4 +1,4 @@
-/** Recognition of documented failures by the text of the agent. */
+/** Recognition of documented failures by their texts. */
 
 import type {
   FailureText,
@@ -10,7 +10,7 @@ import type {
 } from "./generated/failures.js";
 import type { AnyTypes, Spec } from "./spec.js";
 
-/** The kinds of all documented failures, of all dialects. */
+/** Kinds of the documented failures of all dialects. */
 export type FailureKind = OmpFailure | OpalFailure | OperatorFailure | PiFailure | PiscesFailure;
 
 /**
@@ -18,8 +18,8 @@ export type FailureKind = OmpFailure | OpalFailure | OperatorFailure | PiFailure
  * `undefined` if no document names the failure. `command` is the name in the response.
  *
  * A prefix for unreadable lines is removed from the text before the first search, because real agents prepend
- * it to failures of commands. Among several matches, the text with the most fixed characters wins. A
- * documented text without fixed characters matches responses to unreadable lines only.
+ * it to failures of commands. If several texts match, the one with the most fixed characters is chosen. A
+ * documented text without fixed characters matches only responses to unreadable lines.
  */
 export function failureKind(
   spec: Spec<AnyTypes>,
@@ -43,7 +43,7 @@ export function failureKind(
   return found?.kind as FailureKind | undefined;
 }
 
-/** Returns the texts between the placeholders. */
+/** Returns the fixed parts of a text, between its placeholders. */
 function parts({ text }: FailureText): string[] {
   return text.split(/\{[^}]*\}/);
 }

@@ -1,12 +1,12 @@
-/** Type and id of a line that is unreadable as a frame: too long, nested too deep, cut or malformed. */
+/** Type and id of a line that cannot be parsed as a frame: too long, nested too deep, cut or malformed. */
 
-/** Raw members of a line that identify its receiver, as far as they are readable. */
+/** Members that identify the receiver of a line, as raw JSON, as far as they are readable. */
 export type FrameHeader = Partial<Record<string, string>>;
 
 /** Complete string, or a token between strings. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gy;
 
-/** Space between tokens. */
+/** White space between tokens. */
 const SPACE = /\s*/y;
 
 /**

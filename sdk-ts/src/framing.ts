@@ -96,9 +96,9 @@ export class Framer {
   #atStart = true;
   /** Text from which lines are being cut. */
   #text = "";
-  /** `true` if this text may contain an escape; `undefined` until the first query. */
+  /** `true` if this text may contain a `\u` escape; `undefined` until the first query. */
   #escapes: boolean | undefined = true;
-  /** `true` if this text may contain a frame to strip; `undefined` until the first query. */
+  /** `true` if this text may contain an event with a key; `undefined` until the first query. */
   #mayStrip: boolean | undefined = true;
 
   constructor(options: FramerOptions = {}) {
@@ -117,14 +117,17 @@ export class Framer {
   }
 
   /**
-   * `true` if the current line may contain a `\u` escape. One search over all lines of a chunk takes a tenth of
-   * the time of a search per line.
+   * `true` if the current line may contain a `\u` escape. All lines of a chunk are searched at once, in a
+   * tenth of the time of a search per line.
    */
   get mayEscape(): boolean {
     return (this.#escapes ??= this.#text.includes("\\u"));
   }
 
-  /** Like `mayEscape`: `true` if only the type of the frame in the line may be shown. */
+  /**
+   * `true` if the current line may contain an event with a key, of which only the type may be shown. Like
+   * `mayEscape`, it is computed once per chunk.
+   */
   get mayStripPayload(): boolean {
     return (this.#mayStrip ??= mayStripPayload(this.#text));
   }
@@ -173,8 +176,8 @@ export class Framer {
   }
 
   /**
-   * Delivers short lines, of which the last one lacks its LF. Returns `false` if the lines must be handled one
-   * by one.
+   * Delivers short lines, which end with an LF except for the last one. Returns `false` if the lines must be
+   * handled one by one.
    */
   #deliverShort(lines: Uint8Array, sink: LineSink): boolean {
     if (lines.length > this.#maxLine) return false;
@@ -204,7 +207,7 @@ export class Framer {
     if (this.#discarding) {
       this.#consumed += part.length;
     } else if (length > this.#maxLine && !(length - 1 === this.#maxLine && part.at(-1) === CR)) {
-      // The CR may precede the LF of this line.
+      // The line may end with CR LF, of which only the CR has arrived.
       this.#reportError("too_long", this.#maxLine, sink, this.#tail.subarray(0, this.#tailLength), part);
       this.#release(length);
       this.#discarding = true;
@@ -223,7 +226,7 @@ export class Framer {
   #deliver(bytes: Uint8Array, terminated: boolean, sink: LineSink): void {
     const line = terminated && bytes.at(-1) === CR ? bytes.subarray(0, -1) : bytes;
     let text: string | undefined;
-    // The length is checked first, so that the result does not depend on the chunking.
+    // The length is checked before the CR is removed, so that the result does not depend on the chunking.
     if (line.length > this.#maxLine) {
       this.#reportError("too_long", this.#maxLine, sink, line);
     } else {

@@ -1,4 +1,4 @@
-/** JSON with replaced lone surrogates, and with lazy parsing of the members of long objects. */
+/** JSON parsing and writing. Lone surrogates are replaced, and members of long objects are parsed lazily. */
 
 import { DecodeError } from "./error.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
@@ -17,7 +17,7 @@ export function parse(text: string, source: Source = DEFAULT_SOURCE): JsonValue 
   return source.mayEscape && text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text) ? (replaceLoneSurrogates(value) as JsonValue) : value;
 }
 
-/** Origin of a line. */
+/** Properties of a line, known before parsing. */
 export interface Source {
   /** `true` if the line may contain a `\u` escape. */
   readonly mayEscape: boolean;
@@ -25,17 +25,17 @@ export interface Source {
   readonly stringCache?: StringCache;
 }
 
-/** Origin of text that may contain an escape. */
+/** Properties of a text about which nothing is known. */
 const DEFAULT_SOURCE: Source = { mayEscape: true };
 
 /** Writes a value as JSON in one line. Replaces lone surrogates by U+FFFD. */
 export function stringify(value: unknown): string {
   const text = JSON.stringify(value) ?? "null";
-  // Only a lone surrogate is written as an escape.
+  // `JSON.stringify` writes a surrogate as an escape only if it is a lone one.
   return text.includes("\\ud") ? (JSON.stringify(replaceLoneSurrogates(value)) ?? "null") : text;
 }
 
-/** Returns the original text of a member, if parsing and writing could change it. */
+/** Returns the JSON text of a member: the original text if parsing and writing could change it. */
 export function rawMember(line: string, name: string, value: JsonValue): string {
   if (typeof value === "string") return stringify(value);
   const members = scanMembers(line);
@@ -60,8 +60,8 @@ const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[
  *
  * Fails with a {@link DecodeError}; for a malformed member of a long object, at the first access.
  *
- * `source` is the origin of the line. `members` are the scanned members of a long line. `report` receives,
- * for each value, the first number that no double represents.
+ * `source` contains the known properties of the line. `members` are the scanned members of a long line.
+ * `report` receives, for each value, the first number that no double represents.
  */
 export function parseObject(text: string, source?: Source, members: Members | string = "", report?: NumberReporter): JsonObject {
   if (text.length < LAZY_FROM) {
@@ -85,8 +85,8 @@ export function parseObject(text: string, source?: Source, members: Members | st
 export type NumberReporter = (number: string) => void;
 
 /**
- * Rejects a value that is nested too deep, and reports its first inexact number. Returns the value with the largest
- * double in place of numbers beyond it.
+ * Checks the nesting depth of a value, and reports its first inexact number. Returns the value; numbers that
+ * exceed every double are replaced by the largest double.
  */
 function checkValue(value: JsonValue, text: string, report: NumberReporter | undefined): JsonValue {
   if (!hasLarge(value, 0, text)) return value;
@@ -96,7 +96,10 @@ function checkValue(value: JsonValue, text: string, report: NumberReporter | und
   return parse(text.replace(NUMBERS, (match) => (/^-?\d/.test(match) && !isFinite(+match) ? `${match[0] === "-" ? "-" : ""}${Number.MAX_VALUE}` : match)));
 }
 
-/** Returns `true` if the value may contain an inexact number. `depth` is the number of enclosing brackets. */
+/**
+ * Returns `true` if the value may contain a number that a double cannot represent. `depth` is the number of
+ * enclosing brackets.
+ */
 function hasLarge(value: JsonValue, depth: number, text: string): boolean {
   if (typeof value === "number") return !(value <= Number.MAX_SAFE_INTEGER && value >= -Number.MAX_SAFE_INTEGER);
   if (typeof value !== "object" || value === null) return false;
@@ -107,7 +110,7 @@ function hasLarge(value: JsonValue, depth: number, text: string): boolean {
   return isLarge;
 }
 
-/** Matches the numbers of a JSON text, and its strings. */
+/** Matches each number of a JSON text in a group, and each string without a group. */
 const NUMBERS = /"(?:[^"\\]|\\.)*"|(-?\d[-+.\deE]*)/g;
 
 function isExact(number: string): boolean {
@@ -116,8 +119,9 @@ function isExact(number: string): boolean {
 }
 
 /**
- * Key of the unparsed members: a function from a member's name to its value, or to a new value. It is a
- * symbol instead of a private name, so that the proxies of frameworks can access it.
+ * Key under which an object holds a function for its unparsed members. The function returns the value of a
+ * member, or sets it. It is a symbol instead of a private name, so that the proxies of frameworks can access
+ * it.
  */
 const PARSE_MEMBER = Symbol("unread");
 
@@ -129,12 +133,12 @@ interface LazyObject extends JsonObject {
 }
 
 /**
- * Accessors of members by name, shared by all objects. Engines retain accessors for long, and an accessor of
- * a single object would retain its text.
+ * Accessors of members by name, shared by all objects. JavaScript engines keep accessors for a long time, and
+ * an accessor for a single object would keep the text of that object in memory.
  */
 const accessors = new Map<string, PropertyDescriptor>();
 
-/** Limit of the accessors; the names come from the wire. */
+/** Maximum number of accessors, because the names come from received frames. */
 const MAX_ACCESSORS = 1000;
 
 function accessor(name: string): PropertyDescriptor {
@@ -200,7 +204,7 @@ function parsePart(text: string, start: number, end: number, report?: NumberRepo
   return checkValue(value, raw, report);
 }
 
-/** Parses a long value below the scanned levels. */
+/** Parses a long value that is nested below the scanned levels. */
 function parseLong(text: string, start: number, end: number, report?: NumberReporter): JsonValue {
   const isObject = text.charCodeAt(start) === 0x7b;
   return isObject ? parseObject(text.slice(start, end), undefined, "", report) : parsePart(text, start, end, report);

@@ -1,4 +1,4 @@
-/** Lines of dialects with renamed parameters or length limits in some revisions. */
+/** Command lines for dialects in which some revisions rename parameters or limit the length of a line. */
 
 import { commandLine } from "./connection/writer.js";
 import { UsageError } from "./error.js";
@@ -11,8 +11,8 @@ export const lines: LineRules = {
     const plain = (params: object): string => commandLine(spec, command, id, params);
     const names = row(spec.commands, command)?.renamed;
     const { revision } = known;
-    // Until the revision is known, parameters appear under all their names, unless that line is too long for
-    // a revision.
+    // Until the revision is known, the line contains each renamed parameter under all its names, unless the
+    // line is then too long for some revision.
     if (revision === undefined) {
       if (names === undefined) return plain(params);
       const line = plain({ ...params, ...withAliases(params, names) });
@@ -41,14 +41,14 @@ function byteLength(line: string): number {
   return new TextEncoder().encode(line).length;
 }
 
-/** Returns the renamed members under their new names, if these are absent. */
+/** Returns the parameters with each renamed one added under its new name, unless that name is present. */
 function withAliases(params: object, names: Names): object {
   const members = params as Readonly<Record<string, unknown>>;
   const both = Object.entries(names).filter(([name, later]) => name in members && !(later in members));
   return Object.fromEntries(both.map(([name, later]) => [later, members[name]]));
 }
 
-/** Returns the parameters with the new names, in their order. */
+/** Returns the parameters under their new names, in the same order. */
 function renameParams(params: object, names: Names): object {
   const entries = Object.entries(params).map(([name, value]) => {
     const later = Object.hasOwn(names, name) ? names[name] : undefined;

@@ -1,10 +1,10 @@
 import type { UnknownEvent } from "./event.js";
 import type { UnknownVariant } from "./generated/types.js";
 
-/** Types outside of the declaration. */
+/** Types of events and variants that the declaration does not contain. */
 type UndeclaredEvent = UnknownEvent | UnknownVariant;
 
-/** Functions for each type, and for all other types. */
+/** Functions for each declared type, and one for all other types. */
 export type Arms<E extends { readonly type: string }, R> = {
   readonly [K in Exclude<E, UndeclaredEvent>["type"]]: (value: Extract<E, { readonly type: K }>) => R;
 } & {

@@ -1,4 +1,4 @@
-/** Outcome of a run from its events, by declared rules. */
+/** Outcome of a run, derived from its events by declared rules. */
 
 import { RunFailedError } from "./error.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
@@ -11,7 +11,7 @@ export type RunOutcome = "done" | "aborted" | RunFailedError;
 
 type FrameValue = JsonValue | undefined;
 
-/** Outcome of a run so far. */
+/** Tracker of the outcome of a run. */
 export class OutcomeTracker {
   #outcome: ReportedOutcome | undefined;
   #message: string | undefined;
@@ -32,7 +32,7 @@ export class OutcomeTracker {
     this.#isAborted = true;
   }
 
-  /** Records that the prompt was rejected during its run. */
+  /** Records that the prompt was rejected after its run had started. */
   reject(message: string, code: string | undefined): void {
     if (this.#outcome !== "failed") this.#message = message;
     this.#outcome = "failed";
@@ -44,7 +44,7 @@ export class OutcomeTracker {
     return this.#outcome === "failed" || this.#outcome === "aborted";
   }
 
-  /** Returns the outcome if the run ends now. */
+  /** Returns the outcome of the run if it ends now. */
   outcome(): RunOutcome {
     if (this.#outcome === "aborted") return "aborted";
     if (this.#outcome === "failed" && !this.#isAborted) {
@@ -62,7 +62,7 @@ export class OutcomeTracker {
     const [path, values] = rule.valueOutcomes ?? ["", undefined];
     const text = values === undefined ? undefined : scalarText(at(value, path));
     const outcome = (text !== undefined && values !== undefined && Object.hasOwn(values, text) ? values[text] : rule.outcome) ?? "fine";
-    // A failure persists until the next answer of the model.
+    // A failure remains until the next answer of the model.
     if (outcome === "retried") this.#retryable = true;
     else if (outcome === "failed") {
       const before = this.#outcome === "failed" ? { message: this.#message, code: this.#code } : {};
@@ -88,12 +88,12 @@ export function at(value: FrameValue, path: string): FrameValue {
   return found ?? undefined;
 }
 
-/** Returns a value in the form that rules use. */
+/** Returns a value as text, as the rules contain it. */
 export function scalarText(value: FrameValue): string | undefined {
   return value === undefined || typeof value === "object" ? undefined : String(value);
 }
 
-/** Returns the first of these members with a value, as text. */
+/** Returns the text of the first of these members that has a value. */
 function first(value: FrameValue, paths: readonly string[] = []): string | undefined {
   const found = paths.map((path) => at(value, path)).find((member) => member !== undefined);
   return scalarText(found) ?? (found === undefined ? undefined : JSON.stringify(found));

@@ -15,17 +15,20 @@ export const DEFAULT_QUEUE_BYTES = 64 * 1024 * 1024;
  * Overflow policy for an event without room.
  *
  * `block`: the reader waits, and memory stays constant. `coalesce`: a newer snapshot replaces the newest
- * queued one of its kind; other events wait. `detach`: the subscriber reads the queued events and then fails
- * with a {@link DetachedError}.
+ * queued one of its kind; other events wait. `detach`: the subscriber is detached; it reads the queued events
+ * and then fails with a {@link DetachedError}.
  */
 export type Overflow = "block" | "coalesce" | "detach";
 
-/** Outcome of a push. A `full` item is not in the queue and must wait for room. */
+/**
+ * Outcome of a push. After `full`, the item is not in the queue: the caller has to wait for room and push it
+ * again.
+ */
 export type PushResult = "queued" | "dropped" | "full";
 
 /**
- * Size of queued items beyond which the reader lets the subscriber run first. Recently written memory is fast
- * to read.
+ * Total size of queued items beyond which the reader yields to the subscriber. Recently written memory is
+ * fast to read.
  */
 const YIELD_THRESHOLD = 16 * 1024;
 
@@ -61,8 +64,8 @@ export class Queue<T extends Item> {
   #subscribed = true;
   #drained: (() => void)[] = [];
   /**
-   * Time limit in milliseconds for an item that waits for room while the subscriber is inactive; without it
-   * no limit.
+   * Time in milliseconds after which an inactive subscriber no longer delays an item; `undefined` for no
+   * limit.
    */
   #patience: number | undefined;
   /** `true` if items without room are dropped. */
@@ -71,7 +74,7 @@ export class Queue<T extends Item> {
   #lost = 0;
   #dropped = 0;
   #taken = 0;
-  /** `true` if a subscriber can consume items. Otherwise no item waits for room. */
+  /** `true` if a subscriber can consume items. If `false`, a full queue drops items at once. */
   isReachable = true;
 
   constructor(cap: number, overflow: Overflow) {
@@ -108,8 +111,8 @@ export class Queue<T extends Item> {
   }
 
   /**
-   * Resolves when the queue is empty, so that the caller does not get ahead of the subscriber. Returns
-   * `undefined` if the queue is short, or if the subscriber consumed nothing since the last call.
+   * Resolves when the subscriber has emptied the queue; the reader awaits it to stay close to its subscriber.
+   * Returns `undefined` if few items are queued, or if no item was consumed since the last call.
    */
   idle(): Promise<void> | undefined {
     if (this.#size <= YIELD_THRESHOLD || this.#isInactive) return undefined;
@@ -119,7 +122,7 @@ export class Queue<T extends Item> {
 
   /**
    * Resolves after the end of the queue when every item was consumed, or when the subscriber has left. Also
-   * resolves when no item was consumed for `patience` milliseconds, because the caller may be the subscriber
+   * resolves if no item is consumed for `patience` milliseconds, as the awaiting code may be the subscriber
    * itself.
    */
   async drained(patience: number): Promise<void> {
@@ -161,7 +164,7 @@ export class Queue<T extends Item> {
     return "queued";
   }
 
-  /** Resolves when an item of that size no longer has to wait: it fits or will be dropped. */
+  /** Resolves when an item of that size fits into the queue, or will be dropped. */
   async waitForRoom(size: number): Promise<void> {
     while (this.#subscribed && this.#state === "open" && !this.#lossy && this.isReachable && !this.#hasRoom(size)) {
       const woken = new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -304,8 +307,8 @@ export class Queue<T extends Item> {
   }
 
   /**
-   * Returns the position of the newest queued item with that key, or -1. No item may pass an item without a
-   * key.
+   * Returns the position of the newest queued item with that key, or -1. The search stops at an item without
+   * a key, so that the order is preserved.
    */
   #replaceable(key: string): number {
     for (let at = this.#items.length - 1; at >= this.#head; at--) {

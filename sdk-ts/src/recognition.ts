@@ -1,4 +1,7 @@
-/** Recognition of frames of another dialect. An agent never responds to a client of another framing. */
+/**
+ * Recognition of frames of another dialect. An agent never responds to a client that uses another
+ * framing.
+ */
 
 import { OtherDialectError } from "./error.js";
 import type { JsonObject } from "./generated/types.js";
@@ -7,7 +10,7 @@ import type { AnyTypes, DialectVocabulary, Spec } from "./spec.js";
 
 export type { DialectVocabulary };
 
-/** Length of the frame in an error, in characters. */
+/** Maximum length of the frame in an error, in characters. */
 const SHOWN = 100;
 
 /**
@@ -19,7 +22,7 @@ export function otherDialect(spec: Spec<AnyTypes>, frame: JsonObject, line: stri
   let name: unknown;
   let isAnswer: boolean;
   if (spec.framing === "json-rpc") {
-    // A frame of line dialects has a type and no member of JSON-RPC.
+    // In dialects without JSON-RPC, a frame has a type, and no member of JSON-RPC.
     if (typeof type !== "string" || jsonrpc !== undefined) return undefined;
     isAnswer = type === "response" && typeof frame["success"] === "boolean";
     name = type === "event" ? (frame["event"] as JsonObject | null)?.["type"] : type;

@@ -5,18 +5,18 @@ import { type Members, scanMembers } from "./scan.js";
 
 export { REDACTED };
 
-/** Pattern of keys; its group is a preceding scheme, which remains. */
+/** Pattern of keys. Its group is a scheme before the key, which is not redacted. */
 const KEY = new RegExp(`(?<![A-Za-z0-9])(?:${KEYS.map((shape) => pattern(shape, `{${shape.rest},}`)).join("|")})`, "g");
 
-/** Pattern of an incomplete key at the end of a cut text. */
+/** Pattern of an incomplete key at the end of a text that was cut. */
 const CUT_KEY = new RegExp(`(?<![A-Za-z0-9])(?:${KEYS.map((shape) => pattern(shape, "+$")).join("|")})`, "g");
 
-/** Pattern of the beginnings of keys for a quick test, because most text contains no key. */
+/** Pattern of the beginnings of keys, for a quick test, because most texts contain no key. */
 const BEGINNINGS = new RegExp(KEYS.map(beginning).join("|"));
 
 /**
- * Returns a frame with all keys replaced: values of members that hold keys, and text in the shape of a key.
- * With `isCut`, the frame may end early, and an incomplete key at its end is replaced too.
+ * Returns a frame with all keys replaced: values of members that hold keys, and texts with the form of a
+ * key. If `isCut` is `true`, the frame may be cut, and an incomplete key at its end is replaced too.
  */
 export function redact(frame: string, isCut = false): string {
   const shown = stripPayload(frame);
@@ -24,7 +24,7 @@ export function redact(frame: string, isCut = false): string {
   let out = "";
   let copied = 0;
   /**
-   * Number of open brackets in the value of a member that holds a key; `undefined` outside of such a value.
+   * Number of open brackets inside the value of a member that holds a key; `undefined` outside such a value.
    */
   let depth: number | undefined;
   let at = 0;
@@ -52,18 +52,18 @@ export function redact(frame: string, isCut = false): string {
 }
 
 /**
- * Returns `true` if only the type of the frame may have to be shown: the text contains such a type, or
- * escapes that may spell one.
+ * Returns `true` if the frame may be one whose payload must be hidden: the text contains such a type, or an
+ * escape that may be part of one.
  */
 export function mayStripPayload(text: string): boolean {
   return text.includes("\\u00") || QUOTED.some((type) => text.includes(type));
 }
 
-/** Types of such frames, as strings. */
+/** Types of the frames whose payload must be hidden, as JSON strings. */
 const QUOTED = SECRET_EVENTS.map((type) => `"${type}"`);
 
 /**
- * Returns the visible part of a frame of which only the type may be shown; `undefined` for any other frame.
+ * Returns the frame reduced to its type if only the type may be shown; `undefined` for any other frame.
  * `members` are its scanned members.
  */
 export function stripPayload(frame: string, members?: Members | string): string | undefined {
@@ -75,14 +75,14 @@ export function stripPayload(frame: string, members?: Members | string): string 
   return JSON.stringify(envelope === undefined ? { type } : { type: envelope, [envelope]: { type } });
 }
 
-/** Decodes escaped letters, because a type is the same in either form. */
+/** Decodes escaped letters, because an escaped type is equal to a plain one. */
 function plainLetters(frame: string): string {
   return frame.replace(/\\u00([4-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
 }
 
 /**
- * Returns the types in a frame, those within envelopes first, and several types of one object in order.
- * Returns `undefined` for an incomplete or malformed frame, which is then searched as text.
+ * Returns the types in a frame: first the types inside envelopes; several types of one object in their
+ * order. Returns `undefined` for an incomplete or malformed frame, whose text is then searched instead.
  */
 function typesIn(text: string, isFrame: boolean, members = scanMembers(text)): unknown[] | undefined {
   if (typeof members === "string") return undefined;
@@ -114,10 +114,7 @@ export function holdsKey(name: string): boolean {
   return MEMBERS.some((member) => plain === member || (member.length >= SUFFIX_LENGTH && plain.endsWith(member)));
 }
 
-/**
- * Returns the visible form of a string in a frame. If a key in the string contains escapes, the whole string
- * is replaced.
- */
+/** Returns a string of a frame without its keys. If a key contains escapes, the whole string is replaced. */
 function stringWithoutKeys(text: string, isCut: boolean): string {
   const shown = withoutKeys(text, true, isCut);
   if (!text.includes("\\")) return shown;
@@ -126,7 +123,7 @@ function stringWithoutKeys(text: string, isCut: boolean): string {
   return expected === plain || unescaped(shown) === expected ? shown : REDACTED;
 }
 
-/** Decodes the escapes of a string. An invalid escape becomes its letter. */
+/** Decodes the escapes of a string. An invalid escape is replaced by its letter. */
 function unescaped(text: string): string {
   if (!text.includes("\\")) return text;
   return text.replace(/\\(?:u([0-9a-fA-F]{4})|u[0-9a-fA-F]{0,3}|([^]?))/g, (_, code?: string, letter?: string) =>
@@ -138,7 +135,7 @@ const LETTERS: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r
 
 function withoutKeys(text: string, isEscaped: boolean, isCut = false): string {
   if (!BEGINNINGS.test(text)) return text;
-  // The letter of an escape does not belong to the following text: `\nsk-…` holds a key.
+  // The letter of an escape is not part of the following text: `\nsk-…` contains a key.
   const parts = isEscaped && text.includes("\\") ? text.split(/(\\(?:u[0-9a-fA-F]{0,4}|.))/) : [text];
   const replaced = (part: string, key: RegExp): string =>
     part.replace(key, (_, scheme: unknown) => (typeof scheme === "string" ? scheme : "") + REDACTED);
@@ -150,8 +147,8 @@ function withoutKeys(text: string, isEscaped: boolean, isCut = false): string {
 }
 
 /**
- * Returns the bracket depth after the text between two strings; `undefined` after the end of the value that
- * holds a key.
+ * Returns the bracket depth after the text between two strings; `undefined` if the value that holds a key
+ * ends there.
  */
 function depthAfter(frame: string, from: number, to: number, depth: number): number | undefined {
   for (let at = from; at < to; at++) {
@@ -180,7 +177,7 @@ function pattern(shape: KeyShape, times: string): string {
   return shape.scheme ? `(${beginning(shape)})${rest}` : beginning(shape) + rest;
 }
 
-/** Returns a pattern for the beginning of a key. Schemes match in any case. */
+/** Returns a pattern for the beginning of a key. The case of schemes does not matter. */
 function beginning({ prefix, scheme }: KeyShape): string {
   return scheme ? literal(prefix).replace(/[A-Za-z]/g, (letter) => `[${letter.toUpperCase()}${letter.toLowerCase()}]`) : literal(prefix);
 }

@@ -8,7 +8,7 @@
 import type { JsonValue } from "./generated/types.js";
 import type { AnyTypes, Fingerprint, RevisionSpec, Spec } from "./spec.js";
 
-/** Name for the newest revision. */
+/** Alias of the newest revision. */
 const LATEST = "latest";
 
 /**
@@ -27,19 +27,22 @@ export function namesOf(spec: Spec<AnyTypes>): string[] {
   return spec.revisions?.map(({ name }) => name) ?? [spec.revision];
 }
 
-/** Command that the agent's revision lacks, with the agent's revision and the revisions that have it. */
+/**
+ * Command that the agent's revision lacks. Contains the agent's revision and the revisions that have the
+ * command.
+ */
 export interface MissingCommand {
   readonly revision: string;
   readonly known: string;
 }
 
-/** Frame that the named revision does not send, with both the named revision and the detected one. */
+/** Frame that the named revision does not send. Contains the named and the detected revision. */
 export interface Contradiction {
   readonly named: string;
   readonly seen: string;
 }
 
-/** Knowledge about the agent's revision. */
+/** Detector of the agent's revision. */
 export class RevisionDetector {
   /** `true` if no further frame can narrow down the revision. */
   isSettled: boolean;
@@ -59,7 +62,10 @@ export class RevisionDetector {
     this.isSettled = !this.#isOpen(this.#oldest, this.#youngest);
   }
 
-  /** Revision that the caller named, or the only remaining candidate: of revisions with the same frames, the oldest. */
+  /**
+   * Revision that the caller named, or the only remaining candidate. Of several revisions with the same
+   * frames, the oldest one.
+   */
   get revision(): RevisionSpec | undefined {
     const [from, to] = this.#possible;
     return this.#isOpen(from, to) ? undefined : this.#revisions[from];
@@ -81,7 +87,10 @@ export class RevisionDetector {
     return this.#observe((fingerprint) => fingerprint.answer === command && (fingerprint.member ? matches(fingerprint, object) : data === undefined));
   }
 
-  /** Returns the lack of a command in all candidate revisions, if other revisions have it. */
+  /**
+   * Returns a description of the missing command if all candidate revisions lack it and other revisions have
+   * it.
+   */
   lacks(command: string): MissingCommand | undefined {
     const [from, to] = this.#possible;
     const possible = this.#revisions.slice(from, to + 1);
@@ -90,8 +99,8 @@ export class RevisionDetector {
   }
 
   /**
-   * Processes the agent's rejection of an unknown command. Returns the lack if other revisions have the
-   * command.
+   * Processes the agent's rejection of an unknown command. Returns a description of the missing command if
+   * other revisions have it.
    */
   rejectedCommand(command: string): MissingCommand | undefined {
     const [from, to] = this.#possible;
@@ -104,7 +113,10 @@ export class RevisionDetector {
     return undefined;
   }
 
-  /** Returns `true` if a frame can still distinguish these revisions: some revision after the first has a fingerprint. */
+  /**
+   * Returns `true` if a frame can still distinguish these revisions, because a revision after the first one
+   * has a fingerprint.
+   */
   #isOpen(from: number, to: number): boolean {
     return this.#revisions.slice(from + 1, to + 1).some(({ shows, excludes }) => shows.length + excludes.length > 0);
   }
@@ -128,7 +140,7 @@ export class RevisionDetector {
   }
 
   #checkConflict(): Contradiction | undefined {
-    // If frames contradict each other, a present feature outweighs an absent one.
+    // If frames contradict each other, a frame that shows a feature outweighs the lack of one.
     if (this.#oldest > this.#youngest) this.#youngest = this.#oldest;
     const namedIndex = this.#namedIndex;
     const isYounger = namedIndex !== undefined && namedIndex < this.#oldest;

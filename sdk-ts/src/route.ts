@@ -4,16 +4,16 @@ import { DecodeError } from "./error.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
 import { type AnyTypes, type Spec, row } from "./spec.js";
 
-/** Routed line from the agent. */
+/** Frame of the agent, by its kind. */
 export type RoutedFrame =
   | {
       readonly kind: "answer";
-      /** Id; `undefined` if it is absent, or null in JSON-RPC. */
+      /** Id of the response; `undefined` if it is absent, or null in JSON-RPC. */
       readonly id: JsonValue | undefined;
-      /** Command in the response. */
+      /** Name of the command in the response, if present. */
       readonly command: string | undefined;
       readonly success: boolean;
-      /** Object with the data in its member `data` or `result`. */
+      /** Object that contains the data in its member `data` or `result`. */
       readonly frame: JsonObject;
     }
   | {
@@ -69,8 +69,8 @@ function flat(spec: Spec, frame: JsonObject, raw: string): RoutedFrame {
     if (method === undefined) throw new DecodeError("the dialog has no `method`", raw);
     return { kind: "dialog", id, method, params: frame };
   }
-  // Operator's stored server sends events without the documented envelope, so both forms are
-  // accepted.
+  // The published server of Operator sends events without the documented envelope, so both forms
+  // are accepted.
   if (type === "event" && spec.framing === "enveloped") {
     const body = object(frame["event"]);
     const inner = text(body?.["type"]);
@@ -97,8 +97,8 @@ function jsonRpc(spec: Spec, frame: JsonObject, raw: string): RoutedFrame {
   if (id === undefined) throw new DecodeError("the frame has neither `method` nor `id`", raw);
   const success = !("error" in frame);
   if (success && !("result" in frame)) throw new DecodeError("the response has neither `result` nor `error`", raw);
-  // A failure with a null id belongs to no request; a success with a null id answers a request with
-  // a null id.
+  // A failure with a null id belongs to no request. A success with a null id responds to a request
+  // with a null id.
   return { kind: "answer", id: id === null && !success ? undefined : id, command: undefined, success, frame };
 }
 

@@ -107,7 +107,9 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
     this.source.unsubscribe();
   }
 
-  /** Starts the calls of the listeners of `on`, after all listeners of this turn are registered. */
+  /**
+   * Starts to call the listeners of `on`, after all listeners of this turn of the event loop are registered.
+   */
   #dispatch(): Map<string, Set<Listener>> {
     const listeners = new Map<string, Set<Listener>>();
     const reader = this.source.reader();
@@ -128,7 +130,7 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
 
   #iterate<V>(show: (event: EventOf<T> | UnknownEvent, raw: string) => V): AsyncIterableIterator<V> {
     const reader = this.source.reader();
-    // The iterator keeps the stream alive.
+    // The iterator holds a reference, so that the stream is not garbage-collected.
     let stream: this | undefined = this;
     const view = (frame: EventFrame): V => show(eventOf<T>(frame), frame.raw);
     return {
@@ -160,7 +162,7 @@ export class Events<T extends AnyTypes> extends EventStream<T> {
   }
 }
 
-/** Parts of a run. */
+/** Values from which a {@link Run} is created. */
 export interface RunParts<T extends AnyTypes> {
   readonly client: RpcClient<T>;
   readonly slot: RunSlot;
@@ -201,7 +203,7 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
    * {@link DetachedError}.
    *
    * @throws RunFailedError The model request failed after all retries of the agent.
-   * @throws RefusedError The agent rejected the prompt after all.
+   * @throws RefusedError The agent rejected the prompt after its acceptance.
    * @throws Termination The connection ended first.
    */
   async result(): Promise<RunResult<T>> {
@@ -213,10 +215,10 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
   /**
    * Waits for the end of the run like `result`, but returns a failed run as a result.
    *
-   * After an acknowledged abort without new work, the run ends within ten seconds plus the time of a query of
-   * the agent's state.
+   * If the agent acknowledges an abort and starts no new work, the run ends after ten seconds at most, plus
+   * the time of a state query.
    *
-   * @throws RefusedError The agent rejected the prompt after all.
+   * @throws RefusedError The agent rejected the prompt after its acceptance.
    * @throws Termination The connection ended first.
    */
   async wait(): Promise<RunResult<T>> {

@@ -1,4 +1,4 @@
-/** Limits of a run, checked by the client. The declaration names the events that report the usage. */
+/** Limits of a run that the client checks. The declaration names the events that report the usage. */
 
 import { RunFailedError, UsageError } from "./error.js";
 import { measures } from "./generated/measures.js";
@@ -14,8 +14,8 @@ export interface Limits {
   /** Maximum duration (`max_time`) in milliseconds, from the prompt on. */
   readonly maxTime?: number | undefined;
   /**
-   * Maximum number of failures of one call (`max_equal_calls`): the same tool and arguments, with any error. All counts
-   * restart if a call succeeds with a result that differs from its previous one.
+   * Maximum number of failures of one call (`max_equal_calls`): the same tool and arguments, with any error.
+   * All counters restart at zero if a call succeeds with a result that differs from its previous one.
    */
   readonly maxEqualCalls?: number | undefined;
 }
@@ -26,9 +26,12 @@ export interface Measures {
   readonly turn: string;
   /** Event with the cost of an answer, and the path of the cost. */
   readonly cost?: readonly [string, string];
-  /** Event at the start of a call, and the paths of its id, its tool and its arguments. */
+  /** Event at the start of a tool call, and the paths of the call's id, tool and arguments. */
   readonly call: { readonly event: string; readonly id: string; readonly tool: string; readonly arguments: string };
-  /** Event with the result of a call; `failed` is the path of the status, and its value after a failure. */
+  /**
+   * Event with the result of a tool call. `failed` is the path of the status, and the value of the status
+   * after a failure.
+   */
   readonly result: {
     readonly event: string;
     readonly id: string;
@@ -41,7 +44,7 @@ export interface Measures {
 export interface Meter {
   /** Processes an event of the run. */
   observe(type: string, body: JsonObject): void;
-  /** Ends the measurement, because the run has ended. */
+  /** Ends the measurement after the end of the run. */
   end(): void;
 }
 
@@ -57,7 +60,8 @@ export class RunLimits {
   constructor(readonly limits: Limits) {}
 
   /**
-   * Starts to measure a run of that dialect. `reached` is called once, with the failure of the run.
+   * Starts to measure a run of an agent of that dialect. `reached` is called once a limit is reached, with
+   * the failure of the run.
    *
    * @throws UsageError The dialect does not report a value that a limit needs.
    */
@@ -78,9 +82,9 @@ class RunMeter implements Meter {
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
   #turns = 0;
   #cost = 0;
-  /** Calls without a result, by id. */
+  /** Tool calls without a result so far, by id. */
   readonly #calls = new Map<string, { tool: string; key: string }>();
-  /** By the digest of the call. */
+  /** Number of failures, by the digest of the call. */
   readonly #failures = new Map<string, number>();
   /** Digest of the last result of each call that succeeded, by the digest of the call. */
   readonly #results = new Map<string, string>();
@@ -151,7 +155,10 @@ class RunMeter implements Meter {
   }
 }
 
-/** Length and 64 bits of a hash of a text, which may be long: equal for equal texts, and hardly for others. */
+/**
+ * Returns the length of a text and 64 bits of its hash. Equal texts have equal digests; different texts
+ * almost never do.
+ */
 function digest(long: string): string {
   let [one, other] = [0xdeadbeef, 0x41c6ce57];
   for (let at = 0; at < long.length; at++) {
@@ -168,7 +175,7 @@ function text(value: JsonValue | undefined): string {
   return scalarText(value) ?? "";
 }
 
-/** Returns the value with sorted members in all its objects. */
+/** Returns a copy of the value with the members of all objects sorted. */
 function sorted(value: JsonValue | undefined): JsonValue | undefined {
   if (Array.isArray(value)) return value.map((item) => sorted(item) ?? null);
   if (typeof value !== "object" || value === null) return value;

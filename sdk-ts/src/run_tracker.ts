@@ -10,17 +10,17 @@ import type { RunEnd } from "./spec.js";
 
 /**
  * Time limit for the start of an accepted prompt, in milliseconds. Afterwards the tracker queries the state.
- * Prompts that an extension handles never start a run.
+ * A prompt that an extension handles never starts a run.
  */
 export const START_WITHIN = 500;
 
 /** Pause before the next query of an agent that is busy without visible events, in milliseconds. */
 const POLL_INTERVAL = 250;
 
-/** Maximum number of doublings of that pause after an unreadable line, because the work may take long. */
+/** Maximum number of doublings of that pause after an unreadable line, since a run may last long. */
 const DOUBLINGS = 4;
 
-/** Number of unanswered state queries after an unreadable line. */
+/** Maximum number of unanswered state queries after an unreadable line. */
 const MAX_STATE_QUERIES = 3;
 
 /**
@@ -40,7 +40,7 @@ export type Input =
   | "may_end"
   /** An event shows that the run is over. */
   | "ends"
-  /** A line was unreadable. It may have been the last event of the run. */
+  /** A line was unreadable; it may have held the last event of the run. */
   | "lost"
   /** Another event of the session arrived. */
   | "heard"
@@ -63,7 +63,7 @@ export type Input =
  * Cause of the end of a run.
  *
  * `event`: its last event. `answer`: the response to its command. `handled`: the agent accepted the prompt
- * and started no run. `stopped`: an acknowledged abort, without another end in the following ten seconds.
+ * and started no run. `stopped`: the agent acknowledged an abort and sent no other end within ten seconds.
  * `idle`: the agent is idle, and an unreadable line may have held the last event.
  */
 export type EndedBy = "event" | "answer" | "handled" | "stopped" | "idle";
@@ -87,13 +87,13 @@ export class RunTracker {
   #isIdle = false;
   /** `true` if an event of the session arrived. */
   #hasEvent = false;
-  /** `true` if the last relevant event shows that the run may be over. */
+  /** `true` if the last event about the run means that the run may be over. */
   #mayBeEnded = false;
-  /** Requested time since the acknowledged abort; `undefined` without one, or after new work. */
+  /** Time in milliseconds since the acknowledged abort; `undefined` without an abort, or after new work. */
   #stopping: number | undefined;
-  /** `true` if the last event may be in an unreadable line, because no readable event ended the run. */
+  /** `true` if an unreadable line may hold the last event, because no readable event ended the run. */
   #isLost = false;
-  /** Numbers of busy and of unanswered queries since that line. */
+  /** Number of busy responses since that line; the next field counts unanswered queries. */
   #busyQueries = 0;
   #failedQueries = 0;
 
@@ -105,7 +105,10 @@ export class RunTracker {
     return this.#hasStarted;
   }
 
-  /** `true` if the agent confirmed the end. False if the connection ended before the confirmation. */
+  /**
+   * `true` if the agent confirmed the end; `false` if the connection ended first, or if the wait after an
+   * abort ended the run.
+   */
   isCertain = true;
 
   /** Processes an input and returns the next action. */
@@ -127,7 +130,7 @@ export class RunTracker {
         this.#hasEvent = true;
         return undefined;
       case "may_end":
-        // An end before the start belongs to earlier work.
+        // An end before the start of this run belongs to earlier work.
         return this.#hasStarted ? this.#mayEnd() : undefined;
       case "replaced":
         return this.#mayEnd();
@@ -143,7 +146,8 @@ export class RunTracker {
         return this.#end("event");
       case "lost":
         if (!(this.rules.state ?? this.rules.barrier)) return undefined;
-        // The response that ends such a run is not in the line of its last event.
+        // After the last event, the unreadable line cannot hold it, but may hold the response that ends the
+        // run.
         this.#isLost = !this.#mayBeEnded || this.rules.answerEnds;
         this.#busyQueries = this.#failedQueries = 0;
         return this.#queryState();
@@ -185,7 +189,7 @@ export class RunTracker {
   }
 
   #stop(): Action {
-    // A prompt without a response is not a run yet.
+    // A prompt without a response has not started a run yet.
     if (!this.#answered && !this.rules.answerEnds) return undefined;
     this.#stopping = 0;
     if (this.#phase !== "waiting" && this.#phase !== "running") return undefined;
@@ -212,8 +216,8 @@ export class RunTracker {
   }
 
   #confirmIdle(): Action {
-    // An idle agent without a response to the prompt means that the end belongs to earlier work, unless the
-    // response is the end.
+    // If the agent is idle before it responded to the prompt, the end belongs to earlier work, unless the
+    // response itself ends the run.
     if (!this.#answered && !(this.#isLost && this.rules.answerEnds)) {
       this.#phase = "waiting";
       this.#hasStarted = false;

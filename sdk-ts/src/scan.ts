@@ -1,5 +1,5 @@
 /**
- * Scanner for the members of an object that does not parse their values.
+ * Scanner that finds the members of an object without parsing their values.
  *
  * It passes over the text once. The platform's own search skips strings, which is many times faster than a
  * check of each character.
@@ -26,27 +26,34 @@ const CLOSE_BRACE = 0x7d;
 const MIN_CACHED = 1024;
 const MAX_CACHED = 1 << 20;
 
-/** Maximum ratio of a line to a stored string, because a stored string keeps its line in memory. */
+/**
+ * Maximum ratio of the length of a line to the length of a string that is stored from it, because a stored
+ * string keeps its whole line in memory.
+ */
 const MAX_LINE_RATIO = 4;
 
-/** Number of stored strings: an answer has few long blocks. */
+/** Maximum number of stored strings, since an answer has few long blocks. */
 const CACHE_SIZE = 4;
 
 /**
  * Long strings of the preceding lines. Each update of a growing answer contains its whole text once or twice.
- * A common beginning need not be scanned again, and a comparison is faster.
+ * The scanner compares the beginning with a stored string, which is faster than a second scan.
  */
 export class StringCache {
   /** Strings without their quotes, newest first. */
   readonly #strings: string[] = [];
 
-  /** Approximate memory, in UTF-16 units. Counts whole lines, because a string keeps its line in memory. */
+  /**
+   * Approximate memory, in UTF-16 units. The sum counts whole lines, because a string keeps its line in
+   * memory.
+   */
   get size(): number {
     return this.#strings.reduce((sum, { length }) => sum + length * MAX_LINE_RATIO, 0);
   }
 
   /**
-   * Returns the position from which to search for the end of the string at `start`: after a known beginning.
+   * Returns the position after a stored string that begins at `start`, or `start` if there is none. The
+   * search for the end of the string begins there.
    */
   skip(text: string, start: number): number {
     for (const known of this.#strings) {
@@ -64,7 +71,7 @@ export class StringCache {
     if (text.length > (end - start) * MAX_LINE_RATIO) return;
     const strings = this.#strings;
     if (skipped === end && strings[0]?.length === end - start) return;
-    // The string replaces its own beginning.
+    // A longer string replaces the stored string that it begins with.
     const at = skipped === start ? -1 : strings.findIndex((known) => known.length === skipped - start);
     if (at >= 0) strings.splice(at, 1);
     else if (strings.length === CACHE_SIZE) strings.pop();
@@ -73,8 +80,8 @@ export class StringCache {
 }
 
 /**
- * Returns the members of the object in a text, or the error if the text is not an object. `stringCache` has the
- * strings of earlier lines.
+ * Returns the members of the object in a text, or the error if the text is not an object. `stringCache`
+ * contains long strings of earlier lines.
  */
 export function scanMembers(text: string, stringCache?: StringCache): Members | string {
   const scanner = new Scanner(text, stringCache);
@@ -128,7 +135,7 @@ class Scanner {
       this.at++;
       this.space();
       const start = this.at;
-      // The length of an object is unknown before its end, so every possibly long one is scanned.
+      // The length of an object is unknown before its end. So every object that may be long is scanned.
       const looks = outer === 1 && text.charCodeAt(start) === OPEN_BRACE && text.length - start >= INNER_FROM;
       const inner = looks ? this.members(2) : undefined;
       if (!looks) this.value(outer);
@@ -203,7 +210,7 @@ class Scanner {
   string(): void {
     const { text, stringCache } = this;
     const start = this.at + 1;
-    // A stored string never ends within an escape.
+    // A stored string never ends within an escape sequence.
     const skipped = stringCache === undefined ? start : stringCache.skip(text, start);
     let at = skipped;
     for (;;) {

@@ -11,44 +11,44 @@ export type RunEffect = "begins" | "may_end" | "holds" | "may_end_unless" | "may
 
 /** Runtime properties of a command. */
 export interface CommandSpec {
-  /** Time of the response; by default the end of the work. */
+  /** Moment of the response; by default the end of the command's work. */
   readonly answer?: "accepted" | "acknowledged";
   readonly run?: RunRole;
   /** Default time limit in milliseconds: 30 000 if absent; 0 is no limit. */
   readonly timeout?: number;
-  /** `true` if the command changes nothing, so that it may be repeated after a timeout. */
+  /** `true` if the command is read-only, so that it can be repeated after a timeout. */
   readonly reads?: boolean;
-  /** Parameters with another name in some revisions, with that name. */
+  /** Parameters that have another name in some revisions, each with that other name. */
   readonly renamed?: Readonly<Record<string, string>>;
 }
 
 /** Outcome that an event reports. */
 export type ReportedOutcome = "failed" | "aborted" | "retried" | "fine";
 
-/** Rule for the outcome in an event. Paths are names separated by dots. */
+/** Rule that derives the outcome of a run from an event. Paths are names separated by dots. */
 export interface OutcomeRule {
-  /** List whose items the rule applies to; without it, the event itself. */
+  /** Path of a list to whose items the rule applies; by default, the rule applies to the event itself. */
   readonly over?: string;
   /** Conditions, all of which must hold. */
   readonly when?: readonly { readonly is?: readonly string[]; readonly has?: string }[];
   /** Outcome if `valueOutcomes` yields no other one; `fine` by default. */
   readonly outcome?: ReportedOutcome;
-  /** Member, and the outcomes of its values. */
+  /** Path of a member, and the outcome for each of its values. */
   readonly valueOutcomes?: readonly [string, Readonly<Record<string, ReportedOutcome>>];
-  /** Paths of the reason; the first one with a value applies. */
+  /** Paths at which the reason is searched, in order. */
   readonly message?: readonly string[];
   /** Reason if no path has a value. */
   readonly text?: string;
-  /** Paths of the code of the failure; the first one with a value applies. */
+  /** Paths at which the code of the failure is searched, in order. */
   readonly code?: readonly string[];
-  /** True if the same prompt may succeed later. */
+  /** `true` if the same prompt may succeed later. */
   readonly retryable?: boolean;
 }
 
 /** Runtime properties of an event. */
 export interface EventSpec {
   readonly run?: RunEffect;
-  /** Boolean member that `may_end_unless`, `may_end_if` and `holds_if` evaluate. */
+  /** Boolean member that determines the effect in `may_end_unless`, `may_end_if` and `holds_if`. */
   readonly member?: string;
   /** `true` if a newer event contains the whole content of an older one. */
   readonly snapshot?: boolean;
@@ -58,13 +58,13 @@ export interface EventSpec {
 
 /** Runtime properties of a dialog. */
 export interface DialogSpec {
-  /** Name of the handler. */
+  /** Name of the method that handles the dialog. */
   readonly name: string;
-  /** Member of the answer with the choice; without it no answer is expected. */
+  /** Member of the answer that contains the choice; absent if the agent expects no answer. */
   readonly member?: string;
   /** Members of the answer with their JSON types: `any` for several types, `?` for an optional member. */
   readonly answer?: Readonly<Record<string, string>>;
-  /** Answer that means "no answer". */
+  /** Answer that the declared policy gives without a handler. */
   readonly fallback?: Readonly<Record<string, unknown>>;
   /** Member with the id of an open question that this dialog withdraws. */
   readonly withdraws?: string;
@@ -77,11 +77,11 @@ export interface DialogSpec {
   readonly frames?: { readonly request: string; readonly answer?: string; readonly progress?: string };
 }
 
-/** Assembler of frames that arrive in pieces. */
+/** Assembler of frames that arrive in chunks. */
 export interface FrameAssembler {
-  /** Returns a frame on a single line, or the frame completed by this piece; `undefined` for other pieces. */
+  /** Returns the frame in this line, or the frame that this chunk completes; `undefined` for other chunks. */
   accept(frame: JsonObject, line: string): string | undefined;
-  /** Drops an incomplete frame after another frame or the end. */
+  /** Drops an incomplete frame, because another frame or the end of the connection follows. */
   interrupt(by: string): void;
 }
 
@@ -91,8 +91,8 @@ export interface AssemblerTap {
 }
 
 /**
- * Pieces of frames that are too long for one line: the event with its members, and the size limit of a frame
- * in bytes.
+ * Chunks of frames that are too long for one line: the event that carries them, its members, and the maximum
+ * size of a frame in bytes.
  */
 export interface Chunks {
   readonly event: string;
@@ -102,52 +102,55 @@ export interface Chunks {
   readonly length: string;
   readonly data: string;
   readonly most: number;
-  /** Factory of the assembler; only dialects with pieces include its code. */
+  /** Factory of the assembler. Only dialects with chunked frames include its code. */
   readonly assembler: (chunks: Chunks, tap: AssemblerTap) => FrameAssembler;
 }
 
-/** Command with a response that shows if work continues. */
+/** Command whose response reports if work continues. */
 export interface StateCommand {
   readonly command: string;
-  /** Member with that state; a boolean is `true` while work continues. */
+  /** Member of the response with the state. If it is a boolean, it is `true` while work continues. */
   readonly busy: string;
-  /** Value of this member while the agent is idle, if the member is text. */
+  /** Value of this member while the agent is idle, if the member is a text. */
   readonly idle?: string;
-  /** Time limit of the response in milliseconds. */
+  /** Time limit for the response in milliseconds. */
   readonly limit: number;
 }
 
 /** Rules for the end of a run. */
 export interface RunEnd {
-  /** Command with a response that proves the end of the run. */
+  /** Command whose response proves the end of the run. */
   readonly barrier?: StateCommand;
   /** Command that queries the state after an unreadable line of a run; the barrier by default. */
   readonly state?: StateCommand;
-  /** Time after the barrier in which events may still follow, in milliseconds. */
+  /** Time in milliseconds after the response to the barrier in which events may still follow. */
   readonly gap: number;
   /** `true` if the response to the command that started the run ends it. */
   readonly answerEnds: boolean;
 }
 
-/** Revision that the agent speaks, as far as it is known. */
+/** Revision of the agent, as far as it is known. */
 export interface AgentRevision {
   readonly revision: RevisionSpec | undefined;
   /** Returns the full name of a revision, for example `pi@1.5`. */
   id(revision: RevisionSpec | undefined): string;
 }
 
-/** Lines of dialects with renamed parameters or length limits in some revisions. */
+/**
+ * Rules for command lines, in dialects in which some revisions rename parameters or limit the length of a
+ * line.
+ */
 export interface LineRules {
   /** Returns the line of a command. Fails with a `UsageError` if the line exceeds the limit of the agent. */
   write(spec: Spec<AnyTypes>, command: string, id: string | number, params: object, agentRevision: AgentRevision): string;
   /**
-   * Fails with a `UsageError` if a line exceeds the limit of the agent. `what` is the command, or the
+   * Fails with a `UsageError` if a line exceeds the agent's limit. `what` names the command, or the
    * question that the line answers.
    */
   check(agentRevision: AgentRevision, what: string, line: string): void;
 }
 
-/** Types of the vocabulary of a dialect. */
+/** Types of the commands, events and dialogs of a dialect. */
 export interface AnyTypes {
   /** Parameters and data of each command, by its wire name. */
   commands: Record<string, { params: object; data: unknown }>;
@@ -163,8 +166,9 @@ export interface AnyTypes {
 /**
  * Frame that distinguishes revisions: an event of a type, or a successful response to a command.
  *
- * With `member`, the frame must have that member, or must lack it with `isAbsent`. A response without
- * `member` must have no data. `isBare` matches any event without an envelope (`true`) or with one (`false`).
+ * If `member` is set, the frame must have that member, or must lack it if `isAbsent` is `true`. A fingerprint
+ * of a response without `member` requires that there is no data. `isBare` matches any event without an
+ * envelope (`true`) or with one (`false`).
  */
 export interface Fingerprint {
   readonly event?: string;
@@ -174,12 +178,12 @@ export interface Fingerprint {
   readonly isBare?: boolean;
 }
 
-/** Differences of one revision from the tables of all revisions. */
+/** Differences between one revision and the tables, which describe all revisions together. */
 export interface RevisionSpec {
   readonly name: string;
   /** Commands that the revision lacks. */
   readonly lacks: readonly string[];
-  /** Events with another effect on a run, or without snapshots. */
+  /** Events that have another effect on a run in this revision, or are no snapshots. */
   readonly events: Readonly<Record<string, EventSpec>>;
   /** Frames that only this revision and newer ones send. */
   readonly shows: readonly Fingerprint[];
@@ -187,16 +191,16 @@ export interface RevisionSpec {
   readonly excludes: readonly Fingerprint[];
   /** Rules for the end of a run, if they differ. */
   readonly runEnd?: RunEnd;
-  /** Limit of a command's line in bytes without its end. */
+  /** Maximum length of a command's line in bytes, without its line feed. */
   readonly longest?: number;
-  /** Renamed parameters by command, with the names of the revision. */
+  /** Renamed parameters by command, each with its name in the revision. */
   readonly renamed?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-/** Dialect, and its frame types or JSON-RPC methods in one text, separated by spaces. */
+/** Name of a dialect, and all its frame types or JSON-RPC methods in one text, separated by spaces. */
 export type DialectVocabulary = readonly [dialect: string, names: string];
 
-/** Tables of a dialect, over all its revisions. */
+/** Tables of a dialect, which cover all its revisions. */
 export interface Spec<T extends AnyTypes = AnyTypes> {
   readonly name: string;
   readonly revision: string;
@@ -208,29 +212,29 @@ export interface Spec<T extends AnyTypes = AnyTypes> {
   readonly session?: string;
   /** Types of the frames that carry dialogs, in flat dialects. */
   readonly dialogFrames?: { readonly request: string; readonly answer: string };
-  /** Pieces of long frames, if the dialect has them. */
+  /** Chunks of long frames, if the dialect has them. */
   readonly chunks?: Chunks;
-  /** Dialects with another framing. */
+  /** Frame types of the dialects with another framing. */
   readonly others: readonly DialectVocabulary[];
   /** Value of `command` in a failure that may belong to any command. */
   readonly parseCommand: string;
-  /** Commands with failures that carry their id, if those of other commands do not. */
+  /** Commands whose failures carry the id of the command, if other failures do not. */
   readonly failsWithId?: readonly string[];
   /** Documented failures, and the prefix of responses to unreadable lines. */
   readonly failures: { readonly prefix: string; readonly texts: readonly FailureText[] };
   readonly runEnd: RunEnd;
-  /** Special rules for lines; only dialects that need them include their code. */
+  /** Special rules for command lines. Only dialects that need them include their code. */
   readonly lines?: LineRules;
   /** Revisions, oldest first, if there are several. */
   readonly revisions?: readonly RevisionSpec[];
   readonly commands: Readonly<Record<string, CommandSpec>>;
   readonly events: Readonly<Record<string, EventSpec>>;
   readonly dialogs: Readonly<Record<string, DialogSpec>>;
-  /** Never set; connects the types with the tables. */
+  /** Never set. Connects the types of the dialect with its tables. */
   readonly types?: T;
 }
 
-/** Events of a dialect. */
+/** Any event of a dialect. */
 export type EventOf<T extends AnyTypes> = T["events"][keyof T["events"]];
 
 /** Parameters of a command. */
@@ -239,7 +243,7 @@ export type ParamsOf<T extends AnyTypes, K extends keyof T["commands"]> = T["com
 /** Data of a command's response. */
 export type DataOf<T extends AnyTypes, K extends keyof T["commands"]> = T["commands"][K]["data"];
 
-/** Returns the row of a table for an external name. Ignores inherited properties. */
+/** Returns the row of a table for a name from outside. Inherited properties are ignored. */
 export function row<V>(table: Readonly<Record<string, V>>, name: unknown): V | undefined {
   return typeof name === "string" && Object.hasOwn(table, name) ? table[name] : undefined;
 }
@@ -249,7 +253,7 @@ export function needsAnswer(dialog: DialogSpec): boolean {
   return dialog.member !== undefined || dialog.frames?.answer !== undefined;
 }
 
-/** Returns `true` if frames of that type answer dialogs, or show progress before an answer. */
+/** Returns `true` if frames of that type answer dialogs, or report progress before an answer. */
 export function isAnswer(spec: Spec<AnyTypes>, type: unknown): boolean {
   if (type === spec.dialogFrames?.answer) return true;
   return Object.values(spec.dialogs).some(({ frames }) => frames?.answer === type || frames?.progress === type);

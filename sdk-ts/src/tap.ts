@@ -23,22 +23,26 @@ export type Diagnostic =
   /** Frame of an undeclared type. */
   | { readonly kind: "unknown_frame"; readonly type: string }
   /**
-   * Value that does not fit its declaration; only with the option `validate`. A response failed with a `DecodeError`,
-   * an event was delivered as unknown, a dialog was answered by the declared policy.
+   * Value that does not fit its declaration; only with the option `validate`. A call with such a response
+   * fails with a `DecodeError`, such an event is delivered as unknown, and such a dialog is answered by the
+   * declared policy.
    */
   | { readonly kind: "invalid"; readonly what: ValidationTarget; readonly name: string; readonly message: string }
-  /** Frame that the revision of the caller does not send; the client keeps that revision. As in `pi@0.55`. */
+  /**
+   * Frame that the configured revision does not have, as in `pi@0.55`. The client continues with the
+   * configured revision.
+   */
   | { readonly kind: "other_revision"; readonly named: string; readonly seen: string }
   /**
-   * Frame that the client's dialect cannot have, before any of its own frames. Every call fails with an
+   * Frame that belongs to another dialect, before any frame of the client's dialect. Every call fails with an
    * `OtherDialectError`.
    */
   | { readonly kind: "other_dialect"; readonly dialect: string; readonly seen: string }
   /** Frame in pieces that could not be reassembled. The received pieces were dropped. */
   | { readonly kind: "chunks"; readonly message: string }
   /**
-   * Dialog that was answered by the declared policy. `error` is the exception of its handler, or the mismatch
-   * of its answer.
+   * Dialog that was answered by the declared policy, because its handler failed or was absent. `error` is the
+   * exception of the handler, or the mismatch of its answer.
    */
   | { readonly kind: "dialog_by_policy"; readonly method: string; readonly error?: unknown };
 
@@ -49,7 +53,7 @@ export interface Tap {
    * complete.
    */
   frame?(direction: Direction, text: string): void;
-  /** Receives an irregularity. */
+  /** Receives a diagnostic about an irregularity. */
   diagnostic?(diagnostic: Diagnostic): void;
 }
 

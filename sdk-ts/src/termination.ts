@@ -75,7 +75,7 @@ export function oneLine(text: string): string {
   return text.length > shown ? `${plain}…` : plain;
 }
 
-/** Number of frames in a termination, a power of two, and the limit of each. */
+/** Number of frames that a termination holds, a power of two; the next constant limits the length of each. */
 const FRAMES = 8;
 const SHOWN = 2048;
 

@@ -7,14 +7,14 @@ export const QUIET_TIME = 100;
 export const DRAIN_LIMIT = 2000;
 
 /**
- * Time in milliseconds that the end of a stream, or a broken pipe, waits for the exit of the process, which
- * is a better reason. On a busy machine the two events may be far apart.
+ * Time in milliseconds for which the end of a stream, or a broken pipe, waits for the exit of the process.
+ * The exit describes the cause better. On a busy machine the two events may be far apart.
  */
 export const EXIT_WITHIN = 2000;
 
 /**
- * Calls a function after that many milliseconds. Sets no timer for 0 or for more than 24 days, because
- * `setTimeout` would then call at once.
+ * Calls a function after that many milliseconds. Sets no timer for 0, or for more than 24 days, for which
+ * `setTimeout` would fire at once.
  */
 export function later(milliseconds: number, act: () => void): ReturnType<typeof setTimeout> | undefined {
   return milliseconds > 0 && milliseconds < 2 ** 31 ? setTimeout(act, milliseconds) : undefined;

@@ -19,7 +19,7 @@ export interface Child {
   shutdown(): Promise<Exit>;
 }
 
-/** Two byte streams. */
+/** Connection to an agent: two byte streams, and the process if this side started it. */
 export interface Transport {
   /** Output of the agent. */
   readonly readable: ReadableStream<Uint8Array>;

@@ -9,12 +9,13 @@ export interface TypeMismatch {
   readonly path: string;
   /** Description of the mismatch. */
   readonly message: string;
-  /** `true` if the value is outside of a closed set. */
+  /** `true` if the value is not in a closed enumeration. */
   readonly outsideSet: boolean;
 }
 
 /**
- * Kinds of validated values: data of a response by its command, an event by its type, a dialog by its method.
+ * Kinds of values that are validated: the data of a response, by command; an event, by type; a dialog, by
+ * method.
  */
 export type ValidationTarget = "answer" | "event" | "dialog";
 

@@ -4,7 +4,7 @@ import { UsageError } from "./error.js";
 import { pause } from "./timer.js";
 import type { Transport } from "./transport.js";
 
-/** Used part of a platform's socket; the one of the package `ws` fits too. */
+/** Members of a platform's WebSocket that this module uses. The class of the package `ws` fits too. */
 export interface Socket {
   readonly readyState: number;
   readonly bufferedAmount: number;
@@ -33,12 +33,12 @@ const RECONNECT_DELAYS = [200, 500, 1000, 2000, 4000];
 const OPEN = 1;
 /** Prefix of the keys of answers among the unsettled lines. */
 const ANSWER_PREFIX = "answer ";
-/** Number of stored questions: lines with the id of one of them are answers. */
+/** Maximum number of stored ids of questions. A line with the id of a question is an answer. */
 const MAX_QUESTIONS = 1024;
-/** Prefix of every message of a server of `agentese web` that is not a frame of the agent. */
+/** Prefix of messages that a server of `agentese web` sends itself, in contrast to frames of the agent. */
 const SERVER_MESSAGE_PREFIX = '{"agentese":';
 
-/** Error of a connection that cannot resume at its last position. */
+/** Error if the connection cannot resume at its last position. */
 const RELOAD_ERROR = "reload: the server no longer has the missed messages";
 
 /**
@@ -157,7 +157,8 @@ class ReconnectingSocket {
       for (const line of begun ?? []) this.#frame(line);
       for (const { line } of questions ?? []) this.#frame(line);
     } else {
-      // The server does not run a received command again, and only the first answer to a question applies.
+      // A repetition is harmless: the server runs a command once, and only the first answer to a question
+      // applies.
       for (const line of this.#unsettled.values()) this.#socket?.send(line);
     }
   }
@@ -187,8 +188,8 @@ class ReconnectingSocket {
   }
 
   /**
-   * Settles the command with that id, and all answers to questions that were sent before it, because the agent has
-   * received these too. Returns `false` if no command with that id is pending.
+   * Settles the command with that id. Answers to questions that were sent before the command are settled as
+   * well, because the agent has received them too. Returns `false` if no command with that id is pending.
    */
   #settleCommand(id: string): boolean {
     if (!this.#unsettled.has(id)) return false;
@@ -268,20 +269,20 @@ function parseGreeting(data: string): Hello | undefined {
   }
 }
 
-/** First message of a server of `agentese web`. */
+/** First message of a server of `agentese web`, sent on each connection. */
 interface Hello {
   readonly agentese: string;
   /** `true` if the connection resumes at its last position. */
   readonly back?: boolean;
   /** `true` if the server cannot resume as requested. */
   readonly lost?: boolean;
-  /** Events of the current run. */
+  /** Events of the current run so far. */
   readonly begun?: readonly string[];
-  /** Unanswered questions. */
+  /** Questions of the agent that have no answer yet. */
   readonly questions?: readonly { readonly line: string }[];
 }
 
-/** Returns the id of a frame as JSON, with flags for a method and for JSON-RPC. */
+/** Returns the id of a frame as JSON, and whether the frame has a method and whether it is JSON-RPC. */
 function readId(line: string): { id?: string; method: boolean; isRpc: boolean } {
   const none = { method: false, isRpc: false };
   if (!line.includes('"id"')) return none;

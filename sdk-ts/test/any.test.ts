@@ -15,7 +15,7 @@ import { soon } from "./support/agent.js";
 import { REPOSITORY, readText, transcripts } from "./support/files.js";
 import { digestOf } from "./support/view.js";
 
-/** Summary of a recorded session: the events by type, and a digest. */
+/** Summary of a recorded session: number of events by type, and a digest. */
 interface SessionSummary {
   transcript: string;
   events: Record<string, number>;
@@ -53,10 +53,13 @@ test("every recorded session emits the events of the vectors", () => {
   assert.deepEqual(sessions, (JSON.parse(readText(...VECTORS)) as { sessions: SessionSummary[] }).sessions);
 });
 
-/** The reference agent. */
+/** Path of the reference agent's program. */
 const AGENT = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
 
-/** The agent to start, the dialect that is detected, and the tool that runs commands. An idle pisces looks like omp. */
+/**
+ * The agents to start, each with its detected dialect and the name of its shell tool. An idle pisces cannot
+ * be distinguished from omp.
+ */
 const AGENTS = [
   ["pi", "pi", "bash"],
   ["pi@1.5", "pi", "bash"],
@@ -139,7 +142,7 @@ describe("an agent of any dialect", () => {
       if (agent.supports("messages")) assert.equal((await agent.messages()).filter(({ role }) => role === "assistant").length, textsOf(agent, "assistant").length);
       const state = await agent.state();
       assert.equal(state.working, false);
-      // Operator counts entries instead.
+      // Operator has no statistics; its state reports the number of entries.
       if (agent.supports("stats")) {
         const { messages } = await agent.stats();
         assert.equal(messages, seen === "operator" ? undefined : state.messages);
@@ -160,7 +163,7 @@ describe("an agent of any dialect", () => {
         default: { text: "Then." },
       });
       const run = await agent.prompt("Hello");
-      // The events that arrive reveal the revision.
+      // The client detects the revision from the events that arrive.
       for await (const { type } of run) if (type === "textGrew") break;
       if (agent.supports("steer")) {
         assert.ok(["queued", undefined].includes(await soon(agent.steer("other way"))));
@@ -235,7 +238,7 @@ describe("an agent of any dialect", () => {
     assert.equal((await run.result()).text, "You said right.");
     assert.equal(agent.client.revision, "operator@live");
     assert.ok(events.some(({ type }) => type === "toolEnded"));
-    // The frame with the key has arrived, and the key is not in the events below either.
+    // The frame with the key has arrived. The events below must not contain the key.
     const lines: string[] = [];
     for await (const { raw } of heard) {
       lines.push(raw);

@@ -6,7 +6,7 @@ import { Channel } from "../src/any/channel.js";
 import { size } from "../src/any/event.js";
 import { failure } from "./support/agent.js";
 
-/** Returns the event of a tool with a million characters of output so far. */
+/** Returns an event with a million characters of output of a running tool. */
 const printed = (at: number): AnyEvent => ({ type: "toolUpdated", callId: "c", output: [{ type: "text", text: `${at}`.padEnd(1 << 20) }] });
 
 test("a reader overflows by queued bytes, not by the number of events", async () => {

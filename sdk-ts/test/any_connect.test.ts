@@ -44,7 +44,7 @@ test("the session named in the opening response is followed despite other frames
   const second = connected.newSession();
   const { id } = await agent.receive();
   await agent.send(result("asked before", "one"));
-  // A mistake in a long frame is only found when the frame is parsed.
+  // A syntax error in a long frame is found only when the frame is parsed.
   await agent.send(`{"jsonrpc":"2.0","method":"session/title","params":{"a":tru,"text":"${"x".repeat(5000)}"}}`);
   await agent.send(result(id, "two"));
   await agent.send(result("asked before", "one"));
@@ -72,7 +72,10 @@ test("commands go to the session whose concurrent opening is answered last", asy
   await agent.end();
 });
 
-/** Starts a call that opens the first session, and one that opens another; returns both, with their requests' ids. */
+/**
+ * Starts two calls without an open session: the first opens the default session, the second another one.
+ * Returns both calls and the ids of their requests.
+ */
 async function opensTwo(agent: FakeAgent) {
   const connected = await soon(connect(agent.transport, { dialect: "opal" }));
   const [calling, opening] = [connected.abort(), connected.openSession("other")];
@@ -81,7 +84,7 @@ async function opensTwo(agent: FakeAgent) {
   return { connected, calling, opening, first: id(false), other: id(true) };
 }
 
-/** Receives an abort, answers it, and returns the session that it is for. */
+/** Receives and answers an abort. Returns the id of its session. */
 async function aborted(agent: FakeAgent): Promise<unknown> {
   const { id, params } = await agent.expect("agent/abort");
   await agent.send({ jsonrpc: "2.0", id, result: {} });
@@ -149,7 +152,7 @@ test("a late response to an older opening does not bring back the left session",
 
 const UNTAKEN: readonly (readonly [string, Intent, Record<string, unknown>, string])[] = [
   ["omp", "bash", { command: "ls" }, "hidden"],
-  // The agent is not known to be of the revision with this parameter.
+  // The client does not know yet that the agent's revision has this parameter.
   ["pi", "bash", { command: "ls" }, "hidden"],
   ["pi@0.55", "bash", { command: "ls" }, "hidden"],
   ["opal", "compact", {}, "instructions"],

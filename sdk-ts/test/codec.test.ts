@@ -43,7 +43,8 @@ describe("every recorded frame", () => {
         assert.deepEqual(encode(decoded), bytes, "bytes");
         const view = decoded.known ? decoded.frame : decoded.value;
         assert.deepEqual(JSON.parse(encodeFrame(view)), JSON.parse(line), "value");
-        // Agents send events and dialogs that are newer than their documents; no other frame may be unknown.
+        // Real agents send events and dialogs that are newer than their documents. All other frames must be
+        // declared.
         if (!decoded.known) assert.ok(excepted || decoded.kind === "event" || decoded.kind === "dialog", `${side} ${count[side]}: ${line.slice(0, 200)}`);
         if (side === "s2c" && decoded.known && !excepted) fits(spec, view as JsonObject, line);
       }

@@ -12,7 +12,7 @@ import { PACKAGE, REPOSITORY } from "./support/files.js";
 
 const NAMES = ["streaming", "dialogs", "ten_at_once", "supervisor", "agent", "replay", "sse", "ctrl_c", "any"];
 
-/** The reference agent. */
+/** Path of the reference agent's program. */
 const AGENT = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
 
 /** Folder for the files of the examples. */
@@ -25,7 +25,9 @@ after(() => {
 
 const compiled = (name: string): string => join(PACKAGE, "build", "examples", `${name}.js`);
 
-/** The command line of the reference agent, with the answers of its model. */
+/**
+ * Returns the command line of the reference agent with a scripted model, which gives these answers.
+ */
 function agent(responses: object[] | undefined, ...more: string[]): string[] {
   assert.ok(existsSync(AGENT), `${AGENT} is missing: cargo build -p agentese-cli`);
   const script = join(scratch, `script-${crypto.randomUUID()}.json`);
@@ -34,7 +36,7 @@ function agent(responses: object[] | undefined, ...more: string[]): string[] {
   return [AGENT, "--mode", "rpc", ...model, ...more];
 }
 
-/** A running example. */
+/** Example that runs as a child process. */
 class Example {
   output = "";
   errors = "";
@@ -44,7 +46,7 @@ class Example {
 
   constructor(name: string, ...args: string[]) {
     const env = { ...process.env, AGENTESE_HOME: join(scratch, "home"), HOME: scratch };
-    // `node --test` sets this variable; with it, an example with tests would report them to this run.
+    // `node --test` sets this variable. With it, an example that is a test would report to this run.
     delete (env as Record<string, unknown>)["NODE_TEST_CONTEXT"];
     this.child = start(process.execPath, [compiled(name), ...args], { cwd: scratch, env });
     started.push(this.child);

@@ -11,7 +11,7 @@ import { PACKAGE } from "./support/files.js";
 
 const FIXTURE = join(PACKAGE, "build/test/support/extension.js");
 
-/** The agent's side of an extension process. */
+/** The agent's end of the connection to an extension process. */
 class Agent {
   readonly child: ChildProcessWithoutNullStreams;
   readonly offered: Promise<JsonObject>;
@@ -57,7 +57,7 @@ class Agent {
     }
   }
 
-  /** Sends a request and returns its answer, which has to be the next frame. */
+  /** Sends a request and returns its answer, which must be the next frame. */
   async asked(frame: { type: HostFrame["type"]; [member: string]: JsonValue }): Promise<JsonObject> {
     return this.answerTo(this.ask(frame));
   }
@@ -198,7 +198,8 @@ test("each action is requested and its result is returned", async (context) => {
     ["shutdown", {}],
   ];
   for (const [type, members, result] of exchange) {
-    // A message in place of the user has no response; the client receives the events of its run.
+    // A message on behalf of the user has no response. The client receives the events of its
+    // run.
     const said = type === "send_user_message" ? await agent.next() : await agent.reply(type, result);
     assert.deepEqual(said, { type, ...members });
   }

@@ -57,7 +57,10 @@ describe("framing vectors", () => {
   }
 });
 
-/** The rules of framing, written without any regard for chunks or speed. */
+/**
+ * Returns the expected lines and errors of a stream. This reference is written without regard
+ * for chunks or speed.
+ */
 function expected(stream: Buffer, maxLine: number, keepBom: boolean): Outcome[] {
   const outcomes: Outcome[] = [];
   let offset = 0;
@@ -73,7 +76,7 @@ function expected(stream: Buffer, maxLine: number, keepBom: boolean): Outcome[] 
       if (!Buffer.from(text).equals(line)) {
         let sound = 0;
         while (Buffer.from(line.subarray(0, sound + 1).toString("utf8")).equals(line.subarray(0, sound + 1)) || tears(line, sound)) sound++;
-        // Goes back to the last whole character.
+        // Goes back to the last complete character.
         while (!Buffer.from(line.subarray(0, sound).toString("utf8")).equals(line.subarray(0, sound))) sound--;
         outcomes.push({ error: "invalid_utf8", offset, bytes: sound });
       } else {
@@ -86,7 +89,7 @@ function expected(stream: Buffer, maxLine: number, keepBom: boolean): Outcome[] 
   return outcomes;
 }
 
-/** Returns whether the bytes up to `at` could still become a character. */
+/** Returns `true` if the bytes up to `at` end with an incomplete character. */
 function tears(line: Buffer, at: number): boolean {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   try {
@@ -97,7 +100,7 @@ function tears(line: Buffer, at: number): boolean {
   }
 }
 
-/** Returns a small generator of numbers, so that failures can be repeated. */
+/** Returns a random number generator with a seed, so that a failure can be reproduced. */
 function random(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -129,7 +132,7 @@ test("the short way to text is taken for ASCII alone, and gives the same", () =>
     bytes[2 + next(bytes.length - 2)] = 128 + next(128);
     assert.equal(asciiText(bytes.subarray(2)), undefined);
   }
-  // Node stores longer text in another way.
+  // Node stores strings of this length in another form.
   const long = "x".repeat(3 << 20);
   assert.ok(asciiText(new TextEncoder().encode(long)) === long);
 });
@@ -158,7 +161,7 @@ test("fm_F13 large frames arrive whole", () => {
     for (let at = 0; at < stream.length; at += 65_536) framer.push(stream.subarray(at, at + 65_536), sink);
     framer.finish(sink);
     assert.equal(sink.seen.length, 3);
-    // No deepEqual: its report of a difference would be too long to read.
+    // `deepEqual` is avoided, because its report of a difference would be too long to read.
     const large = sink.seen[1];
     assert.ok(large !== undefined && "line" in large && large.line === frame);
   }

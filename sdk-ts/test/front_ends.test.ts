@@ -17,7 +17,7 @@ const FOLDER = join(PACKAGE, "examples", "front_ends");
 const output = mkdtempSync(join(tmpdir(), "agentese-front-ends-"));
 after(() => rmSync(output, { recursive: true }));
 
-/** The first lines of a page of each example, with a recording as the agent. */
+/** Start of the page script of each example. A recording replaces the agent. */
 const PAGES = {
   "plain.ts": `import { chat } from "./plain.ts"; const client = chat(document.body, ours);`,
   "react.tsx": `import { createRoot } from "react-dom/client"; import { Chat, open } from "./react.tsx"; import { createElement } from "react";

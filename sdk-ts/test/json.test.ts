@@ -8,7 +8,7 @@ import { MAX_DEPTH, StringCache, scanMembers } from "../src/scan.js";
 
 const long = "x".repeat(LAZY_FROM);
 
-/** Returns an object as read in both ways: whole, and member by member. */
+/** Parses a text in two ways, as a whole and member by member, and returns both objects. */
 function both(text: string): unknown[] {
   const padded = text.replace(/\}\s*$/, `${/^\s*\{\s*\}/.test(text) ? "" : ","}"padding":"${long}"}`);
   const { padding, ...rest } = parseObject(padded);
@@ -113,7 +113,8 @@ test("earlier reads do not change later lookups", () => {
   const texts = ["", ""];
   for (let round = 0; round < 3_000; round++) {
     const at = next(2);
-    // The text usually grows; sometimes it becomes another text, or a part of the one before.
+    // The text usually grows. Sometimes it is replaced by another text, or by a part of the
+    // previous one.
     const before = texts[at] ?? "";
     const grown = next(9) === 0 ? before.slice(0, next(before.length + 1)) : next(40) === 0 ? "y".repeat(next(3_000)) : before;
     texts[at] = grown.slice(-20_000) + "word ".repeat(next(60)) + (ends[next(ends.length)] ?? "");

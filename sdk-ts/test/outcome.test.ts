@@ -13,7 +13,7 @@ interface Case {
   expect: "done" | "aborted" | { message: string; code: string | null; retryable: boolean };
 }
 
-// Outcomes that the clients of all languages share.
+// Test vectors for outcomes that are shared by the clients of all languages.
 for (const one of JSON.parse(readText("conformance", "vectors", "outcomes.json")) as Case[]) {
   test(`${one.dialect}: ${one.name}`, () => {
     const events = agentese[one.dialect].spec.events as Record<string, { outcome?: readonly OutcomeRule[] }>;

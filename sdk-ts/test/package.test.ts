@@ -11,19 +11,20 @@ import { build } from "esbuild";
 import { PACKAGE, REPOSITORY, readText } from "./support/files.js";
 
 /**
- * Maximum size of a client, minified and compressed, in bytes. Shares of the parts that a client cannot do without:
+ * Maximum size of a client, minified and compressed, in bytes. The required parts of a client take these
+ * shares:
  * - 2 KiB: the patterns of keys, and the texts of documented failures;
  * - 1 KiB: the detection of revisions, and the commands that they lack;
  * - 0.5 KiB: the recognition of the long strings of a growing answer, which makes reading them 1.4 times as fast;
  * - 0.25 KiB: the removal of the rest of an event with a key, also if the agent is of another dialect;
  * - 0.25 KiB: the detection of keys behind escapes;
- * - 1.5 KiB: failures of calls and runs in place of endless waits: at an agent of another dialect, at answers and last
- *   events that cannot be read, and at answers of handlers that do not fit;
- * - 1.25 KiB: failures of runs whose agent is gone or does not obey, and of runs that reached a limit.
+ * - 1.5 KiB: failures of calls and runs that would otherwise wait without end: for an agent of another
+ *   dialect, for unreadable responses and last events, and after unsuitable answers of handlers;
+ * - 1.25 KiB: failures of runs whose agent has ended or ignores an abort, and of runs that reached a limit.
  */
 const BUDGET = 20 * 1024;
 
-/** Number of additional bytes for omp, which has three revisions and joins frames that arrive in pieces. */
+/** Number of additional bytes for omp, which has three revisions and reassembles chunked frames. */
 const OMP_MORE = 1536;
 
 const scratch = mkdtempSync(join(tmpdir(), "agentese-package-"));
@@ -45,7 +46,7 @@ function tool(name: string, args: string[], cwd = scratch): string {
 }
 
 before(() => {
-  // The package as a consumer installs it.
+  // Installs the package as a consumer does.
   run("npm", ["pack", "--silent", "--pack-destination", scratch], PACKAGE);
   const folder = join(scratch, "node_modules", "agentese");
   mkdirSync(folder, { recursive: true });
@@ -127,7 +128,7 @@ for (const [name, options, source] of [
   });
 }
 
-/** A third-party extension. */
+/** Source of an extension as a third party writes it. */
 const EXTENSION = `
   import { Extension, type JsonObject, type ToolCallAnswer } from "agentese/extension";
   const extension = new Extension();

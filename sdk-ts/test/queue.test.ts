@@ -98,7 +98,7 @@ test("without a reader nothing is queued, except for blocking subscribers", asyn
     assert.equal(few.push(item, 2, "update"), "queued");
     none.push(item, 2, "update");
   }
-  // An item that cannot replace another one waits for a later reader.
+  // An item that cannot replace a queued one waits for a reader.
   assert.equal(few.push("other", 2, undefined), "queued");
   await soon(few.room(2));
   for (const queue of [all, few, none]) {

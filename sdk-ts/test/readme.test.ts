@@ -21,13 +21,19 @@ const examples = [...text.matchAll(/^## (.*)$|^```ts\n([\s\S]*?)^```$/gm)].reduc
   [],
 ).filter(({ code }) => code !== "");
 
-/** Examples of the guides for users of other clients: compiled, not run, for they start the real agents. */
+/**
+ * Examples of the guides for users of other clients. They are compiled but not run, because they start the
+ * real agents.
+ */
 const guides = ["pi", "omp"].flatMap((agent) => {
   const guide = readFileSync(join(REPOSITORY, `docs/migrating-from-${agent}-rpcclient.md`), "utf8");
   return [...guide.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ""]) => code);
 });
 
-/** An agent in place of the real ones: streams a text, and sends a dialog if the prompt requests one. */
+/**
+ * Source of an agent that replaces the real ones. It streams a text, and sends a dialog if the prompt
+ * requests one.
+ */
 const AGENT = `
   import { pi, serve } from "agentese/serve";
   import { stdio } from "agentese/stdio";
@@ -76,7 +82,7 @@ test("all examples compile", () => {
   execFileSync(join(PACKAGE, "node_modules", ".bin", "tsc"), ["-p", scratch], { stdio: ["ignore", "inherit", "inherit"] });
 });
 
-/** Output of each example without input. */
+/** Expected output of each example that reads no input. */
 const PRINTS: [title: string, output: RegExp][] = [
   ["the first example", /^Hello\.$/],
   ["Runs", /^0 messages\nthe session\n$/],

@@ -14,7 +14,10 @@ interface Vector {
   frame?: string;
   text?: string;
   cut?: boolean;
-  /** The revision in which a decoded frame has the same form. */
+  /**
+   * Revision whose codec returns the frame in the same redacted form; absent if the codec is
+   * not tested.
+   */
   decoded?: string;
   expect: string;
 }

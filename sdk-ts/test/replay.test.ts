@@ -53,7 +53,10 @@ interface PlayedSession {
   events: number;
 }
 
-/** Plays a session to its end: events arrive byte for byte, and every run that ends in the recording ends here. */
+/**
+ * Replays a session to its end. Checks that all events arrive byte for byte, and that every run that ends in
+ * the recording ends here.
+ */
 async function play(dialect: string, scenario: string, text: string): Promise<PlayedSession> {
   const how = drivers[dialect];
   assert.ok(how !== undefined);
@@ -97,7 +100,7 @@ async function play(dialect: string, scenario: string, text: string): Promise<Pl
     played.prompts++;
     try {
       await soon((await soon(starting)).wait());
-      // If the session is cut off, timing decides if the run has ended before.
+      // If the recording is cut off, the end of the last run depends on timing, so it is not counted.
       if (!cut) played.ended++;
     } catch (error) {
       assert.ok(error instanceof RefusedError || (cut && error instanceof Termination), String(error));
@@ -139,12 +142,12 @@ function fits(event: JsonObject): void {
   assert.ok(types.some(([name]) => check(shapes, name, event) === undefined), JSON.stringify(event).slice(0, 300));
 }
 
-/** Recordings about framing, whose clients wrote half lines; the framing has tests of its own. */
+/** Recordings about framing, whose clients wrote partial lines. Other tests cover framing. */
 const ABOUT_WRITING = /ext-stdout-noise|split-writes|trailing-newline|partial_line|long-line|proto-malformed|proto-empty-lines/;
 
 /**
- * Numbers of sessions, of sent prompts, and of prompts with a completed run. The replay in Rust has fewer prompts of
- * pi, omp and Opal, because its types cannot express prompts that are invalid on purpose.
+ * Expected numbers of sessions, of sent prompts, and of completed prompts. The replay in Rust sends fewer
+ * prompts of pi, omp and Opal, because its types cannot express prompts that are invalid on purpose.
  */
 const EXPECTED: Record<string, [sessions: number, prompts: number, ended: number]> = {
   pi: [96, 143, 139],
@@ -159,7 +162,7 @@ describe("recorded sessions of all five agents", () => {
     test(`${dialect}: every session is played to its end`, { timeout: 120_000 }, async () => {
       const total: PlayedSession & { sessions: number } = { sessions: 0, prompts: 0, ended: 0, events: 0 };
       const files = transcripts().filter((file) => file.dialect === dialect && !ABOUT_WRITING.test(file.scenario));
-      // The sessions wait more than they compute, so several are played concurrently.
+      // A session mostly waits, so several are replayed concurrently.
       const next = files.values();
       const player = async (): Promise<void> => {
         for (const { scenario, text } of next) {

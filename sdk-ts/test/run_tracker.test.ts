@@ -22,7 +22,7 @@ function actionNames(action: Action): string[] {
   return [action.want === "end" ? `end by ${action.by}` : action.want];
 }
 
-// Cases that the clients of all languages share.
+// Test vectors that the clients of all languages share.
 for (const one of JSON.parse(readText("conformance", "vectors", "run_tracker.json")) as Case[]) {
   test(one.name, () => {
     const state = one.state ? { state: barrier } : {};

@@ -9,7 +9,7 @@ import { memoryPair } from "../src/testing.js";
 import { Framer } from "../src/framing.js";
 import { failure, settle, soon, update } from "./support/agent.js";
 
-/** A raw client: lines in, lines out. */
+/** Client that writes and reads plain lines. */
 class Raw {
   readonly served: ReturnType<typeof serve>;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
@@ -136,7 +136,7 @@ test("a line that cannot be read fails the question that it names itself, and no
   ]) {
     assert.match(await client.ask(quoting), /"command":"parse"/, quoting.slice(0, 80));
   }
-  // A skipped answer whose id is unknown fails the oldest question.
+  // A line that is too long is skipped. If its id is unreadable, the oldest question fails.
   await isFailed(`{"type":"extension_ui_response","value":"${long}","id":"${id}"}`);
   await client.end();
 });
@@ -216,7 +216,8 @@ test("events of a command wait for its answer", async () => {
   // The response to a rejected command precedes its events as well.
   assert.match(await client.ask('{"id":"4","type":"prompt","message":"no"}'), /"error":"no"/);
   assert.deepEqual([await client.line(), await client.line()], ['{"type":"agent_start"}', '{"type":"agent_end","messages":[]}']);
-  // The answer to a command that is answered at its end follows its events; it can be sent earlier, and once.
+  // If a command is answered at its end, the response follows its events. A handler can send it earlier, but
+  // only once.
   assert.equal(await client.ask('{"id":"5","type":"steer","message":"x"}'), '{"type":"turn_start"}');
   assert.match(await client.line(), /^\{"id":"5".*"success":true\}$/);
   assert.equal(await client.line(), '{"type":"turn_start"}');
@@ -274,7 +275,8 @@ test("operator and opal have envelopes of their own", async () => {
     ['{"jsonrpc":"2.0","id":2}', -32600],
     ['{"id":2,"method":"opal/ping"}', -32600],
     ['{"jsonrpc":"2.0","id":2,"method":"no/such"}', -32601],
-    // Parameters of a method without any are not checked, and null is an absent member: these are just not served.
+    // Parameters of a method without parameters are not checked, and null means an absent member. The only
+    // error is that these methods are not implemented.
     ['{"jsonrpc":"2.0","id":2,"method":"opal/ping","params":"x"}', -32603],
     ['{"jsonrpc":"2.0","id":2,"method":"session/start","params":{"model":null,"tools":null}}', -32603],
     ['{"jsonrpc":"2.0","id":2,"method":"session/start","params":{"tools":"x"}}', -32602],
@@ -363,7 +365,7 @@ test("every command of every dialect has a method, in the client and in the serv
   };
   const clients: Record<string, { Client: { prototype: object }; spec: { commands: object; events: object; dialogs: object } }> = await import("../src/generated/index.js");
   const services: Record<string, { Service: { prototype: object }; serving: { commands: object } }> = await import("../src/generated/serve/index.js");
-  // The model lists the revisions separately; a client and a service have the rows of all of them.
+  // The model lists rows by revision. A client and a service have the rows of all revisions.
   const rowsOf = <Row extends object>(name: string, list: (dialect: (typeof model.dialects)[number]) => Row[], key: keyof Row): Row[] =>
     [...new Map(model.dialects.filter((dialect) => dialect.name === name).flatMap(list).map((row) => [row[key], row])).values()];
   const known = [...new Set(model.dialects.map(({ name }) => name))];

@@ -12,7 +12,10 @@ import { spawn } from "../src/stdio.js";
 import { soon } from "./support/agent.js";
 import { REPOSITORY, readText } from "./support/files.js";
 
-/** Every row of a dialect against the reference agent: the table of conformance/vectors/served.json. */
+/**
+ * Steps that exercise every row of a dialect against the reference agent, from
+ * conformance/vectors/served.json.
+ */
 type Step =
   | { until: string }
   | { touch: string }

@@ -13,7 +13,10 @@ import { PATIENCE, failure, soon } from "./support/agent.js";
 const scratch = mkdtempSync(join(tmpdir(), "agentese-ts-"));
 after(() => rmSync(scratch, { recursive: true }));
 
-/** A small agent: answers every command with its own members; some types of commands have effects on the process. */
+/**
+ * A small agent that answers every command with the members of that command. Some commands also affect its
+ * process.
+ */
 const AGENT = `
   const lines = require("node:readline").createInterface({ input: process.stdin });
   const say = (frame) => process.stdout.write(JSON.stringify(frame) + "\\n");
@@ -90,12 +93,13 @@ test("an agent that ends while a subscriber does not read: calls fail at once, a
   assert.ok(error instanceof Termination && error.exit?.code === 4);
   let seen = 0;
   assert.equal(await failure((async () => { for await (const _ of events) seen++; })()), error);
-  // The process ended before it could write the rest into the pipe.
+  // The process exited before it had written all of its output.
   assert.ok(seen > 60 && seen <= 300, String(seen));
 });
 
 test("fm_F39 an agent that leaves a process behind which holds the pipe ends all the same", async () => {
-  // The process outlives the test, which kills it by its id. The shell continues once the process has left the group.
+  // The process outlives the agent, so the test kills it by its id. The shell continues once the process has
+  // left the group.
   const left = join(scratch, "holds");
   const holds = `(trap "" TERM HUP; exec setsid sh -c 'echo $$ > ${left}; exec sleep 1000') & until [ -s ${left} ]; do sleep 0.01; done`;
   const script = `${holds}; echo '{"type":"turn_start"}'; exit 5`;
@@ -215,7 +219,7 @@ test("a large line's memory is given back", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const held = (): number => {
-    // The memory of a buffer counts as used until the collection after the one that found it.
+    // The memory of a buffer is released only by the second collection.
     collect();
     collect();
     const { heapUsed, external } = process.memoryUsage();

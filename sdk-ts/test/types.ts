@@ -69,7 +69,7 @@ function update(kind: pi.AssistantMessageEvent): string {
     case "error":
       return kind.type;
     default: {
-      // A kind that the declaration does not name.
+      // `kind` can only be an undeclared kind here.
       const unknown: UnknownVariant = kind;
       const value: JsonValue | undefined = unknown["anything"];
       return `${unknown.type} ${JSON.stringify(value)}`;
@@ -99,7 +99,7 @@ export function missingCase(event: operator.Event): void {
 export function typo(event: pi.Event): void {
   // @ts-expect-error there is no such event
   if (event.type === "agent_edn") return;
-  // @ts-expect-error the tool's name is of other events
+  // @ts-expect-error `toolName` is a member of other events
   if (event.type === "agent_end") void event.toolName;
 }
 
@@ -126,7 +126,7 @@ export async function params(client: pi.Client, other: omp.Client, agent: operat
   await client.prompt({ message: 1 });
   // @ts-expect-error there is no such parameter
   await client.prompt({ message: "hello", mesage: "x" });
-  // @ts-expect-error a closed set does not have this
+  // @ts-expect-error the level is not in the closed enumeration
   await client.setThinkingLevel({ level: "extreme" });
   await client.newSession({ parentSession: undefined });
   await client.prompt({ message: "hello", images: undefined }, { signal: undefined, abortRun: true });
@@ -140,9 +140,9 @@ export async function params(client: pi.Client, other: omp.Client, agent: operat
   await client.getBranchMessages();
   // @ts-expect-error operator cannot steer
   await agent.steer({ text: "x" });
-  // @ts-expect-error its run cannot either
+  // @ts-expect-error runs of operator cannot steer either
   await (await agent.prompt({ text: "x" })).steer({ text: "x" });
-  // @ts-expect-error operator's prompt has a text
+  // @ts-expect-error the prompt of operator has a text, not a message
   await agent.prompt({ message: "x" });
 }
 
@@ -173,7 +173,7 @@ export function listening(client: pi.Client, run: pi.Run): void {
   run.on("agent_end", (event) => void event.messages.length);
   // @ts-expect-error there is no such event
   client.on("tool_execution_started", () => undefined);
-  // @ts-expect-error it has no tool
+  // @ts-expect-error the event has no tool
   run.on("agent_end", (event) => void event.toolName);
 }
 
@@ -231,7 +231,7 @@ export class Agent extends served.pi.Service {
   override getLastAssistantText(): pi.LastAssistantText {
     return { text: null };
   }
-  // @ts-expect-error it is not what the command gives
+  // @ts-expect-error the result of the command is not a string
   override getState(): string {
     return "";
   }
@@ -252,7 +252,7 @@ export function extend(extension: Extension): void {
   extension.on("tool_called", () => undefined);
   // @ts-expect-error: a turn has no tool.
   extension.on("turn_start", (event) => void event.toolName);
-  // @ts-expect-error: only a command can wait for what follows.
+  // @ts-expect-error: only a command can wait for later work.
   extension.on("input", async (_event, context) => context.waitForIdle());
   extension.command({ name: "x" }, async (args, context) => {
     await context.waitForIdle();
@@ -266,6 +266,6 @@ export function extend(extension: Extension): void {
     const value: JsonValue | undefined = params["any"];
     return JSON.stringify(value);
   });
-  // @ts-expect-error: a number is no result.
+  // @ts-expect-error: a number is no result of a tool.
   extension.tool({ name: "x", description: "", parameters: {} }, () => 7);
 }

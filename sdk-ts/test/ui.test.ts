@@ -9,7 +9,7 @@ import { REPOSITORY, readText, transcripts } from "./support/files.js";
 import { type FoldSummary, foldTranscript } from "./support/view.js";
 
 interface Vectors {
-  /** Messages that no frame announces, and members that events omit, by dialect, each with its reason. */
+  /** Messages that no event announces, and members that events omit, by dialect. Each has a reason. */
   unannounced: Record<string, Record<string, string>>;
   sessions: FoldSummary[];
 }
@@ -69,7 +69,10 @@ describe("the end of a run, and of the agent", () => {
   }
 });
 
-/** Returns a view of pi after these frames: frames with an id that are no `response` count as sent. */
+/**
+ * Returns a view of pi after these frames. A frame with an id that is not a `response` is folded as sent by
+ * the client.
+ */
 function shown(...frames: object[]): View {
   const view = View.open("pi");
   for (const frame of frames) {
@@ -270,13 +273,13 @@ test("the beginning of a JSON text is read as far as it goes", () => {
     ['{"a": 1 "b"', undefined],
   ];
   for (const [text, value] of cases) assert.deepEqual(readPartial(text), value, text);
-  // Every beginning of a whole text can be read, and no value takes back an earlier one.
+  // Every prefix of a complete text can be read. A longer prefix never removes a value of a shorter one.
   const text = JSON.stringify({ path: "a.txt", edits: [{ old: 'one "two"\n', new: "ü\u2028" }, {}], all: true, none: null, count: -1.5e3 });
   for (let end = 1; end <= text.length; end++) assert.notEqual(readPartial(text.slice(0, end)), undefined, text.slice(0, end));
 });
 
 test("long incomplete arguments are read in one pass", () => {
-  // A parser that looked back from every letter or space would take hours for these.
+  // A parser that looked back at every letter or space would take hours for these texts.
   for (const letter of ["a", " ", '\\"', "\\\\"]) {
     const content = letter.repeat(500_000);
     const value = readPartial(`{"path": "a", "content": "${content}`) as { content: string };
@@ -287,10 +290,13 @@ test("long incomplete arguments are read in one pass", () => {
 
 /** Names of members that every object inherits. */
 const INHERITED = ["constructor", "__proto__", "hasOwnProperty", "toString"];
-/** Values that fit few members. */
+/** Values that have the wrong type for most members. */
 const WRONG: readonly JsonValue[] = [5, true, "abc", [], {}, [5, {}], { toString: null }, JSON.parse('{"__proto__":{"type":5}}') as JsonValue, ...INHERITED];
 
-/** Yields the value with each of its members replaced in turn, at every depth; long values only by their start. */
+/**
+ * Yields copies of the value in which one member is replaced, at every depth. Only the first twelve members
+ * or items are replaced.
+ */
 function* spoiled(value: JsonValue, wrong: JsonValue): Generator<JsonValue> {
   if (typeof value !== "object" || value === null) return;
   for (const [name, member] of Object.entries(value).slice(0, 12)) {
@@ -301,7 +307,7 @@ function* spoiled(value: JsonValue, wrong: JsonValue): Generator<JsonValue> {
   }
 }
 
-/** Returns the parts that front ends use and that are not of their declared types. */
+/** Returns the members used by front ends whose values do not have their declared types. */
 function misshapen({ messages, dialogs, notices, status, widgets, waiting, models, commands, forkPoints, run, session, title }: Conversation): string[] {
   const faults: string[] = [];
   const check = (holds: boolean, what: string) => holds || faults.push(what);
@@ -345,7 +351,7 @@ describe("a frame of a wrong shape", () => {
         const frame = JSON.parse(line ?? "") as { type?: string; method?: string; command?: string };
         const direction = dir === "c2s" ? "sent" : "received";
         const kind = JSON.stringify([direction, frame.type, frame.method, frame.command]);
-        // A few frames of each kind are enough.
+        // A few frames of each kind suffice.
         if (!tried.has(kind)) {
           for (const wrong of WRONG) {
             for (const one of spoiled(frame as JsonValue, wrong)) {

@@ -48,7 +48,10 @@ type Step =
   | { over: number }
   | { diagnostics: string[] };
 
-/** A question that a handler holds until a step answers it, even if no caller waits any more. */
+/**
+ * Question whose handler waits until a step of the case answers it, even if no caller awaits the answer any
+ * more.
+ */
 interface HeldQuestion {
   readonly signal: AbortSignal;
   answer(value: unknown): void;
@@ -155,7 +158,10 @@ class CaseRunner {
     return this.#held[number] ?? assert.fail("nobody asked that");
   }
 
-  /** Sends a call and answers it: the client has then processed all earlier lines, and has sent no other line. */
+  /**
+   * Sends a call and answers it. Afterwards the client has processed all earlier lines, and the test has
+   * checked that it sent no other line.
+   */
   async #roundTrip(): Promise<void> {
     const call = this.client.request("are_you_there", {});
     const { id, ...line } = await soon(this.agent.expect("are_you_there"));
@@ -282,7 +288,7 @@ function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Returns the text of an event's own object, without an envelope. */
+/** Returns the text of the inner event object of a line, without the envelope. */
 function withoutEnvelope(line: string): string {
   const envelope = /^\{(?:"jsonrpc":"2\.0","method":"agent\/event","params"|"type": ?"event", ?"event"): ?(.*)\}$/;
   return line.match(envelope)?.[1] ?? line;
@@ -296,10 +302,10 @@ async function eventually(holds: () => boolean, what: string): Promise<void> {
   }
 }
 
-/** Fails if a failure is not the one that a case expects. */
+/** Fails unless the error is the failure that the case expects. */
 function check(error: unknown, expected: Failure): void {
   assert.ok(error instanceof AgentError, String(error));
-  // The kind of a rejection may be the one of a documented failure.
+  // A rejection has either its own kind or the kind of a documented failure.
   assert.equal(error instanceof RefusedError ? "refused" : error.kind, expected.kind);
   for (const name of expected.names ?? []) assert.ok(error.message.includes(name), `${name} is not in: ${error.message}`);
   if (expected.reason !== undefined) assert.ok(error instanceof RefusedError && error.message === expected.reason);
@@ -320,7 +326,7 @@ function isFailure(error: unknown, { message, code, retryable }: RunFailure): vo
   assert.deepEqual([error.message, error.code ?? null, error.isRetryable], [message, code, retryable]);
 }
 
-/** Returns whether a process of that group lives. */
+/** Returns `true` if a process of that group is alive. */
 function aliveInGroup(group: number): boolean {
   return readdirSync("/proc").some((name) => {
     if (!/^\d+$/.test(name)) return false;

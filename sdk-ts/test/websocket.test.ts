@@ -11,9 +11,9 @@ import { type Socket, connectWebSocket } from "../src/websocket.js";
 import { PATIENCE, failure, soon } from "./support/agent.js";
 import { PACKAGE, REPOSITORY } from "./support/files.js";
 
-/** A server in memory: one agent of pi, and the frames that it has sent. */
+/** Server in memory with one agent of pi. It stores the frames that it has sent. */
 class Server {
-  /** Addresses of the connections; `sockets` are their sockets. */
+  /** Addresses that the client has connected to; `sockets` holds the sockets in the same order. */
   readonly calls: URL[] = [];
   readonly sockets: FakeSocket[] = [];
   readonly heard: string[] = [];
@@ -21,12 +21,14 @@ class Server {
   resumes = true;
   /** `true` if the server no longer has the frames that a resumed connection missed. */
   hasForgotten = false;
-  /** The first message, in place of the greeting. */
+  /** First message, if it replaces the greeting. */
   greeting: string | undefined;
   refuses = false;
-  /** `true` if frames of the server do not arrive. */
+  /** `true` if the network drops the frames of the server. */
   isMute = false;
-  /** Number of bytes that every socket reports as buffered; `looks` is the number of reads of it. */
+  /**
+   * Number of bytes that every socket reports as buffered; `looks` counts the reads of that number.
+   */
   full = 0;
   looks = 0;
   readonly #said: string[] = [];
@@ -262,7 +264,7 @@ describe("an agent behind a WebSocket", () => {
     server.full = 2 * 1024 * 1024;
     const client = await connect(server);
     const call = client.abort();
-    // A second check shows that the client has not written after the first.
+    // The client has not written between the first check and this second one.
     await until(() => server.looks >= 2);
     assert.equal(server.commands("abort").length, 0);
     server.full = 0;
@@ -289,10 +291,10 @@ test("a connection to `agentese web` lost in the middle of a response loses no f
   const agentese = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
   assert.ok(existsSync(agentese), `${agentese} is missing: cargo build -p agentese-cli`);
   const env = { ...process.env };
-  // The program is not a test.
+  // The started program is not part of this test run.
   delete env["NODE_TEST_CONTEXT"];
   const program = join(PACKAGE, "build", "test", "support", "web_session.js");
-  // Before version 22 the platform has a WebSocket only with a flag.
+  // Before version 22, Node has a WebSocket only with a flag.
   const flags = "WebSocket" in globalThis ? [] : ["--experimental-websocket", "--no-warnings"];
   const { stdout } = await promisify(execFile)(process.execPath, [...flags, program, agentese], { env, timeout: PATIENCE });
   const told = JSON.parse(stdout) as { sockets: number; events: number; run: string; told: number; shown: [string, string][] };

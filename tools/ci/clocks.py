@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Rejects tests that compare elapsed time, in all languages; CONTRIBUTING.md, "Tests and time", names the alternatives.
+"""Rejects tests that compare elapsed time, in all languages; CONTRIBUTING.md, "Tests and time",
+names the alternatives.
 
-A test may read a clock for one purpose: to bound a wait. The bound is the shared constant of the language, a minute
-(`LONG` in Rust, `LIMIT` in Python, `PATIENCE` in TypeScript and JavaScript), or a longer constant of the same file. A
-Rust test with a paused clock of the runtime (`start_paused = true`) may read that clock. Programs in strings are read
-like the test around them. ALLOWED lists other readings, each with its reason; an entry without a reading is an error.
+A test may read a clock for one purpose: to bound a wait. The bound is the shared constant of the
+language, a minute (`LONG` in Rust, `LIMIT` in Python, `PATIENCE` in TypeScript and JavaScript), or
+a longer constant of the same file. A Rust test with a paused clock of the runtime (`start_paused =
+true`) may read that clock. Programs in string literals are checked like the test around them.
+ALLOWED lists the permitted other readings of a clock, each with its reason. An entry that matches
+no reading is an error.
 """
 
 import re
@@ -16,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MINUTE = {"rs": 60, "py": 60, "js": 60_000, "sh": None}
 SHARED = {"rs": "LONG", "py": "LIMIT", "js": "PATIENCE", "sh": None}
 
-# The file, words of the line that reads the clock, and why it may.
+# Each entry: the file, a part of the line that reads the clock, and the reason.
 ALLOWED = [
     ("cli/src/web/agent_process.rs", "hub.join(&tab, Instant::now())", "the hub is given its times, and none is compared"),
     ("cli/src/web/hub/tests.rs", "Instant::now()", "the hub is given its times, and none is compared"),
@@ -48,7 +51,7 @@ CLOCK = re.compile(
     r"|\bperformance\.now\(|\bDate\.now\(|\bhrtime\b|\bnew Date\(\)"
     r"|\bdate \+%s|\$\{?(?:SECONDS|EPOCHSECONDS|EPOCHREALTIME)\b|\$\(\(\s*SECONDS\b"
 )
-# A duration that a program reports about itself.
+# Name of a field in which a program reports a duration of its own.
 FIGURE = r"\b(?:duration|elapsed|took)_?(?:[mM]s|[sS]econds)\b"
 TOLD = re.compile(rf"{FIGURE}.*?(?:(?<![-=])>=?\s*\d|<=?\s*\d|\bin range\()|\.contains\(&.*?{FIGURE}")
 INLINE = r"(?m)^#\[cfg\(test\)\]\n(?=(?:#\[.*\]\n)*mod \w+ \{)"
@@ -63,7 +66,8 @@ def language(path):
 
 
 def constants(text, kind):
-    """Yields the names and values of constants that are spans of time, in the unit of their language."""
+    """Yields the names and values of constants that are durations, in the unit of their language.
+    """
     patterns = {
         "rs": r"const (\w+): (?:std::time::)?Duration = (?:std::time::)?Duration::from_secs\(([\d_]+)\)",
         "py": r"(?m)^(\w+) = ([\d_.]+)$",
@@ -74,7 +78,7 @@ def constants(text, kind):
 
 
 def is_paused(lines, at):
-    """Returns whether a line is in a Rust test with a paused clock of the runtime."""
+    """Returns `True` if a line is in a Rust test with a paused clock of the runtime."""
     while at > 0 and not FUNCTION.match(lines[at]):
         at -= 1
     while at > 0 and lines[at - 1].lstrip().startswith(("#[", "///")):
@@ -85,7 +89,7 @@ def is_paused(lines, at):
 
 
 def only_bounds(lines, at, name, names):
-    """Returns whether the function uses the moment that a line of Rust binds only to bound waits."""
+    """Returns `True` if the function uses the moment bound in that line only to bound waits."""
     good = re.compile(rf"\b{name}\.elapsed\(\)" + BOUND.format(names=names))
     for line in lines[at + 1 :]:
         if FUNCTION.match(line):
@@ -116,7 +120,9 @@ def bounds_a_wait(kind, lines, at, names, ends):
 
 
 def findings(path, text):
-    """Yields the lines of a test that read a clock other than to bound a wait: number, text, and error."""
+    """Yields the lines of a test that read a clock for another purpose than to bound a wait:
+    number, text, and error.
+    """
     kind = language(Path(path))
     lines = text.split("\n")
     known = list(constants(text, kind))
@@ -139,7 +145,7 @@ def findings(path, text):
 
 
 def is_test(path):
-    """Returns whether a file contains only tests."""
+    """Returns `True` if a file contains only tests."""
     parts = Path(path).parts
     name = parts[-1]
     return (
@@ -152,7 +158,7 @@ def is_test(path):
 
 
 def modules_of_tests(path, text):
-    """Yields the files of modules that a Rust source declares only for its tests."""
+    """Yields the files of the modules that a Rust source declares only for its tests."""
     file = Path(path)
     folder = file.parent if file.name in ("mod.rs", "lib.rs", "main.rs") else file.parent / file.stem
     for name in re.findall(r"(?m)^#\[cfg\(test\)\]\n(?:pub(?:\([a-z]+\))? )?mod (\w+);", text):
@@ -160,7 +166,9 @@ def modules_of_tests(path, text):
 
 
 def test_files():
-    """Yields the paths of tests and their text; for a Rust source with tests in it, only the tests, on their lines."""
+    """Yields the paths and texts of tests. Of a Rust source with tests, only the tests remain;
+    their line numbers are unchanged.
+    """
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     paths = sorted(set(listed.splitlines()))
@@ -180,13 +188,15 @@ def test_files():
             yield path, text
         elif re.search(INLINE, text):
             before, tests = re.split(INLINE, text, maxsplit=1)
-            # The imports of the tests precede the module.
+            # The imports that the tests use precede the module.
             imports = [line if re.match(r"\s*use ", line) else "" for line in before.split("\n")]
             yield path, "\n".join(imports) + "\n" + tests
 
 
 def judged(files, allowed):
-    """Yields the errors in these files: readings that are not allowed, then entries without a reading."""
+    """Yields the errors in these files: first the readings that are not allowed, then the
+    entries that match no reading.
+    """
     used = set()
     for path, text in files:
         for number, line, what in findings(path, text):

@@ -10,7 +10,7 @@ def rust(body, head="use std::time::Instant;\n", attribute="#[test]"):
     return f"{head}\n{attribute}\nfn it_ends_soon() {{\n{body}\n}}\n"
 
 
-# Rejected texts: a path, and the text of a file with one rejected line.
+# Each entry: a path, and the text of a file with one line that clocks.py must reject.
 REFUSED = {
     "rust: an upper bound": ("a/tests/b.rs", rust("    let start = Instant::now();\n    work();\n    assert!(start.elapsed() < Duration::from_secs(10));")),
     "rust: a lower bound": ("a/tests/b.rs", rust("    let start = Instant::now();\n    assert!(start.elapsed() >= Duration::from_millis(280));")),

@@ -1,4 +1,4 @@
-//! User input and settings on their way to the agent.
+//! User input and setting changes that are passed to the agent.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -17,8 +17,8 @@ use crate::convert::IMAGES_ALONE;
 use crate::event_loop::{reason, start_prompt};
 
 impl DialectRemoteAgent {
-    /// Passes user input to the agent. Returns after the agent has accepted the input or the bridge holds it. Fails if
-    /// the agent rejects it.
+    /// Passes user input to the agent. Returns when the agent has accepted the input, or when the bridge
+    /// holds it. Fails if the agent rejects the input.
     pub(super) async fn send_input(
         &self,
         text: &str,
@@ -46,7 +46,7 @@ impl DialectRemoteAgent {
                 input.when_busy = busy.map(|busy| delivery_name(busy).to_owned());
                 return self.send_prompt(input).await;
             }
-            // The input waits for the next prompt and starts no run.
+            // Input that would start a run is held until the next prompt.
             Delivery::Queue(queue) if self.would_start_run(queue) => {
                 self.hold(queue, input);
                 return Ok(());
@@ -58,7 +58,7 @@ impl DialectRemoteAgent {
             InputQueue::FollowUp if self.agent.supports(Intent::FollowUp) => {
                 self.agent.follow_up(input).await
             }
-            // The input becomes a prompt at the end of the run.
+            // The input is held and sent as a prompt at the end of the run.
             _ => {
                 self.hold(queue, input);
                 return Ok(());
@@ -67,7 +67,8 @@ impl DialectRemoteAgent {
         outcome.map(drop).map_err(|error| reason(&error))
     }
 
-    /// Changes a setting of the agent after all earlier changes. Reports a failure to the user.
+    /// Queues a change of a setting of the agent after all earlier changes. A failure is reported to the
+    /// user.
     pub(crate) fn queue_change<F>(&self, what: &'static str, work: impl FnOnce(Agent) -> F)
     where
         F: Future<Output = Result<(), Error>> + Send + 'static,
@@ -83,7 +84,7 @@ impl DialectRemoteAgent {
         let _ = self.jobs.send(job.boxed());
     }
 
-    /// Waits until all earlier changes of settings have been made or have failed.
+    /// Waits until all earlier setting changes have been applied or have failed.
     pub(crate) async fn wait_for_settings(&self) {
         let (done, over) = oneshot::channel();
         let job = async move {
@@ -117,8 +118,8 @@ impl DialectRemoteAgent {
         held_input.insert(place, (queue, input));
     }
 
-    /// Returns `true` if the agent is idle and input for this queue would start a run. Also returns `true` if an idle
-    /// agent may lack the queue and would reject the input.
+    /// Returns `true` if the agent is idle and input for this queue would start a run. Also returns `true` if
+    /// the agent is idle and may not have that queue, so that it would reject the input.
     fn would_start_run(&self, queue: InputQueue) -> bool {
         let intent = match queue {
             InputQueue::Steer => Intent::Steer,
@@ -130,7 +131,7 @@ impl DialectRemoteAgent {
         is_idle && (self.agent.starts_run(intent) || may_lack())
     }
 
-    /// Returns `true` if a prompt is being processed and the agent has no queues for further input.
+    /// Returns `true` if a prompt is being processed and the agent has no queue for further input.
     fn is_busy_without_queues(&self) -> bool {
         let queues = [Intent::Steer, Intent::FollowUp];
         self.open_prompts.load(Ordering::Acquire) > 0
@@ -138,7 +139,7 @@ impl DialectRemoteAgent {
     }
 }
 
-/// Returns the neutral name of a queue, as the delivery of a prompt during a run.
+/// Returns the neutral name of a queue, for the delivery parameter of a prompt.
 fn delivery_name(busy: InputQueue) -> &'static str {
     match busy {
         InputQueue::Steer => Intent::Steer.name(),

@@ -1,4 +1,4 @@
-//! Order of the events of a pi agent that the tests simulate line by line.
+//! Tests of the order of events, with a pi agent that is simulated line by line.
 
 use agentese::any::Options;
 use agentese::transport::memory_pair;
@@ -25,7 +25,7 @@ async fn remote() -> (Arc<DialectRemoteAgent>, FakeAgent) {
     (Arc::new(DialectRemoteAgent::new(agent, ClientUi::new())), FakeAgent::of(far))
 }
 
-/// Sends input, and waits for the response of the agent.
+/// Starts to send input on a task, which ends with the response of the agent.
 fn spawn_prompt(
     remote: &Arc<DialectRemoteAgent>,
     text: &'static str,

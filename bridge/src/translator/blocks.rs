@@ -1,4 +1,4 @@
-//! Blocks of a growing answer: each is opened, extended and closed in order.
+//! Blocks of a growing answer. Each is opened, extended and closed in order.
 
 use agentese::any::Event;
 use agentese::view::{Block, Conversation, Message};
@@ -21,7 +21,7 @@ impl RemoteEventTranslator {
         push(steps, RemoteEvent::AnswerUpdated(event));
     }
 
-    /// Adds the step for the text that `text` has in addition to the reported arguments.
+    /// Adds a step for the part of `text` that follows the arguments reported so far.
     pub(super) fn push_arguments(&mut self, text: &str, steps: &mut Vec<Step>) {
         if let Some(more) = text.strip_prefix(&self.written_arguments).filter(|more| !more.is_empty()) {
             let more = more.to_owned();
@@ -51,7 +51,7 @@ impl RemoteEventTranslator {
         self.opened_blocks = self.opened_blocks.max(place + 1);
     }
 
-    /// Closes the open block. `whole` is the final block, if known.
+    /// Closes the open block. `whole` is the complete block, if known.
     pub(super) fn close_block(&mut self, whole: Option<&Block>, steps: &mut Vec<Step>) {
         let Some((_, kind, reported)) = self.open_block else { return };
         let (written, arguments) = (std::mem::take(&mut self.written_arguments), self.arguments.take());
@@ -77,8 +77,9 @@ impl RemoteEventTranslator {
         push(steps, RemoteEvent::AnswerUpdated(end));
     }
 
-    /// Returns `true` if an event's text was already reported as part of the preceding block. Agents that report no
-    /// ends of blocks first append the text of later blocks to one block, until the answer is complete.
+    /// Returns `true` if an event's text was already reported as part of the preceding block. Agents that do
+    /// not report the ends of blocks append the text of later blocks to one block until the answer is
+    /// complete.
     pub(super) fn continues_previous_block(&mut self, event: &Event, now: &Conversation) -> bool {
         let (message, place, kind, text) = match event {
             Event::TextGrew { message, block, text } => (message, *block, BlockKind::Text, text),
@@ -136,8 +137,9 @@ impl RemoteEventTranslator {
     }
 }
 
-/// Returns the end of the open block's reported text that belongs to the block `place`. For that, the text must begin
-/// with the blocks before `place`, all of the kind `kind`. Returns `None` if it does not, or if no text is left.
+/// Returns the end of the reported text, which belongs to the block `place`. The reported text must begin
+/// with the texts of the blocks before `place`, all of the kind `kind`. Returns `None` if it does not, or if
+/// no text is left.
 fn text_beyond<'a>(
     open: Option<(usize, BlockKind, usize)>,
     reported_text: &'a str,

@@ -1,4 +1,4 @@
-//! Answers that a user message interrupts: each part becomes a message of its own.
+//! Answers that are interrupted by a user message. Each part becomes a separate message.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::{RemoteEventTranslator, Step, growing, push};
 
 impl RemoteEventTranslator {
-    /// Ends the reported part of the growing answer, because a user message follows. The rest of the answer is reported
-    /// after that message.
+    /// Ends the growing answer after its reported part, because a user message follows. The rest of the
+    /// answer is reported after that message.
     pub(super) fn split(&mut self, now: &Conversation, steps: &mut Vec<Step>) {
         let Some(answer) = self.growing.as_deref().and_then(|key| growing(now, key)) else { return };
         let reported = self.reported_part(answer);
@@ -24,7 +24,7 @@ impl RemoteEventTranslator {
         self.split_answer = Some(reported);
     }
 
-    /// Starts the next part of an interrupted answer if the event adds to that answer.
+    /// Starts the next part of an interrupted answer if the event extends that answer.
     pub(super) fn resume_split(&mut self, event: &Event, steps: &mut Vec<Step>) {
         let (Event::TextGrew { message, block, .. }
         | Event::ThinkingGrew { message, block, .. }
@@ -37,7 +37,7 @@ impl RemoteEventTranslator {
         }
     }
 
-    /// Returns the part of an ended answer that was not reported. Returns `None` if nothing is left.
+    /// Returns the part of a complete answer that was not reported. Returns `None` if nothing is left.
     pub(super) fn unreported_part(
         &mut self,
         message: Arc<Message>,
@@ -61,7 +61,7 @@ impl RemoteEventTranslator {
         push(steps, RemoteEvent::AnswerUpdated(StreamEvent::Start));
     }
 
-    /// Returns the growing answer with only the contents that were reported.
+    /// Returns the growing answer reduced to the contents that were reported.
     fn reported_part(&self, answer: &Message) -> Message {
         let mut reported = answer.clone();
         reported.blocks.truncate(self.opened_blocks);
@@ -71,7 +71,7 @@ impl RemoteEventTranslator {
             let before = self.split_answer.as_ref().filter(|before| before.key == answer.key);
             let length =
                 length + before.and_then(|before| text_of(before.blocks.get(place)?)).map_or(0, str::len);
-            // Another text has replaced the reported one.
+            // If another text has replaced the reported one, the length may not be at a character boundary.
             if text.is_char_boundary(length) {
                 text.truncate(length);
             }
@@ -92,7 +92,7 @@ fn rest_after(answer: &Message, reported: &Message) -> Message {
             _ => *block = Block::Data { value: Value::Null },
         }
     }
-    // The usage is counted once.
+    // The usage must be counted only once.
     rest.usage = rest.usage.filter(|_| reported.usage.is_none());
     rest
 }

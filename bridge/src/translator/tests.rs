@@ -1,4 +1,4 @@
-//! Tests of the steps for events.
+//! Tests of the steps into which events are translated.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn a_block_ends_with_its_answer_unless_interrupted() {
     assert_eq!(answer_events(MessageState::Done, true), [Start, TextStart, part(), TextEnd]);
     assert_eq!(answer_events(MessageState::Aborted, true), [Start, TextStart, part()]);
     assert_eq!(answer_events(MessageState::Failed, true), [Start, TextStart, part()]);
-    // Text without an event is reported at the end.
+    // Text that no event contained is reported at the end.
     assert_eq!(answer_events(MessageState::Aborted, false), [Start, TextStart, part(), TextEnd]);
 }
 
@@ -48,7 +48,7 @@ fn text_merged_into_the_previous_block_is_not_repeated() {
         let (mut translator, mut now) = (RemoteEventTranslator::default(), Conversation::new("pi"));
         let mut whole = (*answer(MessageState::Done)).clone();
         whole.blocks = blocks.iter().map(|text| Block::Text { text: (*text).to_owned() }).collect();
-        // The conversation is ahead of the events.
+        // The conversation already contains later events.
         now.messages.push(whole.clone().into());
         let grew = |(block, text): &(usize, &str)| Event::TextGrew {
             message: "k1".to_owned(),
@@ -68,7 +68,7 @@ fn text_merged_into_the_previous_block_is_not_repeated() {
     assert_eq!(told(&[(0, "one"), (1, "two")], &["one", "two"]), ["one", "two"]);
     assert_eq!(told(&[(0, "one"), (0, "two")], &["one", "two"]), ["one", "two"]);
     assert_eq!(told(&[(0, "onetwothree")], &["one", "two", "three"]), ["onetwothree"]);
-    // The agent has now found the starts of the blocks.
+    // The agent has now determined the starts of the blocks.
     assert_eq!(
         told(&[(0, "onetwo"), (1, "two"), (2, "three")], &["one", "two", "three"]),
         ["onetwo", "three"]
@@ -77,12 +77,12 @@ fn text_merged_into_the_previous_block_is_not_repeated() {
     assert_eq!(told(&[(0, "onetwo"), (1, "two"), (1, "!")], &["one", "two!"]), ["onetwo", "!"]);
     // Another text has replaced the reported one.
     assert_eq!(told(&[(0, "onetwo")], &["x", "two"]), ["onetwo", "two"]);
-    // Unreported text is reported at the end.
+    // Text that was not reported is reported at the end.
     assert_eq!(told(&[(0, "one")], &["one", "two"]), ["one", "two"]);
     assert_eq!(told(&[(0, "onetwo")], &["one", "two", "three"]), ["onetwo", "three"]);
 }
 
-/// Returns a call with that number and those arguments.
+/// Returns a tool call with a number and arguments.
 fn call(number: usize, arguments: &Value) -> Block {
     let mut tool = ToolBlock::default();
     (tool.call_id, tool.name) = (format!("c{number}"), "bash".to_owned());
@@ -140,7 +140,7 @@ fn a_notice_that_repeats_the_run_failure_is_dropped() {
     assert_eq!(translator.translate(notice("no such model"), &now).len(), 1, "it was repeated already");
 }
 
-/// Operator reports the end of a retry only after the run, but clients of pi would then expect another run.
+/// Operator reports the end of a retry only after the run. Clients of pi would then expect another run.
 #[test]
 fn a_retry_ends_once_with_its_answer() {
     let (mut translator, now) = (RemoteEventTranslator::default(), Conversation::new("operator"));
@@ -161,7 +161,8 @@ fn a_retry_ends_once_with_its_answer() {
     assert_eq!(over, [answered[0] + 1]);
 }
 
-/// Opal reports the end of an answer at the start of the next one, and reports queued user messages before that end.
+/// Opal reports the end of an answer only at the start of the next one, and reports queued user messages
+/// before that.
 #[test]
 fn a_user_message_follows_the_answer_before_it() {
     let (mut translator, mut now) = (RemoteEventTranslator::default(), Conversation::new("opal"));
@@ -181,7 +182,7 @@ fn a_user_message_follows_the_answer_before_it() {
     assert_eq!(messages.collect::<Vec<_>>(), ["answer", "input"]);
 }
 
-/// Returns the texts of the reported messages, in order. For an answer, returns each piece of its text.
+/// Returns the texts of the reported messages, in order. An answer results in one text for each piece.
 fn messages(events: &[Event], now: &Conversation) -> Vec<String> {
     let (mut translator, mut pieces, mut texts) =
         (RemoteEventTranslator::default(), String::new(), Vec::new());
@@ -220,12 +221,12 @@ fn an_answer_that_continues_after_user_input_is_split() {
     };
     let ended = || Event::MessageEnded { message: of("one two three", MessageState::Done) };
     let mut now = Conversation::new("opal");
-    // The conversation may be ahead of the events.
+    // The conversation may already contain later events.
     for further in ["one ", "one two ", "one two three"] {
         now.messages = vec![of(further, MessageState::Growing)];
         let events = [began(), grew("one "), input("k2"), grew("two "), grew("three"), ended()];
         assert_eq!(messages(&events, &now), ["one /one ", "input", "two three/two three"], "{further}");
-        // Text without an event is reported at the end.
+        // Text that no event contained is reported at the end.
         let events = [began(), grew("one "), input("k2"), ended()];
         assert_eq!(messages(&events, &now), ["one /one ", "input", "two three/two three"], "{further}");
     }

@@ -1,4 +1,4 @@
-//! Tests of input with which an agent starts a run on its own initiative.
+//! Tests of input with which an agent starts a run by itself.
 
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ def work():
     tell("agent_end")
 "#;
 
-/// The agent accepts input during an answer, which continues.
+/// The agent accepts input during an answer, and then continues the answer.
 const CONTINUES_ANSWER: &str = r#"
 def work():
     begin("one ")

@@ -1,4 +1,4 @@
-//! Questions and notices of the agent, in the client's dialect.
+//! Tests of questions and notices of the agent, in the client's dialect.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 
 use super::{Pair, soon};
 
-/// User who answers every question, and records it.
+/// Simulated user, who answers every question. All questions are recorded.
 #[derive(Clone, Default)]
 struct FakeUser(Arc<Mutex<Vec<Question>>>);
 
@@ -18,7 +18,7 @@ impl QuestionHandler for FakeUser {
             "select" if question.options.iter().any(|option| option == "green") => {
                 Some(Answer::Text("green".to_owned()))
             }
-            // Yes or no, in a dialect that has only choices.
+            // In a dialect that has only choices, yes and no are options.
             "select" => question.options.first().cloned().map(Answer::Text),
             "confirm" => Some(Answer::Confirmed(true)),
             "input" => Some(Answer::Text("moss".to_owned())),
@@ -69,7 +69,7 @@ async fn extension_questions_use_the_dialect_of_the_front() {
         let questions = user.questions();
         let [colour, sure, name, text] = &questions[..] else { panic!("{front}: {questions:?}") };
         assert!(colour.contains("Which colour?"), "{front}: {questions:?}");
-        // The text contains the previous choices.
+        // The text of the question contains the previous choices.
         assert!(sure.contains("Sure?") && sure.contains("It will be green."), "{front}: {questions:?}");
         assert!(name.contains("What is it called?"), "{front}: {questions:?}");
         assert!(text.contains("Describe it"), "{front}: {questions:?}");
@@ -81,7 +81,8 @@ async fn extension_questions_use_the_dialect_of_the_front() {
 async fn a_dialog_that_the_front_lacks_is_dismissed() {
     let user = FakeUser::default();
     let (agent, _pair) = connect_with_dialogs("operator", &user).await;
-    // No user is prompted, and the extension continues. Its command ends, and the agent accepts a prompt.
+    // No user is prompted, and the extension continues. Its command ends, and the agent accepts another
+    // prompt.
     if let Ok(run) = soon("the command", agent.prompt("/dialogs")).await {
         let _ = soon("its end", run.result()).await;
     }

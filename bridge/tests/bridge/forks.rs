@@ -1,11 +1,12 @@
-//! Tests of switches between conversations.
+//! Tests of changes to another conversation.
 
 use agentese::any::Event;
 use agentese::view::Role;
 
 use super::{Pair, dismiss_all, run_prompt, soon};
 
-/// During a run, an Operator agent would reject a fork, and an omp agent would include the unfinished answer in it.
+/// A fork first stops the run. Otherwise an Operator agent would reject the fork, and an omp agent would
+/// include the unfinished answer.
 #[tokio::test]
 async fn a_fork_stops_the_current_answer() {
     for behind in ["operator", "omp"] {
@@ -23,7 +24,7 @@ async fn a_fork_stops_the_current_answer() {
             }
         }
         assert!(forked && grown.len() < "abcdef".len() && "abcdef".starts_with(&grown), "{behind}: {grown}");
-        // The aborted text does not appear again.
+        // The aborted text is not reported again.
         let (text, _) = run_prompt(&agent, "hello").await;
         assert!(!text.contains("abc"), "{behind}: {text}");
         assert_eq!(soon("the state", agent.state()).await.unwrap().messages, Some(2), "{behind}");

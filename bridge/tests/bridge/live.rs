@@ -1,4 +1,4 @@
-//! Tests with the published Operator program and a client of pi.
+//! Tests with the published Operator program and a pi client.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use super::live_operator::{COMMAND, KEY};
 use super::raw_client::RawClient;
 use super::{Pair, dismiss_all, run_prompt, soon};
 
-/// Returns the arguments of a bridge to the agent, with or without its dialect.
+/// Returns the arguments of a bridge to the agent; `from` is its dialect, if named.
 fn bridge_arguments(pair: &Pair, from: Option<&str>) -> Vec<String> {
     let report = pair.report();
     let mut words = vec!["bridge", "--to", "pi", "--report", report.to_str().unwrap()];
@@ -85,7 +85,7 @@ async fn the_key_of_a_live_operator_stays_behind_the_bridge() {
     }
 }
 
-/// Settings that only the published agent has, changed by commands of pi.
+/// Commands of pi change settings that only the published agent has.
 #[tokio::test]
 async fn settings_of_a_live_operator_are_set_through_the_front() {
     let (agent, pair) = bridge(Some("operator@live"), dismiss_all).await;
@@ -96,7 +96,7 @@ async fn settings_of_a_live_operator_are_set_through_the_front() {
     assert!(agent.supports(Intent::Messages));
     let messages = soon("the messages", agent.messages()).await.unwrap();
     assert_eq!(messages.last().unwrap().text(), "Hello there.");
-    // The agent reports its own settings.
+    // The agent's answer contains its own settings.
     assert_eq!(run_prompt(&agent, "given").await.0, "Name One, level high, compaction True.");
     soon("another name", agent.set_session_name("Two")).await.unwrap();
     soon("another level", agent.set_thinking("low")).await.unwrap();
@@ -113,7 +113,7 @@ async fn settings_of_a_live_operator_are_set_through_the_front() {
     }
 }
 
-/// The agent reports that it accepted a model, but continues with its own.
+/// The agent accepts a model but continues with its own, so the bridge rejects the change.
 #[tokio::test]
 async fn an_unsupported_model_of_a_live_operator_is_rejected() {
     let (agent, _pair) = bridge(Some("operator@live"), dismiss_all).await;

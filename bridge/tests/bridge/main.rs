@@ -26,10 +26,11 @@ use futures::FutureExt;
 use program::{LONG, agentese, script, soon};
 use serde_json::{Value, json};
 
-/// Environment variable that selects the pairs: `all`; a sample if unset.
+/// Environment variable that selects the pairs of dialects: `all`, or one pair. If unset, a sample is
+/// tested.
 const WHICH: &str = "AGENTESE_BRIDGE";
 
-/// Returns the tool that runs shell commands, for a dialect with or without a revision.
+/// Returns the name of the shell tool in a dialect, which may include a revision.
 fn shell(dialect: &str) -> &'static str {
     let name = dialect.split('@').next().unwrap();
     let found = agentese_protocol::dialects::DIALECTS.iter().find(|one| one.name == name);
@@ -43,7 +44,7 @@ struct Pair {
     place: tempfile::TempDir,
     /// Additional arguments of the agent.
     agent_arguments: Vec<String>,
-    /// `true` if the agent's model plays the script of these tests.
+    /// `true` if the agent's model plays the script that is common to these tests.
     scripted: bool,
     /// `true` if the bridge must detect the agent's dialect.
     detects_dialect: bool,
@@ -144,7 +145,7 @@ impl Pair {
             .env_remove("PI_CODING_AGENT_DIR")
             .env_remove("AGENTESE_HOME")
             // On a busy machine, the bridge, its agent and the report take longer than the default time
-            // limits.
+            // limits permit.
             .graces(LONG, LONG);
         let options = Options::new().dialect(dialect).on_question(handler);
         soon("the program", Agent::spawn(child, options)).await.unwrap()
@@ -155,7 +156,7 @@ fn dismiss_all(_: Question) -> futures::future::BoxFuture<'static, Option<Answer
     async { None }.boxed()
 }
 
-/// Returns `true` if the client's command for that intent is declared as lost.
+/// Returns `true` if the client's command for that intent is declared as lost for this agent.
 fn lost(pair: &Pair, intent: Intent) -> bool {
     let spec = |name: &str| -> &'static Spec { agentese::dynamic::spec(name).unwrap() };
     let rows = agentese::any::explain(spec(pair.front), spec(pair.agent)).unwrap();
@@ -163,7 +164,7 @@ fn lost(pair: &Pair, intent: Intent) -> bool {
     rows.all(|row| row.fidelity == agentese::any::Fidelity::Lost)
 }
 
-/// Returns the text of an answer, and the events of its run.
+/// Runs a prompt. Returns the text of the answer, and the events of the run.
 async fn run_prompt(agent: &Agent, text: &str) -> (String, Vec<Event>) {
     let mut run = soon("the prompt", agent.prompt(text)).await.unwrap();
     let mut events = Vec::new();
@@ -267,7 +268,7 @@ fn pairs() -> Vec<(&'static str, &'static str)> {
 async fn an_agent_works_behind_a_front_of_another_dialect() {
     let mut failed = Vec::new();
     for (front, agent) in pairs() {
-        // A failed pair must not hide the results of the others.
+        // The failure of one pair must not hide the results of the others.
         let played = tokio::spawn(async move { check_pair(&Pair::new(front, agent)).await }).await;
         failed.extend(played.err().map(|error| format!("{front} with {agent}: {error}")));
     }
@@ -292,7 +293,7 @@ fn the_fidelity_of_each_row_is_printed() {
 
 #[tokio::test]
 async fn a_lost_command_is_rejected_with_the_reason() {
-    // Agents of omp report other failures without the command's name and id.
+    // omp agents report other failures without the name and the id of the command.
     for front in ["pi", "omp@12.7"] {
         let pair = Pair::new(front, "opal");
         let agent = pair.connect(dismiss_all).await;
@@ -329,7 +330,7 @@ async fn a_killed_agent_fails_open_work_and_ends_the_bridge_with_1() {
     assert_eq!(ended.exit().and_then(|exit| exit.code), Some(1), "{ended:?}");
 }
 
-/// The client receives all models of the agent, and can cycle through them.
+/// The client receives the list of all models of the agent, and can cycle through them.
 #[tokio::test]
 async fn the_next_model_is_set_at_the_agent() {
     let mut pair = Pair::new("omp", "pi");
@@ -387,7 +388,7 @@ async fn input_held_at_a_stop_waits_for_the_next_prompt() {
     soon("the end", agent.close()).await;
 }
 
-/// Agents of Opal have a single command for user input, which starts a run if the agent is idle.
+/// Agents of Opal have a single command for user input, which would start a run if the agent is idle.
 #[tokio::test]
 async fn queued_input_starts_no_run() {
     for agent in ["opal", "operator", "omp"] {

@@ -1,11 +1,11 @@
-//! Tests of many pending prompts.
+//! Tests of many prompts that the agent has not answered.
 
 use serde_json::{Value, json};
 
 use super::Pair;
 use super::raw_client::RawClient;
 
-/// Number of prompts.
+/// Number of sent prompts.
 const SENT: usize = 5000;
 
 /// Agent of pi that responds to all commands except prompts.
@@ -20,7 +20,7 @@ const SILENT: &str = r#"while IFS= read -r line; do
     echo '{"id":"'$(member id)'","type":"response","command":"'$kind'","success":true,"data":'$data'}'
 done"#;
 
-/// Prompts beyond the limit are rejected while the agent is silent. Prompts up to the limit use little memory.
+/// While the agent is silent, prompts beyond the limit are rejected. The pending prompts use little memory.
 #[tokio::test]
 async fn pending_prompts_are_bounded_and_small() {
     let pair = Pair::new("omp", "pi");
@@ -32,7 +32,7 @@ async fn pending_prompts_are_bounded_and_small() {
     for number in 0..SENT {
         bridge.send(json!({"id": number.to_string(), "type": "prompt", "message": "x".repeat(100)})).await;
     }
-    // A pending prompt is acknowledged.
+    // A prompt within the limit is acknowledged at once.
     let mut refused = 0;
     for _ in 0..SENT {
         let answer = bridge.until("response").await;
@@ -65,8 +65,8 @@ async fn pending_prompts_fail_with_the_reason_when_the_agent_dies() {
     fails_each("opal", "pi", Some(session), prompt, ping).await;
 }
 
-/// Sends prompts, then a command that the agent answers while the prompts wait. Kills the agent, and expects a failure
-/// for each prompt.
+/// Sends prompts, and a command that the agent answers while the prompts are pending. Then kills the agent,
+/// and expects a failure for each prompt.
 async fn fails_each(
     front: &str,
     agent: &str,

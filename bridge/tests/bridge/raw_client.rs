@@ -1,4 +1,4 @@
-//! Client that writes and reads frames as text lines.
+//! Client that writes and reads frames as lines of text.
 
 use std::process::Stdio;
 
@@ -14,12 +14,12 @@ pub struct RawClient {
     to: ChildStdin,
     from: Lines<BufReader<ChildStdout>>,
     stderr: JoinHandle<String>,
-    /// Received frames.
+    /// All received frames, in order.
     pub seen: Vec<Value>,
 }
 
 impl RawClient {
-    /// Starts a command and returns its client.
+    /// Starts a command and returns a client that is connected to it.
     pub fn of(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut bridge = command.spawn().unwrap();
@@ -41,7 +41,7 @@ impl RawClient {
         soon("the line", self.to.write_all(format!("{frame}\n").as_bytes())).await.unwrap();
     }
 
-    /// Returns the size of the bridge's anonymous memory in bytes, without files and shared pages.
+    /// Returns the anonymous memory of the bridge in bytes, without files and shared pages.
     pub fn memory(&self) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.bridge.id().unwrap())).unwrap();
         let kib = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
@@ -60,7 +60,7 @@ impl RawClient {
         }
     }
 
-    /// Reads until the response with that id.
+    /// Reads frames up to the response with that id.
     pub async fn until_id(&mut self, id: &Value) {
         while self.seen.last().is_none_or(|frame| frame["id"] != *id) {
             let line = soon("an answer", self.from.next_line()).await.unwrap();
@@ -68,7 +68,7 @@ impl RawClient {
         }
     }
 
-    /// Reads until the bridge ends by itself. Returns its exit code.
+    /// Reads frames until the bridge ends by itself. Returns its exit code.
     pub async fn until_exit(&mut self) -> Option<i32> {
         while let Some(line) = soon("the rest", self.from.next_line()).await.unwrap() {
             self.seen.push(serde_json::from_str(&line).unwrap());
@@ -85,7 +85,7 @@ impl RawClient {
         }
     }
 
-    /// Disconnects. Returns the remaining output of the bridge on stdout and stderr.
+    /// Disconnects from the bridge. Returns its remaining output on stdout and stderr.
     pub async fn disconnect(mut self) -> String {
         drop(self.to);
         let mut all: Vec<String> = self.seen.iter().map(Value::to_string).collect();

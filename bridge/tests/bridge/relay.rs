@@ -1,4 +1,5 @@
-//! Tests of an agent and a client with the same dialect and revision: the bridge does not change a byte.
+//! Tests of an agent and a client with the same dialect and revision, between which the bridge changes
+//! no byte.
 
 use std::process::Stdio;
 

@@ -1,4 +1,4 @@
-//! Tests of the agent's sessions with clients that identify sessions by ids.
+//! Tests of the agent's sessions with clients that identify sessions by their ids.
 
 use std::process::Stdio;
 
@@ -26,7 +26,7 @@ async fn a_stored_session_is_opened_by_its_id() {
         assert!(soon("the session", agent.open_session(&id)).await.unwrap(), "{behind}");
         let state = soon("the state", agent.state()).await.unwrap();
         assert_eq!(state.session.id.as_deref(), Some(id.as_str()), "{behind}");
-        // Operator agents do not report earlier messages.
+        // Operator agents do not report earlier messages of a session.
         let before = if behind == "pi" { 2 } else { 0 };
         assert_eq!(state.messages, Some(before), "{behind}");
         run_prompt(&agent, "second").await;
@@ -68,7 +68,8 @@ while read -r line; do
 done
 "#;
 
-/// If it is unknown whether the agent stores a session, the bridge does not replace the session by a new one.
+/// If the bridge does not know whether the agent stores a session, it does not replace the session by a new
+/// one.
 #[tokio::test]
 async fn a_session_of_unknown_storage_is_not_replaced() {
     let child = ChildOptions::new(agentese())
@@ -81,7 +82,8 @@ async fn a_session_of_unknown_storage_is_not_replaced() {
     soon("the end", agent.close()).await;
 }
 
-/// When the client keeps a session, the agent stores it. The client can then go back to an earlier entry.
+/// If the client stores its session, the agent stores it too. The client can then go back to an earlier
+/// entry.
 #[tokio::test]
 async fn a_client_goes_back_in_a_stored_session() {
     let pair = Pair::new("opal", "pi");
@@ -110,7 +112,7 @@ async fn a_command_that_is_hidden_from_the_model_stays_hidden_or_is_not_run() {
         refused.contains("hide the output of a command from its model") && refused.contains("--from pi@1.5"),
         "{refused}"
     );
-    // The response to a prompt shows the agent's revision.
+    // The response to a prompt reveals the agent's revision.
     run_prompt(&agent, "hello").await;
     let done = soon("the command", agent.bash_hidden("echo hid\"\"den")).await.unwrap();
     assert_eq!(done.output, "hidden\n");
@@ -122,7 +124,7 @@ async fn a_command_that_is_hidden_from_the_model_stays_hidden_or_is_not_run() {
     assert!(!kept.contains("secret"), "{kept}");
 }
 
-/// Two sessions that start at the same time would share the single conversation of the agent.
+/// Two sessions that start at the same time would share the agent's only conversation, so one is rejected.
 #[tokio::test]
 async fn one_of_two_concurrent_sessions_is_rejected() {
     let mut pair = Pair::new("opal", "pi");
@@ -151,7 +153,7 @@ async fn one_of_two_concurrent_sessions_is_rejected() {
     soon("the end", bridge.wait()).await.unwrap();
 }
 
-/// Returns the texts of all files in a folder.
+/// Returns the contents of all files in a folder.
 fn walk(folder: &std::path::Path) -> Vec<String> {
     let mut texts = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {

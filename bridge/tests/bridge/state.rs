@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::{Pair, dismiss_all, run_prompt, soon};
 
-/// The bridge sends one prompt after the other to an agent without queues. Steering input comes first, as in an agent
-/// with queues.
+/// The bridge sends held prompts one after the other to an agent without queues. Steering input precedes
+/// other input, as in an agent with queues.
 #[tokio::test]
 async fn held_input_is_reported_once_and_steering_is_sent_first() {
     let pair = Pair::new("pi", "operator");
@@ -80,7 +80,7 @@ async fn the_follow_up_mode_is_restored_when_an_opal_client_disconnects() {
             soon("the input", client.follow_up(words)).await.unwrap();
         }
         soon("the end of the run", run.result()).await.unwrap();
-        // The agent read all queued input at once, with a single answer.
+        // The agent read all queued input at once, and gave a single answer.
         let messages = soon("the messages", client.messages()).await.unwrap();
         let roles: Vec<Role> = messages.iter().map(|message| message.role).collect();
         let wanted = [Role::User, Role::Assistant, Role::User, Role::User, Role::Assistant];
@@ -94,7 +94,8 @@ async fn the_follow_up_mode_is_restored_when_an_opal_client_disconnects() {
     }
 }
 
-/// Opal agents announce the calls of an answer only after that answer.
+/// Opal agents announce the calls of an answer only after that answer, but the client receives an answer with
+/// its calls.
 #[tokio::test]
 async fn an_answer_has_its_calls() {
     let pair = Pair::new("pi", "opal");
@@ -111,7 +112,7 @@ async fn an_answer_has_its_calls() {
     soon("the end", agent.close()).await;
 }
 
-/// The agent may report an old name after the client has set a new one.
+/// After the client has set a new name, the agent may still report an old one.
 #[tokio::test]
 async fn the_name_that_was_set_last_stays() {
     let pair = Pair::new("pi", "pisces");
@@ -122,14 +123,14 @@ async fn the_name_that_was_set_last_stays() {
         let state = soon("the state", agent.state()).await.unwrap();
         assert_eq!(state.session.name.as_deref(), Some(name.trim()));
     }
-    // The name also remains after the agent has reported all names.
+    // The name stays the same after the agent has reported all names.
     soon("the prompt", soon("the prompt", agent.prompt("hello")).await.unwrap().result()).await.unwrap();
     let state = soon("the state", agent.state()).await.unwrap();
     assert_eq!(state.session.name.as_deref(), Some("padded"));
     soon("the end", agent.close()).await;
 }
 
-/// When a session is opened, the server takes over its thinking level and its model.
+/// When the client opens a session, it receives the thinking level and the model of that session.
 #[tokio::test]
 async fn an_opened_session_reports_its_level_and_model() {
     for behind in ["omp", "pisces"] {

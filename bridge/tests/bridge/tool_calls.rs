@@ -1,4 +1,4 @@
-//! Tests of the tool calls of an Opal agent with a client of pi. Opal announces calls after the answer that contains
+//! Tests of tool calls of an Opal agent with a pi client. Opal announces calls after the answer that contains
 //! them.
 
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ def work():
     tell("agent_end")
 "#;
 
-/// Connects a client to an agent with a scripted model, which calls the tool `name` and then answers `Done.`
+/// Connects a client to an agent whose scripted model calls the tool `name` and then answers `Done.`
 fn client_with_call(name: &str, arguments: Value) -> (RawClient, Pair) {
     let pair = Pair::new("pi", "opal");
     let call = json!({"tool": {"id": "c1", "name": name, "args": arguments}});
@@ -52,7 +52,7 @@ fn client_with_call(name: &str, arguments: Value) -> (RawClient, Pair) {
     (RawClient::of(pair.command(false)), pair)
 }
 
-/// Returns the position of the answer that contains the call, and the position of the start of the call.
+/// Returns the positions of the answer that contains the call, and of the start of the call.
 fn answer_and_call(seen: &[Value]) -> Vec<usize> {
     let makes = |frame: &Value| {
         frame["type"] == "message_end" && frame["message"]["content"].to_string().contains("toolCall")

@@ -1,4 +1,5 @@
-//! The built program, scripts for the models of its agents, and waits with a time limit.
+//! Helpers for tests: the built program, model scripts for its agents, and waits with a time
+//! limit.
 
 use std::path::PathBuf;
 
@@ -8,14 +9,14 @@ use serde_json::{Value, json};
 mod long;
 pub use long::LONG;
 
-/// Returns the program that cargo has built.
+/// Returns the path of the program that Cargo has built.
 pub fn agentese() -> PathBuf {
     let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("agentese");
     assert!(program.exists(), "{} is missing: cargo build -p agentese-cli", program.display());
     program
 }
 
-/// Returns the result of a future; fails after [`LONG`].
+/// Returns the result of a future. Fails after [`LONG`].
 pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(LONG, future).await {
         Ok(value) => value,

@@ -1,9 +1,9 @@
-//! Environment of this process.
+//! Environment variables of this process.
 
 use std::ffi::OsString;
 
-/// Returns a variable. If `HOME` is unset, as often in services, returns the home directory that the system
-/// stores for the user, as pi does.
+/// Returns a variable. If `HOME` is unset, which is common in services, returns the home directory from the
+/// system's user database, as pi does.
 pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| name != "HOME" || !value.is_empty()).or_else(|| {
         let users = (name == "HOME").then(|| std::fs::read_to_string("/etc/passwd").ok()).flatten()?;

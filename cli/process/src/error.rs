@@ -1,13 +1,13 @@
-//! Failures of a process's input and output.
+//! Errors of the input and output of a process.
 
-/// Failure of input or output.
+/// Error of input or output.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An operation of the system failed.
     #[error("{context}: {source}")]
     Io {
-        /// File, stream, port or operation.
+        /// The file, stream, port or operation that failed.
         context: String,
         /// Error of the system.
         source: std::io::Error,

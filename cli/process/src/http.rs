@@ -1,4 +1,4 @@
-//! HTTP on this machine only.
+//! HTTP server that accepts only connections from this machine.
 //!
 //! | file | concept |
 //! |---|---|
@@ -19,10 +19,10 @@ use super::error::Error;
 use super::signals;
 use authentication::Token;
 
-/// Server on a port of this machine, with the token that its clients need.
+/// HTTP server on a port of this machine, with the token that its clients must send.
 pub struct LocalServer {
     listener: TcpListener,
-    /// Port on 127.0.0.1.
+    /// Port on 127.0.0.1 on which the server listens.
     pub port: u16,
     /// Secret part of the address.
     pub token: Token,
@@ -46,7 +46,7 @@ impl LocalServer {
         format!("http://127.0.0.1:{}/{}/", self.port, self.token.reveal())
     }
 
-    /// Answers requests until a signal ends the program.
+    /// Answers requests until a signal ends the program. Returns the exit code.
     pub async fn serve<A, R>(self, answer: A) -> ExitCode
     where
         A: Fn(Request) -> R + Clone + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! Output of commands on stdout, outside of protocols.
+//! Output of commands that print to stdout, outside of any protocol.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use super::error::Error;
 use super::sanitize::{sanitize, sanitize_json};
 
-/// Prints a text, without adding a line end. On a terminal, control characters are escaped. A reader that
-/// closes the pipe early (`… | head`) is not a failure.
+/// Prints a text, without adding a line end. On a terminal, control characters are escaped. It is not an
+/// error if the reader closes the pipe early (`… | head`).
 pub fn print(text: &str) -> Result<ExitCode, Error> {
     exit_code(write(text))
 }
 
-/// Like [`print`], for JSON text, which remains JSON on a terminal.
+/// Prints JSON text like [`print`]; it is still valid JSON on a terminal.
 pub fn print_json(text: &str) -> Result<ExitCode, Error> {
     exit_code(write_json(text))
 }
@@ -31,7 +31,7 @@ pub fn write(text: &str) -> io::Result<()> {
     write_escaped(text, sanitize)
 }
 
-/// Like [`write`], for JSON text.
+/// Writes JSON text like [`write`].
 pub fn write_json(text: &str) -> io::Result<()> {
     write_escaped(text, sanitize_json)
 }

@@ -9,14 +9,14 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     replace(text, is_hidden, |character, shown| shown.extend(character.escape_default()))
 }
 
-/// Like [`sanitize`], but on one line.
+/// Escapes text like [`sanitize`], and also line ends and tabs, so that the result is one line.
 pub fn sanitize_line(text: &str) -> Cow<'_, str> {
     let is_hidden =
         |character| is_hidden(character) || matches!(character, '\n' | '\t' | '\u{2028}' | '\u{2029}');
     replace(text, is_hidden, |character, shown| shown.extend(character.escape_default()))
 }
 
-/// Like [`sanitize`], for JSON text: escapes are those of JSON, so the values do not change.
+/// Escapes JSON text like [`sanitize`]. The escapes are those of JSON, so the values do not change.
 pub fn sanitize_json(text: &str) -> Cow<'_, str> {
     replace(text, is_hidden, |character, shown| {
         for unit in character.encode_utf16(&mut [0; 2]) {
@@ -26,12 +26,12 @@ pub fn sanitize_json(text: &str) -> Cow<'_, str> {
 }
 
 fn is_hidden(character: char) -> bool {
-    // Marks, embeddings, overrides and isolates: they could make a file name look like another one.
+    // Direction marks, embeddings, overrides and isolates can make a file name look like another one.
     let turns = matches!(
         character,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
     );
-    // Spaces and joiners without a width, fillers, and tags.
+    // Spaces and joiners without a width, fillers, and tag characters are invisible.
     let has_no_width = matches!(
         character,
         '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'

@@ -1,4 +1,4 @@
-//! Output for people on stderr: warnings, errors, logs. A separate thread writes it, because a client that
+//! Output for users on stderr: warnings, errors, logs. A separate thread writes it, because a client that
 //! never reads stderr must not block the agent. If the queue is full, further texts are dropped and counted.
 
 use std::collections::VecDeque;
@@ -14,16 +14,16 @@ use super::sanitize::sanitize;
 /// Limit of queued bytes.
 const LIMIT: usize = 1 << 20;
 
-/// At the end of the process, longest wait for the reader of stderr.
+/// Maximum time that the end of the process waits for the reader of stderr.
 pub const FLUSH_LIMIT: Duration = Duration::from_millis(500);
 
-/// Writer for people. Clones share one destination.
+/// Writer of messages for users. Clones share one destination.
 #[derive(Clone)]
 pub struct Stderr(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,
-    /// Notified when a text is added or written.
+    /// Condition variable that is notified when a text is added or written.
     changed: Condvar,
 }
 
@@ -31,7 +31,7 @@ struct Shared {
 struct State {
     waiting: VecDeque<Vec<u8>>,
     bytes: usize,
-    /// Number of dropped texts that the output does not mention yet.
+    /// Number of dropped texts that are not reported yet.
     dropped: u64,
     writing: bool,
     closed: bool,
@@ -73,13 +73,13 @@ impl Stderr {
                 let written = writer.write_all(&text).and_then(|()| writer.flush());
                 let mut state = theirs.state();
                 state.writing = false;
-                // The destination has no reader any more.
+                // A failed write means that the destination has no reader any more.
                 state.closed = written.is_err();
                 drop(state);
                 theirs.changed.notify_all();
             }
         });
-        // Without the thread there is no output; the agent still works.
+        // If the thread cannot be started, there is no output, but the agent works.
         shared.state().closed = thread.is_err();
         Self(shared)
     }
@@ -102,7 +102,7 @@ impl Stderr {
         if state.closed {
             return;
         }
-        // A single oversized text is still accepted.
+        // A single text that exceeds the limit is accepted if the queue is empty.
         if state.bytes + text.len() > LIMIT && !state.waiting.is_empty() {
             state.dropped += 1;
             return;
@@ -113,7 +113,7 @@ impl Stderr {
         self.0.changed.notify_all();
     }
 
-    /// Waits until all texts are written, for `patience` at most.
+    /// Waits until all texts are written, for at most `patience`.
     pub fn flush(&self, patience: Duration) {
         let end = Instant::now() + patience;
         let mut state = self.0.state();
@@ -126,8 +126,8 @@ impl Stderr {
         }
     }
 
-    /// Redirects panic messages to this writer. The standard hook writes to stderr directly and could block,
-    /// although the agent survives a panic inside a tool.
+    /// Redirects panic messages to this writer. The standard hook writes to stderr directly and could block
+    /// the agent, which survives a panic inside a tool.
     pub fn take_panics(&self) {
         let stderr = self.clone();
         std::panic::set_hook(Box::new(move |panic| {
@@ -215,7 +215,7 @@ mod tests {
         });
         all.recv_timeout(LONG).expect("it waits for a reader");
         assert!(stderr.0.state().bytes <= LIMIT + 100);
-        // A late reader receives complete texts, and the correct number of missing ones.
+        // A late reader receives complete texts, and the correct number of dropped ones.
         let reader = std::thread::spawn(move || {
             let mut text = String::new();
             theirs.read_to_string(&mut text).unwrap();

@@ -1,4 +1,4 @@
-//! Agent on stdin and stdout, until its client disconnects.
+//! Agent on stdin and stdout of this process, until its client disconnects.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::stderr::Stderr;
 use super::stdout::StdoutWatcher;
 use agentese_server_dialects::server::Server;
 
-/// Time limit of an orderly shutdown. A client that does not read could otherwise delay it forever.
+/// Time limit of an orderly shutdown, which a client that does not read could delay forever.
 const SHUTDOWN: Duration = Duration::from_secs(8);
 
 /// Serves stdin and stdout until the client disconnects, a signal arrives, or the options' token is

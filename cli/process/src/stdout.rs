@@ -1,4 +1,4 @@
-//! Detection of a closed stdout, even without pending output.
+//! Detection of a closed stdout, even if nothing is written.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -31,7 +31,7 @@ impl StdoutWatcher {
         Self(spawn().is_ok().then_some(receiver))
     }
 
-    /// Resolves when the other side has closed stdout.
+    /// Resolves when the reader has closed stdout.
     pub async fn closed(&mut self) {
         if let Some(receiver) = &mut self.0
             && receiver.await.is_ok()
@@ -42,7 +42,7 @@ impl StdoutWatcher {
     }
 }
 
-/// Waits until the other side closes and returns `true`. Returns `false` if closing cannot be detected.
+/// Waits until the reader closes the stream, and returns `true`. Returns `false` if this cannot be detected.
 fn is_broken(descriptor: &OwnedFd) -> bool {
     loop {
         // Without requested events, the system reports only errors and hang-ups.

@@ -1,4 +1,5 @@
-//! Command line of a call: its own options, a command of the dialect with its parameters, and the agent.
+//! Command line of `agentese call`: its own options, a command of the dialect with its parameters, and the
+//! agent.
 
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use serde_json::{Map, Value};
 use super::grammar::{Command, Grammar, Param, ParamKind, grammar};
 use super::value;
 
-/// Parsed call.
+/// Parsed arguments of `agentese call`.
 pub(super) struct ParsedCall {
     /// Dialect as given, `NAME` or `NAME@REVISION`.
     pub dialect: String,
@@ -22,7 +23,7 @@ pub(super) struct ParsedCall {
     pub events: bool,
     /// Format of responses, if given.
     pub output: Option<Output>,
-    /// Answers to the agent's questions, by their methods.
+    /// Answers to the agent's questions, by the method of the question.
     pub answers: Map<String, Value>,
     pub timeout: Option<Duration>,
     /// Command line of the agent; empty for this program.
@@ -35,10 +36,10 @@ pub(super) enum Output {
     Text,
 }
 
-/// Reason to end without a call.
+/// Reason why no call is made.
 #[derive(Debug)]
 pub(super) enum ParseError {
-    /// Help was requested.
+    /// The user requested help, with this text.
     Help(String),
     /// The command line is invalid.
     Invalid(String),
@@ -118,7 +119,7 @@ pub(super) fn parse(arguments: &[OsString]) -> Result<ParsedCall, ParseError> {
     })
 }
 
-/// Returns the option of `call` that follows the command, if that is the error.
+/// Returns the option of `call` that was placed after the command, if that is the error.
 fn misplaced_option(error: &clap::Error) -> Option<String> {
     let ContextValue::String(unknown) = error.get(ContextKind::InvalidArg)? else { return None };
     let name = unknown.strip_prefix("--").filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
@@ -213,7 +214,7 @@ fn options() -> clap::Command {
         )
 }
 
-/// Returns the name of the parameter for the session. It may be omitted if the call opens a session by itself.
+/// Returns the name of the parameter with the session. It is optional if the call opens a session by itself.
 fn optional(grammar: &Grammar) -> String {
     let member = grammar.spec.opens_session.and(grammar.spec.session_member);
     member.unwrap_or_default().to_owned()
@@ -244,7 +245,7 @@ fn option(param: &Param, required: bool) -> Arg {
     if kebab == param.name { arg } else { arg.alias(kebab) }
 }
 
-/// Returns a command-line option with the parameter's own name.
+/// Returns the command-line option for a parameter, without special treatment.
 fn plain(param: &Param) -> Arg {
     let kind = param.kind.clone();
     let arg = Arg::new(param.name.clone())
@@ -274,7 +275,7 @@ fn plain(param: &Param) -> Arg {
     }
 }
 
-/// Converts names such as `streamingBehavior` and `session_id` to the usual form of options.
+/// Converts names such as `streamingBehavior` and `session_id` to the style of command-line options.
 fn hyphenated(name: &str) -> String {
     let mut out = String::new();
     for letter in name.chars() {

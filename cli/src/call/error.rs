@@ -1,6 +1,6 @@
-//! Failures of a call.
+//! Errors of `agentese call`.
 
-/// Failure of a call.
+/// Error of `agentese call`.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CallError {
     #[error(transparent)]

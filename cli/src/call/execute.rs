@@ -1,4 +1,4 @@
-//! Call of an agent: one command and its effects.
+//! Execution of one command at an agent, and output of its results.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn child(parsed: &ParsedCall, stderr: &Stderr) -> Result<ChildOptions, CallError
     Ok(child)
 }
 
-/// Handler that prints the agent's questions and answers them with the answers from the command line.
+/// Handler that prints the agent's questions and answers them from the command line.
 struct PresetAnswers {
     answers: Map<String, Value>,
     stderr: Stderr,
@@ -106,7 +106,7 @@ async fn call(client: &Client, parsed: ParsedCall) -> Result<(), CallError> {
     let mut events = parsed.events.then(|| client.events()).transpose()?;
     let answer = client.call(parsed.command, &members, Limit::Default).await?;
     if let Some(events) = &mut events {
-        // Events that precede the response are already available, so no wait is needed.
+        // All events before the response have already arrived, so this loop does not wait.
         while let Some(Some(event)) = events.next_event().now_or_never() {
             print::line(event.body().as_str())?;
         }
@@ -139,7 +139,7 @@ async fn follow(
     if let Some(error) = failed.clone().filter(|error| error.run_failure().is_none()) {
         return Err(CallError::Client(error));
     }
-    // The text of a failed run is displayed too.
+    // The text of a failed run is printed too.
     match (events, output) {
         (true, _) => {}
         (false, Output::Text) => printer.end()?,

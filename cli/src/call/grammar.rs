@@ -1,4 +1,4 @@
-//! Commands of a dialect with their parameters, from the schema of the client's frames.
+//! Commands of a dialect and their parameters, read from the schema of the client's frames.
 
 use agentese::dynamic;
 use agentese::schema::{self, Side};
@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 /// Command of a dialect.
 #[derive(Debug, Clone)]
 pub(super) struct Command {
-    /// Wire name.
+    /// Wire name of the command.
     pub name: &'static str,
     /// Name of the method in clients.
     pub alias: &'static str,
-    /// Description.
+    /// Description of the command.
     pub doc: String,
     pub params: Vec<Param>,
 }
@@ -20,7 +20,7 @@ pub(super) struct Command {
 /// Parameter of a command.
 #[derive(Debug, Clone)]
 pub(super) struct Param {
-    /// Wire name.
+    /// Wire name of the parameter.
     pub name: String,
     pub doc: String,
     pub required: bool,
@@ -36,17 +36,17 @@ pub(super) enum ParamKind {
     Switch,
     /// One of these strings.
     Choice(Vec<String>),
-    /// Several strings.
+    /// A list of strings.
     Texts,
     /// Any other value, given as JSON.
     Json,
 }
 
-/// Commands of a dialect, as a client sees them.
+/// Commands of a dialect, in the form that clients use.
 pub(super) struct Grammar {
     /// Tables of the dialect's clients.
     pub spec: &'static Spec,
-    /// Revision, if one was named.
+    /// Revision, if the dialect was given with one.
     pub revision: Option<&'static Spec>,
     pub commands: Vec<Command>,
 }
@@ -64,7 +64,8 @@ pub(super) fn grammar(dialect: &str) -> Result<Grammar, agentese::Error> {
         None => spec.revisions.to_vec(),
     };
     let mut commands: Vec<Command> = Vec::new();
-    // The newest revision of a command wins. Commands of older revisions only are added.
+    // Of several revisions with the same command, the newest one applies. Commands of older revisions are
+    // added.
     let all = revision.is_none();
     for revision in revisions.into_iter().rev() {
         for mut command in of_revision(revision) {
@@ -85,7 +86,7 @@ pub(super) fn grammar(dialect: &str) -> Result<Grammar, agentese::Error> {
 }
 
 impl Command {
-    /// Gives renamed parameters the names of the oldest revision, which clients use for all revisions.
+    /// Restores the oldest names of renamed parameters, which clients use for all revisions.
     fn restore_first_names(&mut self, revision: &Spec) {
         let renamed = revision.command(self.name).map_or(&[][..], |command| command.renamed);
         for param in &mut self.params {
@@ -104,7 +105,7 @@ fn of_revision(spec: &'static Spec) -> Vec<Command> {
     found
 }
 
-/// Visits the alternatives of a frame recursively, and adds the commands among them to `found`.
+/// Visits the alternatives of a frame schema recursively, and adds the commands among them to `found`.
 fn visit(schema: &Value, place: &Value, spec: &'static Spec, found: &mut Vec<Command>) {
     for alternative in place["oneOf"].as_array().into_iter().flatten() {
         let frame = resolved(schema, alternative);
@@ -113,7 +114,7 @@ fn visit(schema: &Value, place: &Value, spec: &'static Spec, found: &mut Vec<Com
             continue;
         }
         let members = &frame["properties"];
-        // Flat dialects name a command by its type, with the parameters beside it. JSON-RPC has `method` and
+        // Flat dialects name a command in `type`, with the parameters beside it. JSON-RPC has `method` and
         // `params`.
         let (name, params) = match members["type"]["const"].as_str() {
             Some(name) => (name, frame),

@@ -1,4 +1,4 @@
-//! Responses, events and text on stdout. On a terminal, control characters are escaped.
+//! Output of responses, events and text on stdout. On a terminal, control characters are escaped.
 
 use std::io::IsTerminal;
 
@@ -18,7 +18,7 @@ pub(super) fn line(text: &str) -> Result<(), CallError> {
     output::write_json(&format!("{text}\n")).map_err(CallError::Stdout)
 }
 
-/// Prints the data of a response; without data, no output.
+/// Prints the data of a response. Prints nothing if there is no data.
 pub(super) fn answer(data: Option<&str>, output: Output) -> Result<(), CallError> {
     let Some(data) = data else { return Ok(()) };
     let value: Value = serde_json::from_str(data)
@@ -36,7 +36,7 @@ pub(super) fn run(answer: Option<&str>, text: &str) -> Result<(), CallError> {
     line(&json!({ "answer": answer, "text": text }).to_string())
 }
 
-/// Returns a value as text for people: a string unchanged, anything else with one line for each member or item.
+/// Formats a value as text for users: a string unchanged, any other value with one line per member or item.
 pub(super) fn text(value: &Value) -> String {
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match value {
@@ -61,7 +61,7 @@ impl TextPrinter {
         TextPrinter { pieces, prints, text: String::new() }
     }
 
-    /// Processes an event. If it carries text of the model, prints and keeps that text.
+    /// Processes an event. If it contains text of the model, prints and keeps that text.
     pub fn push_event(&mut self, kind: &str, body: &str) -> Result<(), CallError> {
         // A line break separates the texts of two messages.
         if kind == self.pieces.begins && !self.text.is_empty() && !self.text.ends_with('\n') {
@@ -75,7 +75,7 @@ impl TextPrinter {
         self.add(&more)
     }
 
-    /// Ends the last line if it is not empty.
+    /// Ends the last line with a line feed if it is not empty.
     pub fn end(&mut self) -> Result<(), CallError> {
         if self.text.is_empty() || self.text.ends_with('\n') { Ok(()) } else { self.add("\n") }
     }

@@ -19,7 +19,7 @@ pub(super) fn read(kind: &ParamKind, text: &str) -> Result<Value, String> {
             Ok(Value::Number(number)) => Ok(Value::Number(number)),
             _ => Err("expected a number".to_owned()),
         },
-        // One of several strings; a text with a JSON array contains all of them.
+        // The option contains one string, or a JSON array with all strings.
         ParamKind::Texts => Ok(match serde_json::from_str(text) {
             Ok(Value::Array(texts)) => Value::Array(texts),
             _ => text.into(),
@@ -28,8 +28,8 @@ pub(super) fn read(kind: &ParamKind, text: &str) -> Result<Value, String> {
     }
 }
 
-/// Combines the values of all occurrences of an option: a list of strings collects them, any other type takes
-/// the last.
+/// Combines the values of all occurrences of an option. A list of strings collects all values; for any other
+/// type, the last one applies.
 pub(super) fn joined(kind: &ParamKind, values: Vec<Value>) -> Option<Value> {
     if *kind != ParamKind::Texts {
         return values.into_iter().last();

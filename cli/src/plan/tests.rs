@@ -3,7 +3,7 @@
 use super::*;
 use std::ffi::OsString;
 
-/// Empty working directory and home.
+/// Empty working directory and empty home directory.
 struct TestDirs(tempfile::TempDir);
 
 impl TestDirs {

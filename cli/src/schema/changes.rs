@@ -1,4 +1,4 @@
-//! `agentese schema --diff`.
+//! Option `agentese schema --diff`.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::super::error::CliError;
 use agentese_process::output;
 
-/// Generated changes between two revisions.
+/// Changes between two revisions, generated from the declaration.
 #[derive(Debug, Deserialize)]
 struct Changes {
     from: String,
@@ -46,7 +46,7 @@ pub(super) fn print(old: &str, new: &str, json: bool) -> Result<ExitCode, CliErr
     Ok(output::print(&text(&changes))?)
 }
 
-/// Returns one line per change, under a heading for each kind.
+/// Formats the changes with one line per change, under a heading for each kind.
 fn text(changes: &Changes) -> String {
     let Changes { from, to, .. } = changes;
     let broken = changes.changes.iter().filter(|change| !change.survives).count();
@@ -72,7 +72,8 @@ fn text(changes: &Changes) -> String {
     out
 }
 
-/// Converts the name of a kind to a heading, such as `made_optional` to `Made optional`.
+/// Converts the name of a kind of change to a heading, such as `made_optional` to `Made
+/// optional`.
 fn title(kind: &str) -> String {
     let words = kind.replace('_', " ");
     let mut letters = words.chars();

@@ -1,4 +1,4 @@
-//! Agent of the page: a child process that is started, observed and restarted.
+//! Agent process of the page. It is started, observed and restarted here.
 
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,19 +15,20 @@ use tokio_util::sync::CancellationToken;
 use super::hub::Hub;
 use super::message_log::Recipients;
 
-/// Minimum uptime for an automatic restart of the agent.
+/// Minimum time for which the agent must have run to be restarted automatically.
 const MIN_UPTIME: Duration = Duration::from_secs(5);
-/// Limit of queued lines for an agent that does not read its input. When it is reached, the tabs wait.
+/// Maximum number of queued lines for an agent that does not read its input. If the queue is full, the tabs
+/// wait.
 const LINE_QUEUE: usize = 256;
-/// Limit in bytes of answers that the server itself gives to questions and that the agent has not read. Beyond
-/// it, further questions stay open.
+/// Limit in bytes of the server's own answers that the agent has not read. Beyond it, further questions stay
+/// open.
 const MAX_UNSENT_BYTES: usize = 1024 * 1024;
 
-/// Agent and its tabs, shared between tasks.
+/// Hub with its agent and tabs, shared between tasks.
 #[derive(Debug, Clone)]
 pub(super) struct SharedHub {
     hub: Arc<Mutex<Hub>>,
-    /// Notifies its receivers of every new message.
+    /// Sender that notifies receivers of every new message.
     changed: watch::Sender<()>,
     /// Queue of lines for the agent; `None` while it is not running.
     lines: Arc<Mutex<Option<mpsc::Sender<String>>>>,
@@ -51,7 +52,7 @@ impl SharedHub {
         result
     }
 
-    /// Returns the hub for reading.
+    /// Returns the locked hub.
     pub fn hub(&self) -> MutexGuard<'_, Hub> {
         self.hub.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -61,8 +62,8 @@ impl SharedHub {
         self.changed.subscribe()
     }
 
-    /// Sends a line to the agent, and waits while the queue is full. If the agent has ended, the line is lost,
-    /// and the tabs receive the end as an event.
+    /// Sends a line to the agent, and waits while the queue is full. If the agent has ended, the line is
+    /// dropped; the tabs are notified of the end separately.
     pub async fn send(&self, line: String) {
         let lines = self.lines().clone();
         if let Some(lines) = lines {
@@ -141,7 +142,7 @@ fn start(command: &[OsString]) -> Result<Transport, String> {
     Transport::from_child(options).map_err(|error| error.to_string())
 }
 
-/// Observes an agent until it ends. Returns its exit status and the last part of its stderr.
+/// Observes an agent until it ends. Returns its exit status and the end of its stderr.
 async fn observe(
     transport: Transport,
     mut waiting: mpsc::Receiver<String>,
@@ -215,13 +216,13 @@ mod tests {
     use super::super::tabs::TabQuery;
     use super::*;
 
-    /// The agent continues after a question that exceeds the limit of open questions.
+    /// A question beyond the limit of open questions is answered by the server, so that the agent continues.
     #[tokio::test]
     async fn a_question_that_is_not_stored_is_answered() {
         let spec = agentese::dynamic::client("pi").unwrap().0;
         let shared = SharedHub::new(Hub::new(spec, AccessPolicy::default(), AgentInfo::default()));
         let shutdown = CancellationToken::new();
-        // The question has a long id, and the agent emits an event after the answer.
+        // The agent sends a question with a long id, and emits an event after the answer.
         let asks = r#"id=$(printf '%02000d' 1)
             echo '{"type":"extension_ui_request","id":"'$id'","method":"input","title":"Name?"}'
             read -r answer && echo '{"type":"goes_on","answer":'"$answer"'}'; cat >/dev/null"#;
@@ -250,7 +251,7 @@ mod tests {
         let spec = agentese::dynamic::client("pi").unwrap().0;
         let shared = SharedHub::new(Hub::new(spec, AccessPolicy::default(), AgentInfo::default()));
         let shutdown = CancellationToken::new();
-        // Agent that echoes its input.
+        // This agent repeats its input.
         let running = run(vec!["cat".into()], shared.clone(), shutdown.clone());
         let tab = TabQuery { name: "a".to_owned(), have: None, all: true };
         let joined = shared.with(|hub| hub.join(&tab, Instant::now()));

@@ -12,8 +12,8 @@ pub(super) struct AccessPolicy {
 }
 
 impl AccessPolicy {
-    /// Returns the reason to reject a command, or `None` if the command is permitted. An undeclared command is
-    /// treated as one that changes state.
+    /// Returns the reason to reject a command, or `None` if the command is permitted. An undeclared command
+    /// is treated like one that changes state.
     pub fn denial_reason(&self, spec: &Spec, command: &str) -> Option<String> {
         if self.deny.iter().any(|name| name == command) {
             return Some(format!("`{command}` is denied: agentese web was started with --deny {command}"));
@@ -38,7 +38,7 @@ impl AccessPolicy {
 mod tests {
     use super::*;
 
-    /// Permissions of every command in every dialect follow its declaration.
+    /// The permissions for every command follow from its declaration, in all dialects.
     #[test]
     fn read_only_permits_only_reading_commands() {
         let policy = AccessPolicy { read_only: true, deny: Vec::new() };

@@ -31,29 +31,29 @@ const MAX_PENDING_COMMANDS: usize = 16 * 1024;
 #[derive(Debug)]
 struct PendingCommand {
     tab_id: TabId,
-    /// Id that the tab assigned, as raw JSON.
+    /// Id that the tab assigned, as raw JSON; `None` without an id.
     id: Option<String>,
-    /// `true` if the other tabs also receive the command, because it changes something.
+    /// `true` if the command is also sent to the other tabs, because it changes something.
     is_mirrored: bool,
 }
 
-/// Next step after a line of a tab.
+/// Action that the caller must take for a line of a tab.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LineOutcome {
     /// Send this line to the agent.
     Forward(String),
     /// Carry out this request in the server.
     Request(ServerRequest),
-    /// Nothing is left to do.
+    /// No action is necessary.
     Done,
 }
 
 /// Request of a tab to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerRequest {
-    /// List of sessions.
+    /// Request for the list of sessions.
     Sessions,
-    /// Restart of the agent.
+    /// Request to restart the agent.
     Restart,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct Hub {
     spec: &'static Spec,
     policy: AccessPolicy,
     pub agent: AgentInfo,
-    /// Detector that finds the agent's revision from its events.
+    /// Detector of the agent's revision.
     known: RevisionDetector,
     pub tabs: Tabs,
     /// Tab with the latest input.
@@ -93,18 +93,19 @@ pub(super) struct Hub {
     resuming: Option<TabId>,
     commands: u64,
     calls: PendingCalls<PendingCommand>,
-    /// Ids of the commands at the agent, as raw JSON, each with the tab and the id that the tab assigned.
+    /// Commands at the agent: the tab and the id that the tab assigned, by the id that the agent received, as
+    /// raw JSON.
     ids: HashMap<String, (TabId, String)>,
     questions: Questions,
-    /// Answers from the server itself to questions that the tabs did not receive.
+    /// Answers of the server itself to questions that were not sent to the tabs.
     dismissals: Vec<String>,
     chunks: Assembler,
-    /// Session of the latest frame, in dialects with several sessions per connection.
+    /// Session in the latest frame, for dialects with several sessions per connection.
     session: Option<String>,
     running: bool,
     /// Number of the message that started the latest run.
     run_started_at: u64,
-    /// Number of the message about the latest command that starts a run; `None` as soon as the run starts.
+    /// Number of the message with the latest command that requests a run; `None` after the run has started.
     run_requested_at: Option<u64>,
 }
 
@@ -139,8 +140,9 @@ impl Hub {
         JoinedTab { tab_id, next, hello: self.hello(is_back, tab.have.is_some(), history, now) }
     }
 
-    /// Returns the earlier messages for a tab that connects late. If the tab requests all messages and they fit
-    /// the limit, returns all. Otherwise returns the beginning and the latest messages of the current run.
+    /// Returns the earlier messages for a tab that connects late. If the tab requests all messages, returns
+    /// all of them if they fit the limit. Otherwise returns the beginning and the latest messages of the
+    /// current run.
     fn earlier_messages(&self, all: bool) -> TabHistory {
         let log = &self.tabs.log;
         if all && log.first() == 0 {
@@ -174,7 +176,7 @@ impl Hub {
         self.spec.name
     }
 
-    /// Removes and returns the server's own answers to questions that no tab received.
+    /// Removes and returns the server's own answers to questions that were not sent to the tabs.
     pub fn take_dismissals(&mut self) -> Vec<String> {
         std::mem::take(&mut self.dismissals)
     }
@@ -193,13 +195,13 @@ impl Hub {
         self.tabs.push(Entry { recipients: to, text: what.to_string().into(), kind: MessageKind::Server });
     }
 
-    /// Sends a copy of a tab's line, or of the response to it, to the other tabs.
+    /// Sends a copy of a tab's line, or of its response, to the other tabs.
     fn send_to_others(&mut self, but: TabId, how: &str, line: &str) {
         let text = json!({"agentese": how, "line": line}).to_string().into();
         self.tabs.push(Entry { recipients: Recipients::AllBut(but), text, kind: MessageKind::Mirrored });
     }
 
-    /// Processes a line of a tab. Rejects an ambiguous line, one that two JSON readers could interpret
+    /// Processes a line of a tab. Rejects an ambiguous line, which two JSON parsers could interpret
     /// differently.
     pub fn handle_tab_line(&mut self, tab_id: TabId, text: &str) -> LineOutcome {
         const WANTED: MemberSet<1> = MemberSet::new([member("agentese")]);
@@ -220,7 +222,8 @@ impl Hub {
             let error = format!("the id has {bytes} bytes; the limit is {LONGEST_ID} bytes");
             return self.reject(tab_id, &error);
         }
-        // Both are white space between members, and some agents end a line at a carriage return too.
+        // Both characters are white space between JSON tokens. Some agents also end a line at a carriage
+        // return.
         let line = text.replace(['\n', '\r'], " ");
         match frame.kind {
             StrictKind::Command(name) => {

@@ -1,7 +1,7 @@
 //! Log of the messages to the tabs, limited to the latest 64 MiB.
 //!
-//! Each tab reads at its own pace from its own position. A tab that was disconnected can still read the
-//! messages it missed, unless they left the log.
+//! Each tab reads at its own pace from its own position. A tab that was disconnected can read the missed
+//! messages, as long as they are in the log.
 
 use std::collections::VecDeque;
 
@@ -16,11 +16,11 @@ pub(super) type TabId = u32;
 /// Receivers of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Recipients {
-    /// All tabs.
+    /// The message is for all tabs.
     All,
-    /// All tabs but one.
+    /// The message is for all tabs except this one.
     AllBut(TabId),
-    /// One tab.
+    /// The message is for this tab only.
     One(TabId),
 }
 
@@ -47,12 +47,12 @@ pub(super) struct Entry {
 pub(super) enum MessageKind {
     /// Event of the agent.
     Event {
-        /// Type of the event, if the next event of that type replaces it because it repeats its whole content.
+        /// Type of the event if it is a snapshot, which the next event of that type replaces.
         snapshot: Option<&'static str>,
     },
     /// Other frame of the agent: a response or a question.
     Frame,
-    /// Copy of another tab's line, or of the response to it.
+    /// Copy of another tab's line, or of its response.
     Mirrored,
     /// Other message of the server itself.
     Server,
@@ -63,7 +63,8 @@ impl Entry {
         if let MessageKind::Event { snapshot } = self.kind { snapshot } else { None }
     }
 
-    /// Returns `true` if the message is part of the history that all tabs share: an event, or a tab's action.
+    /// Returns `true` if the message is part of the common history of all tabs: an event, or an action of a
+    /// tab.
     fn is_history(&self) -> bool {
         match self.kind {
             MessageKind::Event { .. } => !matches!(self.recipients, Recipients::One(_)),
@@ -77,11 +78,12 @@ impl Entry {
 #[derive(Debug, Default)]
 pub(super) struct TabHistory {
     pub messages: Vec<Utf8Bytes>,
-    /// `true` if messages are missing, either after the first one or because they left the log.
+    /// `true` if messages are missing after the first one, or at the beginning because they are no longer in
+    /// the log.
     pub is_cut: bool,
 }
 
-/// Log of messages.
+/// Log of the messages to all tabs.
 #[derive(Debug)]
 pub(super) struct MessageLog {
     entries: VecDeque<Entry>,

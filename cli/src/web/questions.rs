@@ -8,19 +8,19 @@ use serde_json::{Value, json};
 
 /// Limit of an id in a tab's frame or in a question, in bytes of JSON.
 pub(super) const LONGEST_ID: usize = 1024;
-/// Limit of open questions. Beyond it, tabs do not receive a question. The server answers it with the fallback
-/// from the declaration.
+/// Maximum number of open questions. Further questions are not sent to the tabs; the server answers them with
+/// the declared fallback.
 const MAX_OPEN: usize = 16 * 1024;
 /// Limit of the stored questions for late tabs, in bytes. Beyond it, only the id is stored. Tabs that already
 /// received the question can still answer it.
 const MAX_STORED_BYTES: usize = 4 * 1024 * 1024;
 
-/// Open question.
+/// Question of the agent without an answer.
 #[derive(Debug)]
 struct Question {
-    /// Raw id.
+    /// Id of the question as raw JSON.
     id: String,
-    /// Frame of the question; `None` if `MAX_STORED_BYTES` is exceeded.
+    /// Frame of the question; `None` if it would exceed `MAX_STORED_BYTES`.
     line: Option<String>,
     asked_at: Instant,
     expires: Option<Duration>,
@@ -32,7 +32,7 @@ pub(super) struct Questions {
     open: Vec<Question>,
     /// Length of all stored lines in bytes.
     stored_bytes: usize,
-    /// `true` if the reason was already reported; the first item is for an id that is too long, the second for
+    /// `true` if the reason was already reported. The first item is for ids that are too long, the second for
     /// too many open questions.
     reported: [bool; 2],
 }
@@ -42,8 +42,9 @@ impl Questions {
     /// declaration of the method.
     ///
     /// # Errors
-    /// Fails if too many questions are open or the id is too long. The error contains the reason the first time
-    /// only. The caller must then keep the question from the tabs and answer it with the declared fallback.
+    /// Fails if too many questions are open or the id is too long. Only the first such error contains the
+    /// reason. The caller must not send the question to the tabs, and must answer it with the declared
+    /// fallback.
     pub fn add(
         &mut self,
         line: &str,
@@ -102,7 +103,7 @@ impl Questions {
         }
     }
 
-    /// Returns `true` if the question is open. With `closes`, also removes it.
+    /// Returns `true` if the question is open. If `closes` is `true`, removes it.
     pub fn take(&mut self, id: Option<&str>, closes: bool) -> bool {
         let open = self.open.iter().position(|question| Some(question.id.as_str()) == id);
         if let Some(open) = open

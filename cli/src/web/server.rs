@@ -1,4 +1,4 @@
-//! Page over HTTP, and tabs over WebSocket.
+//! HTTP server of the page. Tabs connect over a WebSocket.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,14 +18,14 @@ use super::{assets, session_list};
 use agentese_process::http::authentication::{self, Token};
 use agentese_process::http::connections::{self, ConnectionGuard};
 
-/// Limit of a tab's message in bytes: a prompt with images.
+/// Maximum length of a tab's message in bytes, enough for a prompt with images.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
-/// Limit in bytes of the messages that one read of the log returns.
+/// Maximum size in bytes of the messages that one read of the log returns.
 const READ_BYTES: usize = 1024 * 1024;
 /// Interval of the pings to a tab.
 const PING: Duration = Duration::from_secs(20);
 
-/// State that the handler of every request receives.
+/// State that the handler of each request receives.
 #[derive(Debug, Clone)]
 pub(super) struct AppState {
     pub token: Token,
@@ -36,9 +36,9 @@ pub(super) struct AppState {
 /// Content of the page.
 #[derive(Debug, Clone)]
 pub(super) enum PageSource {
-    /// Agent and its tabs.
+    /// Live agent with its tabs.
     Live(SharedHub),
-    /// Recorded session.
+    /// Content of a recorded session.
     Recorded {
         /// Name of the file.
         name: String,
@@ -76,7 +76,7 @@ async fn answer(state: &AppState, request: Request) -> Response<Body> {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
     match (rest, &state.source) {
-        // Relative addresses require the slash at the end.
+        // Relative addresses in the page require the slash at the end.
         ("?", _) => {
             (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, format!("/{token}/"))]).into_response()
         }
@@ -123,7 +123,7 @@ fn tab_query(query: &str) -> TabQuery {
     }
 }
 
-/// Serves one tab for the duration of its connection.
+/// Serves one tab until its connection ends.
 async fn serve_tab(mut socket: WebSocket, shared: SharedHub, tab: TabQuery) {
     let mut changes = shared.changes();
     let joined = shared.with(|hub| hub.join(&tab, Instant::now()));

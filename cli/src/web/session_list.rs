@@ -1,8 +1,8 @@
-//! Sessions for the page.
+//! List of stored sessions for the page.
 
 use serde_json::{Value, json};
 
-/// Limit of listed sessions; the latest ones are listed.
+/// Maximum number of listed sessions; the latest ones are listed.
 const MAX_SESSIONS: usize = 200;
 
 /// Returns the sessions of the working directory for agents of the dialect, in the format of

@@ -37,7 +37,7 @@ pub(super) fn removed(text: &str, name: &str) -> String {
     if whole.is_err() { text.to_owned() } else { format!("{{{}}}", kept.join(",")) }
 }
 
-/// Returns the byte ranges of the member's values.
+/// Returns the byte ranges of all values of the member.
 fn value_ranges(text: &str, name: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let _ = scan::members(text, |key, value| {

@@ -1,4 +1,4 @@
-//! Tabs with their positions in the log.
+//! Tabs of the page, and their positions in the log.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ const MAX_TABS: usize = 64;
 /// Limit of remembered command ids for each tab.
 const MAX_RECENT_IDS: usize = 4096;
 
-/// Query of a tab's address.
+/// Parameters in the query part of a tab's address.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct TabQuery {
     /// `tab`: name of the tab.
@@ -23,12 +23,12 @@ pub(super) struct TabQuery {
     pub all: bool,
 }
 
-/// Tab, or a program that connects as one.
+/// Browser tab with the page, or a program that connects in the same way.
 #[derive(Debug, Default)]
 pub(super) struct Tab {
-    /// Number of the next message when the tab connected first; earlier messages are not for it.
+    /// Number of the next message at the first connection of the tab. Earlier messages are not for this tab.
     joined: u64,
-    /// Number of messages for this tab that left the log.
+    /// Number of messages for this tab that are no longer in the log.
     dropped: u64,
     connections: u32,
     /// `true` for a page, which can reopen the agent's session; `false` for a program.
@@ -40,7 +40,7 @@ pub(super) struct Tab {
 #[derive(Debug, Default)]
 pub(super) struct RecentIds {
     ids: HashSet<Arc<str>>,
-    /// Same ids, oldest first.
+    /// The same ids, oldest first.
     order: VecDeque<Arc<str>>,
 }
 
@@ -94,7 +94,7 @@ impl Tabs {
     }
 
     /// Connects or reconnects a tab. `name` is its name, `have` the number of received messages. If `have` is
-    /// absent or missed messages left the log, the tab starts over.
+    /// absent, or missed messages are no longer in the log, the tab starts over.
     pub fn join(&mut self, name: &str, have: Option<u64>, is_page: bool) -> TabPosition {
         let known = self.names.get(name).copied();
         let back = known.and_then(|tab_id| Some((tab_id, self.resume_position(tab_id, have?)?)));
@@ -112,7 +112,8 @@ impl Tabs {
         TabPosition { tab_id, next, is_resumed: false }
     }
 
-    /// Returns the number of the first message that the tab has not received, or `None` if it left the log.
+    /// Returns the number of the first message that the tab has not received, or `None` if it is no longer in
+    /// the log.
     fn resume_position(&self, tab_id: TabId, have: u64) -> Option<u64> {
         let tab = self.tabs.get(&tab_id)?;
         let left = have.checked_sub(tab.dropped)?;
@@ -124,7 +125,7 @@ impl Tabs {
         }
     }
 
-    /// Forgets the oldest disconnected tab if there are too many.
+    /// Removes the oldest disconnected tab if there are too many tabs.
     fn forget_oldest(&mut self) {
         if self.tabs.len() < MAX_TABS {
             return;
@@ -135,13 +136,13 @@ impl Tabs {
         }
     }
 
-    /// Forgets a tab completely.
+    /// Removes all data about a tab.
     pub fn forget(&mut self, tab_id: TabId) {
         self.tabs.remove(&tab_id);
         self.names.retain(|_, known| *known != tab_id);
     }
 
-    /// Disconnects a tab.
+    /// Marks a tab as disconnected.
     pub fn leave(&mut self, tab_id: TabId) {
         if let Some(tab) = self.tabs.get_mut(&tab_id) {
             tab.connections = tab.connections.saturating_sub(1);
@@ -164,7 +165,7 @@ impl Tabs {
         preferred.filter(here).or_else(|| self.tabs.keys().copied().filter(here).min())
     }
 
-    /// Adds a message.
+    /// Appends a message to the log.
     pub fn push(&mut self, entry: Entry) {
         let tabs = &mut self.tabs;
         self.log.push(entry, |number, dropped| {
@@ -175,7 +176,7 @@ impl Tabs {
     }
 
     /// Returns the messages for a tab from the number `from` on, and the number of the next message to read.
-    /// Returns `None` if some of them left the log.
+    /// Returns `None` if some of them are no longer in the log.
     pub fn read(&self, tab_id: TabId, from: u64, limit: usize) -> Option<(Vec<Utf8Bytes>, u64)> {
         self.tabs.get(&tab_id).filter(|_| from >= self.log.first())?;
         let (mut texts, mut bytes, mut next) = (Vec::new(), 0, from);

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use serde_json::Value;
 
-/// Limit of the file in bytes. The page keeps several copies of the content.
+/// Maximum length of the file in bytes. The page holds several copies of the content in memory.
 const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Version in the header of a transcript.
@@ -16,7 +16,7 @@ const TRANSCRIPT_VERSION: u64 = 1;
 
 /// Reads a regular file of UTF-8. Fails at once for pipes, devices and files that are too long.
 pub(super) fn read(path: &Path) -> io::Result<String> {
-    // Without this flag, opening a pipe waits for a writer.
+    // Without this flag, opening a pipe would wait for a writer.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = File::options().read(true).custom_flags(flags).open(path)?;
     let about = file.metadata()?;
@@ -36,7 +36,7 @@ pub(super) fn read(path: &Path) -> io::Result<String> {
         return Err(too_long(about.len()));
     }
     let mut text = String::new();
-    // The file may grow meanwhile.
+    // The file may grow while it is read.
     let bytes = file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)? as u64;
     if bytes > MAX_FILE_BYTES { Err(too_long(bytes)) } else { Ok(text) }
 }

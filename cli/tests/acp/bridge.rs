@@ -1,4 +1,5 @@
-//! `agentese bridge --to acp`: agents of other dialects for an editor, one process for each session.
+//! Tests of `agentese bridge --to acp`, with which an editor uses agents of other dialects. Each
+//! session has its own agent process.
 
 use std::process::Command;
 
@@ -154,7 +155,7 @@ fn a_bridged_session_is_listed_loaded_and_resumed_by_another_bridge() {
         assert_eq!(before.run_turn(&session, "go"), "end_turn");
         let place = before.end();
         let script = json!({"responses": [], "default": {"text": "further"}});
-        // The bridge detects the dialect.
+        // Without a name, the bridge detects the dialect.
         let command = bridge(&place, false, dialect, script, &[]);
         let mut editor = Editor::with_command(command, place, json!({}));
         let work = editor.place.work();
@@ -197,7 +198,7 @@ fn a_session_of_opal_is_deleted_by_the_agent() {
 
 #[test]
 fn an_unsupported_load_leaves_the_open_session_unchanged() {
-    // Pi without a session file, and Operator, which never has one.
+    // Tested are pi without a session file, and Operator, which never has one.
     for dialect in ["pi", "operator"] {
         let place = Place::new();
         let hangs = json!({"responses": [{"blocks": [{"text": ["half ", "way"]}], "hang_after": 1}],
@@ -263,7 +264,7 @@ fn models_and_levels_of_a_bridged_agent_are_options() {
     let set = editor.query("session/set_config_option", params);
     assert_eq!(set["result"]["configOptions"][1]["currentValue"], "high");
     assert_eq!(editor.run_turn(session.as_str().unwrap(), "go"), "end_turn");
-    // An agent without choices offers no options.
+    // An agent that offers no choices has no session options.
     let mut editor = self::editor("operator", json!({"responses": [], "default": {"text": "ok"}}), json!({}));
     let opened = editor.query("session/new", json!({"cwd": work, "mcpServers": []}));
     assert_eq!(opened["result"]["configOptions"], json!([]));

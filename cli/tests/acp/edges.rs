@@ -1,4 +1,4 @@
-//! Start of a connection, and invalid requests.
+//! Tests of the start of a connection, and of invalid requests.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn one_version_is_spoken_and_no_login_is_needed() {
         }
         let refused = editor.query("authenticate", json!({"methodId": "login"}));
         assert_eq!(refused["error"]["code"], -32602);
-        // The connection continues to work.
+        // The connection still works.
         let session = editor.session();
         assert_eq!(editor.run_turn(&session, "hello"), "end_turn");
     }
@@ -49,7 +49,7 @@ fn invalid_requests_get_the_documented_error_code() {
             -32601,
         ),
         ("{\"jsonrpc\":\"2.0\",\"id\":\"b\",\"method\":\"_mine/own\"}\n", json!("b"), -32601),
-        // The name of a notification is not a method for requests.
+        // A request with the name of a notification is rejected.
         (
             "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"session/cancel\",\"params\":{\"sessionId\":\"x\"}}\n",
             json!(7),
@@ -89,7 +89,7 @@ fn notifications_are_never_answered_and_unknown_ones_are_ignored() {
     editor.notify("$/cancel_request", json!({"requestId": null}));
     editor.notify("$/progress", json!({}));
     editor.notify("initialize", json!({"protocolVersion": 1}));
-    // An answer without a question is ignored.
+    // A response to an unknown request is ignored.
     editor.agent.send(json!({"jsonrpc": "2.0", "id": "forged", "result": {}}));
     let session = editor.session();
     assert_eq!(editor.run_turn(&session, "hello"), "end_turn");

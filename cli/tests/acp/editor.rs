@@ -1,4 +1,4 @@
-//! Editor that validates every frame.
+//! Simulated editor that validates every frame.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::process::{Agent, Place};
 
-/// Schema of the protocol's project.
+/// JSON Schema of the ACP project.
 static UPSTREAM_SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let path = "tests/acp/node_modules/@agentclientprotocol/sdk/schema/v1/schema.json";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
@@ -56,7 +56,7 @@ fn definition(method: &str, ending: &str) -> String {
     found.next().unwrap_or_else(|| panic!("no definition of {method} ends in {ending}"))
 }
 
-/// Returns all capabilities except files and terminals.
+/// Returns the client capabilities for everything except files and terminals.
 pub fn all_capabilities() -> Value {
     json!({"elicitation": {"form": {}}, "session": {"notices": {}, "compaction": {}}})
 }
@@ -64,7 +64,7 @@ pub fn all_capabilities() -> Value {
 pub struct Editor {
     pub agent: Agent,
     pub place: Place,
-    /// Methods of open requests, by their ids.
+    /// Methods of requests without a response, by request id.
     open: BTreeMap<u64, &'static str>,
     next: u64,
     /// All received frames.
@@ -84,7 +84,7 @@ impl Editor {
         Self::with_command(command, place, can)
     }
 
-    /// Starts an agent with other options and sends `initialize`.
+    /// Starts an agent with a custom command line and sends `initialize`.
     pub fn with_command(command: Command, place: Place, can: Value) -> Self {
         let mut editor = Self::uninitialized(command, place);
         let initialized =
@@ -93,7 +93,7 @@ impl Editor {
         editor
     }
 
-    /// Starts the agent without any request.
+    /// Starts the agent without sending a request.
     pub fn uninitialized(command: Command, place: Place) -> Self {
         let agent = Agent::start(command);
         Self { agent, place, open: BTreeMap::new(), next: 0, seen: Vec::new() }
@@ -144,14 +144,14 @@ impl Editor {
                     None => assert_valid(&definition(method, "Response"), &frame["result"]),
                 }
             }
-            // Response to an unreadable line.
+            // This is the response to an unreadable line.
             (None, None) => assert_valid("Error", &frame["error"]),
         }
         self.seen.push(frame.clone());
         frame
     }
 
-    /// Returns all frames up to a matching one.
+    /// Returns all frames up to one that satisfies the condition.
     pub fn until(&mut self, what: &str, found: impl Fn(&Value) -> bool) -> Vec<Value> {
         let mut frames = Vec::new();
         loop {
@@ -170,7 +170,8 @@ impl Editor {
         self.until("the answer", |frame| frame["id"] == id && frame.get("method").is_none())
     }
 
-    /// Returns all frames up to the response to a request, and answers the agent's own requests meanwhile.
+    /// Returns all frames up to the response to a request. Requests of the agent are answered in the
+    /// meantime.
     pub fn until_answer_with(&mut self, id: u64, mut serve: impl FnMut(&str, &Value) -> Value) -> Vec<Value> {
         let mut frames = Vec::new();
         loop {
@@ -189,7 +190,7 @@ impl Editor {
         }
     }
 
-    /// Skips frames up to one of the agent's requests, and returns that request.
+    /// Skips frames up to a request of the agent with that method, and returns the request.
     pub fn until_request(&mut self, method: &str) -> Value {
         self.until(method, |frame| frame["method"] == method).pop().unwrap()
     }
@@ -227,18 +228,18 @@ impl Editor {
     }
 }
 
-/// Returns the updates of that kind among frames.
+/// Returns the updates of one kind among the frames.
 pub fn updates<'a>(frames: &'a [Value], kind: &str) -> Vec<&'a Value> {
     let all = frames.iter().map(|frame| &frame["params"]["update"]);
     all.filter(|update| update["sessionUpdate"] == kind).collect()
 }
 
-/// Returns the text of all chunks of that kind.
+/// Returns the joined text of all chunks of one kind.
 pub fn text(frames: &[Value], kind: &str) -> String {
     updates(frames, kind).iter().filter_map(|update| update["content"]["text"].as_str()).collect()
 }
 
-/// Returns a tool call for a script.
+/// Returns a tool call for a model script.
 pub fn call(name: &str, args: Value) -> Value {
     json!({"blocks": [{"tool": {"name": name, "args": args}}]})
 }

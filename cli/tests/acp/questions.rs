@@ -1,11 +1,11 @@
-//! Questions for the user of an editor.
+//! Tests of questions to the user of an editor.
 
 use serde_json::{Value, json};
 
 use crate::editor::{Editor, all_capabilities, call, text, updates};
 use crate::support::process::Place;
 
-/// Starts an agent with approval for commands.
+/// Starts an agent that requires approval of commands.
 fn editor_with_approval(script: Value) -> Editor {
     let place = Place::new();
     place.put("home/.pi/agent/settings.json", r#"{"approval": {"tools": ["bash"]}}"#);
@@ -68,13 +68,13 @@ fn a_cancelled_turn_withdraws_its_question() {
     assert_eq!(frames.last().unwrap()["result"]["stopReason"], "cancelled");
     let withdrawn = frames.iter().find(|frame| frame["method"] == "$/cancel_request").unwrap();
     assert_eq!(withdrawn["params"]["requestId"], asked["id"]);
-    // The answer that the protocol requires from editors, but too late.
+    // The protocol requires this answer from editors, but it arrives too late.
     editor.answer(&asked, json!({"outcome": {"outcome": "cancelled"}}));
     assert_eq!(editor.run_turn(&session, "again"), "end_turn");
     assert!(!editor.place.work().join("here").exists());
 }
 
-/// Starts an agent with the extension that shows every dialog.
+/// Starts an agent with an extension that opens every kind of dialog.
 fn editor_with_dialogs(can: Value) -> Editor {
     let place = Place::new();
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../extensions/examples/python");
@@ -113,7 +113,7 @@ fn questions_of_extensions_are_permissions_and_forms() {
     let frames = editor.until_answer(turn);
     assert_eq!(updates(&frames, "notice").pop().unwrap()["title"], "That is all.");
     assert_eq!(frames.last().unwrap()["result"]["stopReason"], "end_turn");
-    // Calls that represent a question have ended.
+    // The tool calls that stand for questions have ended.
     let made = updates(&editor.seen, "tool_call_update");
     assert_eq!(made.iter().filter(|update| update["status"] == "completed").count(), 2);
 }

@@ -1,4 +1,5 @@
-//! Sessions: opened, loaded, listed, closed, deleted, and several at once.
+//! Tests of sessions: opening, loading, listing, closing and deleting, and several sessions at
+//! once.
 
 use serde_json::json;
 
@@ -44,7 +45,7 @@ fn a_session_is_loaded_by_another_process_with_its_history_as_updates() {
     let diff = json!({"type": "diff", "path": work.join("a"), "newText": "A"});
     assert_eq!((&told["status"], &told["content"][0]), (&json!("completed"), &diff));
     assert_eq!(editor.run_turn(&session, "on"), "end_turn");
-    // The session can be cancelled after loading, and loaded while it is open.
+    // A session can be cancelled after it was loaded, and loaded while it is open.
     editor.notify("session/cancel", json!({"sessionId": session}));
     let id = editor.request("session/load", json!({"sessionId": session, "cwd": work, "mcpServers": []}));
     assert_eq!(text(&editor.until_answer(id), "user_message_chunk"), "goon");
@@ -72,7 +73,7 @@ fn a_session_is_resumed_without_its_history_closed_and_deleted() {
         assert_eq!(editor.query(method, params)["error"]["code"], -32002, "{method}");
     }
     assert_eq!(editor.query("session/delete", json!({"sessionId": session}))["error"]["code"], -32002);
-    // A part of an id is invalid, and so is a path.
+    // A prefix of an id is invalid, and a path is too.
     let other = editor.session();
     editor.run_turn(&other, "one");
     for wrong in [&other[..8], "../x", ""] {
@@ -112,7 +113,7 @@ fn two_sessions_work_at_once_each_in_its_own_directory() {
     let first = editor.session_in(&one);
     let second = editor.session_in(&two);
     let (turn, other) = (editor.prompt(&first, "where"), editor.prompt(&second, "where"));
-    // The later turn ends first, without waiting for the other.
+    // The turn that started later ends first, without waiting for the other.
     editor.place.put("two/go", "");
     let mut frames = editor.until_answer(other);
     assert!(!frames.iter().any(|frame| frame["id"] == turn));

@@ -1,4 +1,4 @@
-//! Turns: their updates and their ends.
+//! Tests of turns: their updates and their ends.
 
 use serde_json::{Value, json};
 
@@ -119,7 +119,7 @@ fn a_cancelled_turn_is_reported_and_the_next_turn_works() {
     assert_eq!(editor.run_turn(&session, "again"), "end_turn");
 }
 
-/// Returns a model script that never answers a prompt with `go`.
+/// Returns a model script that never finishes the answer to the prompt `go`.
 pub fn hanging_script() -> Value {
     json!({"responses": [{"when": {"user": "go"}, "keep": true, "hang_after": -1}], "default": {"text": "ok"}})
 }
@@ -162,7 +162,7 @@ fn a_prompt_during_a_turn_steers_it() {
     let first = editor.prompt(&session, "go");
     editor.until("the call", |frame| frame["params"]["update"]["status"] == "in_progress");
     let second = editor.prompt(&session, "turn left");
-    // Queued input is queued before the command ends.
+    // The response to a later request shows that the input was queued before the command ends.
     let unknown = editor.query("session/close", json!({"sessionId": "nobody"}));
     assert_eq!(unknown["error"]["code"], -32002);
     editor.place.put("work/go", "");
@@ -197,7 +197,8 @@ fn a_slow_client_receives_everything_in_order() {
     let mut editor = Editor::plain(script);
     let session = editor.session();
     let id = editor.prompt(&session, "go");
-    // The pipe is full long before that, so the response to this request follows.
+    // The pipe is full long before the end of the answer, so the response to this request comes
+    // later.
     let list = editor.request("session/list", json!({}));
     let mut frames = editor.until_answer(id);
     if !frames.iter().any(|frame| frame["id"] == list) {

@@ -1,4 +1,4 @@
-//! Files and terminals of the editor.
+//! Tests of the files and terminals that the editor provides.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ fn files_are_read_and_written_through_the_editor() {
     });
     assert_eq!(frames.last().unwrap()["result"]["stopReason"], "end_turn");
     assert_eq!(buffers, BTreeMap::from([(name(&a), "anew".to_owned()), (name(&new), "fresh".to_owned())]));
-    // The agent itself wrote no file.
+    // The agent itself has written no file.
     assert_eq!(std::fs::read_to_string(&a).unwrap(), "saved\n");
     assert!(!new.exists());
     let over: Vec<_> = updates(&frames, "tool_call_update")
@@ -114,7 +114,7 @@ fn a_file_missing_in_the_editor_is_read_from_disk() {
         asked.push(format!("{method} {}", params["path"].as_str().unwrap().rsplit('/').next().unwrap()));
         json!({"error": {"code": -32603, "message": "the editor has no such buffer"}})
     });
-    // An image is not a text file.
+    // An image is not requested as a text file.
     assert_eq!(asked, ["fs/read_text_file a.txt"]);
     let over: Vec<_> = updates(&frames, "tool_call_update")
         .into_iter()
@@ -123,7 +123,7 @@ fn a_file_missing_in_the_editor_is_read_from_disk() {
     assert_eq!(over[0]["content"][0]["content"]["text"], "here\n");
 }
 
-/// Answers the agent's requests to the editor's terminal.
+/// Answers the agent's requests about terminals of the editor.
 fn terminal(method: &str, params: &Value, ends: &Value) -> Value {
     match method {
         "terminal/create" => {

@@ -1,4 +1,4 @@
-//! Client for any dialect against this program.
+//! Tests of the client for any dialect with this program as the agent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use crate::support::LONG;
 use crate::support::process::Place;
 
-/// Started dialect, detected dialect, and name of the tool that runs commands.
+/// Each row: started dialect, detected dialect, and name of the shell tool.
 const AGENTS: [(&str, &str, &str); 7] = [
     ("pi", "pi", "bash"),
     ("pi@1.5", "pi", "bash"),
     ("omp", "omp", "bash"),
     ("omp@13.19", "omp", "bash"),
-    // The frames of an idle agent do not distinguish pisces from omp.
+    // From the frames of an idle agent, pisces cannot be distinguished from omp.
     ("pisces", "omp", "bash"),
     ("operator", "operator", "bash"),
     ("opal", "opal", "shell"),
@@ -125,7 +125,7 @@ async fn events_of_a_prompt_are_in_order_in_every_dialect() {
         let state = agent.state().await.unwrap();
         assert_eq!(state.working, Some(false), "{started}");
         if agent.supports(Intent::Stats) {
-            // Operator counts entries instead of messages.
+            // Operator reports the number of entries, not of messages.
             let counted = agent.stats().await.unwrap().messages;
             assert_eq!(counted, state.messages.filter(|_| seen != "operator"), "{started}");
             assert_eq!(counted.is_some(), seen != "operator", "{started}");
@@ -134,7 +134,8 @@ async fn events_of_a_prompt_are_in_order_in_every_dialect() {
     }
 }
 
-/// Returns a text that is slow enough for input during the run.
+/// Returns a script with a text that is streamed slowly, so that a test can send input during
+/// the run.
 fn slow() -> Value {
     json!({"when": {"user": "Go on"}, "blocks": [{"text": vec!["a "; 400]}], "delay_ms": 25})
 }
@@ -154,7 +155,7 @@ async fn a_run_is_steered_and_stopped() {
             slow(),
         ], "default": {"text": "Then."}});
         let agent = agent(&place, started, script).await;
-        // The events show the revision.
+        // The client detects the revision from the events.
         let mut run = agent.prompt("Hello").await.unwrap();
         until_text(&mut run).await;
         if agent.supports(Intent::Steer) {

@@ -1,4 +1,4 @@
-//! `agentese call`.
+//! Tests of `agentese call`.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ const PROMPTS: [(&str, [&str; 2]); 6] = [
     ("opal", ["agent/prompt", "--text"]),
 ];
 
-/// Runs a call against this program with a model script.
+/// Runs `agentese call` with this program and a model script as the agent.
 fn run_call(place: &Place, words: &[&str], dialect: &str, script: Value) -> (Option<i32>, String, String) {
     let (program, script) = (agentese(), place.script(script));
     let agent = ["--", program.to_str().unwrap(), "--mode", "rpc", "--dialect", dialect, "--script", &script];
@@ -66,7 +66,7 @@ fn a_failed_run_reports_its_reason_and_exits_with_1() {
     }
 }
 
-/// Runs a call against a shell script.
+/// Runs `agentese call` with a shell script as the agent.
 fn run_call_with_shell(words: &[&str], script: &str) -> (Option<i32>, String) {
     let (status, _, stderr) = Place::new().output(&[&["call"], words, &["--", "sh", "-c", script]].concat());
     (status.code(), stderr)

@@ -1,4 +1,4 @@
-//! Options, and messages about them.
+//! Tests of options, and of messages about them.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,8 @@ fn file_arguments_are_refused() {
     assert_eq!(stderr, "Error: @file arguments are not supported in RPC mode\n");
 }
 
-/// A key in the environment makes no other model answer than the one whose answers are given.
+/// If a script is given, the scripted model answers, even if the environment contains a key for
+/// another model.
 #[test]
 fn a_script_is_played_despite_configured_keys() {
     let place = Place::new();
@@ -159,7 +160,7 @@ fn without_any_model_the_server_starts_and_refuses_prompts() {
     }
 }
 
-/// The agent of this dialect ends without a model. The document of its revision does not require that.
+/// An agent of this revision exits without a model, although its document does not require that.
 #[test]
 fn an_agent_of_omp_13_19_needs_a_model() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Start and end of the process, and its leftovers.
+//! Tests of the start and the end of the process, and of processes that must not remain.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::support::LONG;
 use crate::support::process::{Agent, Place, assert_gone, is_alive, pid_in};
 use crate::support::trace::check_run;
 
-/// Returns a tool call that runs until it is ended, with a child process of its own.
+/// Returns a tool call that never ends by itself and has a child process.
 fn endless_tool() -> Value {
     json!({"responses": [
         {"blocks": [{"tool": {"name": "bash", "args": {"command": "sleep 1000 & echo $! > child; echo $$ > shell; echo on; wait"}}}]},
@@ -84,7 +84,7 @@ fn fm_f31_fm_f32_a_closed_stdout_is_noticed_in_silence_too() {
         Agent::start_without_stdout_reader(place.command(&["--mode", "rpc", "--script", &script]));
     agent.send(json!({"type": "prompt", "message": "go"}));
     let child = pid_in(&place.work().join("child"));
-    // Same state as after the death of the parent: both ends are closed, and no write is pending.
+    // As after the death of the parent, both pipes are closed and no write is pending.
     agent.close_stdin();
     assert!(is_alive(child));
     agent.close_stdout();
@@ -111,7 +111,7 @@ fn a_signal_causes_an_orderly_end() {
 
 #[test]
 fn fm_f30_the_end_of_stdin_and_a_signal_together_are_one_end() {
-    // The test covers the moments in between, so it has no waits.
+    // The moments between the steps are tested too, so the test does not wait.
     for (signal_first, between) in
         [false, true].into_iter().flat_map(|first| [0, 300, 2000].map(|micros| (first, micros)))
     {
@@ -138,7 +138,7 @@ fn fm_f30_the_end_of_stdin_and_a_signal_together_are_one_end() {
     }
 }
 
-/// The shell holds both ends of the agent, like any other client.
+/// The shell holds both pipes of the agent, like any other client.
 #[test]
 fn fm_f32_a_parent_that_is_killed_ends_the_agent_and_its_commands() {
     let place = Place::new();
@@ -176,7 +176,8 @@ fn fm_f44_a_second_signal_is_the_end_at_once() {
     let child = pid_in(&place.work().join("pid"));
     let start = Instant::now();
     let mut signals = 0;
-    // Two signals in one moment can merge, so the second one is repeated until it takes effect.
+    // Two signals at the same moment may be merged, so the second one is repeated until it takes
+    // effect.
     let status = loop {
         if signals < 100 {
             agent.signal(Signal::TERM);

@@ -1,4 +1,4 @@
-//! Program and clients of all dialects against a live Operator.
+//! Tests of the program and of the clients with a live agent of Operator.
 
 use agentese::ChildOptions;
 use agentese::any::{Agent, Answer, Event, Intent, Options, Question};
@@ -13,7 +13,7 @@ use crate::support::LONG;
 use crate::support::process::Place;
 use crate::web_client::Web;
 
-/// Returns the result of `agentese call` with those arguments.
+/// Runs `agentese call` with those arguments, and returns its exit code and output.
 fn run_call(words: &[&str]) -> (Option<i32>, String, String) {
     let words = [&["call"], words, &["--"], &COMMAND].concat();
     let (status, stdout, stderr) = Place::new().output(&words);
@@ -29,10 +29,10 @@ fn a_prompt_prints_until_its_run_is_over() {
         ("hello", "Hello there.\n"),
         ("retry", "Hello there.\n"),
         ("tool", "Hello there.\n"),
-        // The call has no user to prompt.
+        // The call cannot prompt a user.
         ("ask", "You said None.\n"),
     ] {
-        // A named revision uses its own names.
+        // For a named revision, options have the names of that revision.
         for (dialect, option) in [("operator@live", "--message"), ("operator", "--text")] {
             let (code, stdout, stderr) = run_call(&["--dialect", dialect, "prompt", option, prompt]);
             assert_eq!((code, stdout.as_str()), (Some(0), text), "{dialect}, {prompt}: {stderr}");
@@ -125,11 +125,11 @@ async fn a_live_operator_is_detected_and_its_questions_are_answered() {
             ("You said right.", "You said right.", 1)
         );
         assert_eq!(agent.state().await.unwrap().working, Some(false));
-        // The agent would accept a model, but keep its own one.
+        // The agent would accept a model, but continue with its own.
         assert!(agent.supports(Intent::SetThinking) && !agent.supports(Intent::SetModel));
         assert!(agent.set_model("openai", "gpt-x").await.is_err());
         agent.close().await;
-        // Same agent, with the client of its dialect.
+        // The same agent with the typed client of its dialect.
         let client = operator::Client::spawn(COMMAND).unwrap();
         let done = client.prompt("hello").await.unwrap().result().await.unwrap();
         assert_eq!(done.last.unwrap().kind(), "settled");

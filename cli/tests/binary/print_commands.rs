@@ -1,4 +1,4 @@
-//! Commands that print and exit.
+//! Tests of commands that print and exit.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -82,7 +82,7 @@ fn sessions_of_other_dialects_are_listed_from_their_own_folders() {
     assert!(!status.success() && stderr.contains("unknown dialect \"moon\""), "{stderr}");
 }
 
-/// The file has an entry of every kind that pi 1.5 writes.
+/// The file contains an entry of every kind that pi 1.5 writes.
 #[test]
 fn a_session_of_the_newest_pi_is_listed_by_its_name() {
     let place = Place::new();
@@ -117,7 +117,7 @@ fn sessions_are_stored_listed_and_exported() {
     let page = std::fs::read_to_string(place.work().join("page.html")).unwrap();
     assert!(page.contains("An answer."), "{page}");
 
-    // The next process continues the session, for each way of naming it.
+    // For each way to name the session, another process continues it.
     let id = listed[0]["id"].as_str().unwrap();
     for choice in [&["--continue"][..], &["--resume"], &["--session", session], &["--session", &id[..8]]] {
         let mut agent =

@@ -1,4 +1,4 @@
-//! Access of the agent: all resources of the user, and no downloads.
+//! Tests of the agent's access: it can use all resources of the user, and downloads nothing.
 
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ fn results(frames: &[Value]) -> Vec<String> {
     ends.map(|frame| frame["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// Commands and file tools are not confined, and the documentation states that.
+/// Commands and file tools are not sandboxed, as the documentation states.
 #[test]
 fn fm_f126_tools_have_the_access_of_the_user_as_documented() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/configuration.md");
@@ -37,7 +37,7 @@ fn fm_f126_tools_have_the_access_of_the_user_as_documented() {
 }
 
 /// Settings of pi may name packages, skills and extensions on the network. The agent fetches neither these
-/// nor any other resource: a proxy for the whole network receives no request.
+/// nor any other resource, so a proxy for all network access receives no request.
 #[test]
 fn fm_f130_nothing_is_downloaded() {
     let network = TcpListener::bind("127.0.0.1:0").unwrap();

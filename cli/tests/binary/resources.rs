@@ -1,10 +1,10 @@
-//! Skills and prompt templates, from files to messages.
+//! Tests of skills and prompt templates, from their files to the messages.
 
 use serde_json::{Value, json};
 
 use crate::support::process::{Agent, Place};
 
-/// Creates the files of pi's recordings.
+/// Creates the same files as in pi's recordings.
 fn place_with_resources() -> Place {
     let place = Place::new();
     place.put(
@@ -25,7 +25,7 @@ fn place_with_resources() -> Place {
     place
 }
 
-/// Starts an agent whose model always answers `ok`, with short paths in its messages.
+/// Starts an agent with short paths in its messages, whose model always answers `ok`.
 fn agent(place: &Place, arguments: &[&str]) -> Agent {
     let script = place.script(json!({"default": {"text": "ok"}, "responses": []}));
     Agent::start(

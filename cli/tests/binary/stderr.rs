@@ -1,4 +1,4 @@
-//! Messages for people, which need no reader.
+//! Tests of messages for users on stderr, which need no reader.
 
 use serde_json::json;
 
@@ -8,10 +8,10 @@ use crate::support::trace::check_run;
 #[test]
 fn fm_f27_unread_stderr_of_ten_mebibytes_does_not_block() {
     let place = Place::new();
-    // One log line for each pattern without a matching model.
+    // The agent logs one line for each pattern without a matching model.
     let patterns = vec!["x".repeat(5); 120_000];
     place.put("home/.pi/agent/settings.json", json!({"enabledModels": patterns}).to_string());
-    // With a reader, every line arrives or is counted.
+    // With a reader, every line arrives, or is included in the number of dropped lines.
     let heard = place.output(&["--mode", "rpc", "--provider", "scripted"]).2;
     let (mut lines, mut dropped, mut bytes) = (0, 0, 0);
     for line in heard.lines() {

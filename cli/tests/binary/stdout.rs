@@ -1,4 +1,4 @@
-//! stdout carries only frames.
+//! Tests that stdout contains only frames.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn the_built_in_plan_streams_an_answer() {
 fn fm_f22_logs_and_tool_output_stay_off_stdout() {
     let place = Place::new();
     let script = place.script(json!({"responses": [
-        // Tool that tries to write to the server's own stdout.
+        // The tool tries to write to the stdout of the server itself.
         {"blocks": [{"tool": {"name": "bash", "args": {"command": "echo tool; echo noise > /dev/stdout; echo noise >&2; echo noise > /dev/tty; true"}}}]},
         {"error": {"status": 500}},
     ], "default": {"text": "ok"}}));
@@ -37,7 +37,7 @@ fn fm_f22_logs_and_tool_output_stay_off_stdout() {
     agent.send(json!({"id": "b", "type": "bash", "command": "echo noise; echo noise >&2"}));
     agent.send_raw(b"garbage\n");
     agent.until_event("agent_end");
-    // `finish` returns the unparsed rest of stdout.
+    // `finish` returns the rest of stdout, which the test has not parsed.
     agent.request(json!({"type": "get_state"}));
     let (status, stdout, stderr) = agent.finish();
     assert_eq!(status.code(), Some(0));

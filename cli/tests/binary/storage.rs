@@ -1,5 +1,5 @@
-//! Reports of storage failures: in a frame, on stderr, and by the exit code. Also the leftovers of killed
-//! programs.
+//! Tests of storage failures, which are reported in a frame, on stderr, and by the exit code. Also tests
+//! files that killed programs left behind.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader};
@@ -19,7 +19,7 @@ fn ok() -> Value {
     json!({"responses": [], "default": {"text": "ok"}})
 }
 
-/// Returns the notices among frames, with their levels.
+/// Returns the notices among the frames, each with its level.
 fn notices(frames: &[Value]) -> Vec<(String, String)> {
     let is_notice = |frame: &&Value| frame["type"] == "extension_ui_request" && frame["method"] == "notify";
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -30,7 +30,7 @@ fn notices(frames: &[Value]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns a shell that limits the files of the agent to 4 blocks of 512 bytes, as on a full disk.
+/// Returns a shell command that limits the agent's files to 4 blocks of 512 bytes, like a full disk.
 fn command_on_full_disk(place: &Place, arguments: &[&str]) -> std::process::Command {
     let agent = place.command(arguments);
     let mut command = place.command(&[]);
@@ -52,7 +52,7 @@ fn command_on_full_disk(place: &Place, arguments: &[&str]) -> std::process::Comm
 fn fm_f100_a_full_disk_is_reported_by_notice_stderr_and_exit_code() {
     let place = Place::new();
     let script = place.script(ok());
-    // SIGXFSZ, which such a limit causes, does not end the agent.
+    // The limit causes the signal SIGXFSZ, which must not end the agent.
     let mut agent = Agent::start(command_on_full_disk(&place, &["--mode", "rpc", "--script", &script]));
     for number in 0..4 {
         agent.send(json!({"type": "prompt", "message": format!("{number} {}", "x".repeat(900))}));
@@ -86,7 +86,7 @@ fn fm_f105_a_session_of_a_newer_version_is_not_lost_silently() {
     assert_eq!(status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("has version 99"), "{stderr}");
     assert_eq!(fs::read_to_string(&session).unwrap(), format!("{line}\n"));
-    // Reading a session loses no data.
+    // Reading a session is possible without data loss.
     let mut agent =
         Agent::start(place.command(&["--mode", "rpc", "--script", &script, "--session", &session]));
     agent.request(json!({"type": "get_messages"}));
@@ -169,7 +169,7 @@ fn without_a_home_directory_the_agent_starts() {
     let place = Place::new();
     let script = place.script(ok());
     let mut command = place.command(&["--mode", "rpc", "--script", &script]);
-    // The system may provide another home directory, which tests must not use.
+    // The home directory in the system's user database must not be used by tests.
     command.env_remove("HOME").env("PI_CODING_AGENT_DIR", place.work().join("agent"));
     let mut agent = Agent::start(command);
     agent.send(json!({"type": "prompt", "message": "go"}));
@@ -192,7 +192,7 @@ fn without_any_home_directory_the_agent_starts_and_warns() {
         fs::set_permissions(directory, fs::Permissions::from_mode(0o777)).unwrap();
     }
     let mut command = place.command(&["--mode", "rpc", "--script", &script]);
-    // User without an entry in the system's user list.
+    // This user has no entry in the system's user database.
     command.env_remove("HOME").uid(64_917).gid(64_917);
     let mut agent = Agent::start(command);
     agent.send(json!({"type": "prompt", "message": "go"}));
@@ -216,14 +216,14 @@ fn fm_f87_the_copy_of_a_torn_file_is_reported_at_the_start() {
     let stderr = BufReader::new(child.stderr.take().unwrap());
     std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| told.send(line)));
     let path = copy.to_str().unwrap();
-    // The check runs during normal work, and the end of the input would stop it.
+    // The check is part of normal operation. The end of the input would stop it.
     while !lines.recv_timeout(LONG).expect("a line about the copy").contains(path) {}
     drop(child.stdin.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(fs::read_to_string(copy).unwrap(), "old");
 }
 
-/// A pipe without a writer replaces a file that is read at the start.
+/// A pipe without a writer replaces a file that the agent reads when it starts.
 #[test]
 fn a_pipe_in_place_of_a_file_does_not_block() {
     for name in ["models.json", "settings.json", "auth.json"] {
@@ -257,7 +257,7 @@ fn a_key_command_ends_with_a_killed_agent() {
     assert_gone(pid);
 }
 
-/// Configured keys, with the forms in which a session may contain them.
+/// Configured keys, in each form in which a session may contain them.
 #[test]
 fn fm_f118_no_export_shows_a_key_in_any_form() {
     let place = Place::new();
@@ -278,7 +278,7 @@ fn fm_f118_no_export_shows_a_key_in_any_form() {
     let models =
         json!({"providers": {"one": provider(literal), "two": provider(&format!("!printf %s '{command}'"))}});
     place.put("home/.agentese/agent/models.json", models.to_string());
-    // Key of an unknown provider.
+    // This key belongs to an unknown provider.
     place.put(
         "home/.agentese/agent/auth.json",
         json!({"elsewhere": {"type": "api_key", "key": auth}}).to_string(),
@@ -303,7 +303,7 @@ fn fm_f118_no_export_shows_a_key_in_any_form() {
     };
     let all: Vec<String> = secrets.iter().flat_map(|(_, secret)| forms(secret)).collect();
     let script = place.script(ok());
-    // No request to a provider is sent, because no provider is reachable and each request would be retried.
+    // No request is sent to a provider. No provider is reachable, and each request would be retried.
     let mut started = place.command(&["--mode", "rpc", "--provider", "scripted", "--script", &script]);
     started.env("OPENAI_API_KEY", environment);
     let mut agent = Agent::start(started);
@@ -323,8 +323,8 @@ fn fm_f118_no_export_shows_a_key_in_any_form() {
         assert!(page.matches("[redacted]").count() >= all.len(), "{}", page.matches("[redacted]").count());
         assert!(!page.contains("c4n4ry"), "a key is in the page");
         for form in &all {
-            // The escaped form on the page. Only the middle is compared, because the ends of base64 depend on
-            // adjacent bytes.
+            // The form of the key after escaping. Only the middle is compared, because the ends of base64
+            // depend on adjacent bytes.
             let escaped = form.replace('&', "&amp;").replace('"', "&quot;");
             assert!(!page.contains(&escaped[8..escaped.len() - 4]), "{form}");
         }

@@ -1,11 +1,11 @@
-//! Input of the model before the prompt. The scripted model includes it in its input tokens, at four
-//! characters each.
+//! Tests of the model's input before the prompt. The scripted model reports its length as input
+//! tokens of four characters each.
 
 use serde_json::json;
 
 use crate::support::process::{Agent, Place};
 
-/// Returns the input tokens of the first request for a fixed prompt.
+/// Returns the number of input tokens of the first request, for a fixed prompt.
 fn input(place: &Place, arguments: &[&str]) -> u64 {
     let mut agent =
         Agent::start(place.command(&[&["--mode", "rpc", "--provider", "scripted"], arguments].concat()));

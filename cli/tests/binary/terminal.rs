@@ -1,4 +1,4 @@
-//! Commands with a terminal as stdout and stderr.
+//! Tests of commands whose stdout and stderr are a terminal.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use crate::support::agentese;
 use crate::support::process::Place;
 
-/// Control sequences that set the clipboard and the title and clear the screen, C1 controls, a direction mark
-/// and characters without a width.
+/// Text with control sequences that set the clipboard and the title and clear the screen, C1 controls, a
+/// direction mark and characters without a width.
 const CONTROL_SEQUENCES: &str = "hello \u{1b}]52;c;cHduZWQ=\u{7}\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{7f} \
     a\u{202e}b\u{2066}c\u{200b}d\u{feff}e\r end";
 
-/// Runs a command on a terminal and returns the whole output.
+/// Runs a command on a pseudo-terminal and returns its complete output.
 fn run_on_terminal(mut command: Command) -> String {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
@@ -23,7 +23,7 @@ fn run_on_terminal(mut command: Command) -> String {
     let far = std::fs::File::options().read(true).write(true).open(name).unwrap();
     command.stdin(Stdio::null()).stdout(far.try_clone().unwrap()).stderr(far.try_clone().unwrap());
     let mut child = command.spawn().unwrap();
-    // Reading fails once no process has the other side open.
+    // Reading ends with an error once no process has the other end open.
     drop((command, far));
     let reader = std::thread::spawn(move || {
         let (mut terminal, mut seen, mut piece) = (std::fs::File::from(terminal), Vec::new(), [0; 4096]);
@@ -33,11 +33,12 @@ fn run_on_terminal(mut command: Command) -> String {
         String::from_utf8(seen).unwrap()
     });
     child.wait().unwrap();
-    // The terminal ends lines with both characters.
+    // A terminal ends lines with CR LF.
     reader.join().unwrap().replace("\r\n", "\n")
 }
 
-/// Returns `agentese call` against an agent whose model writes [`CONTROL_SEQUENCES`], and then fails with it.
+/// Returns an `agentese call` command. The model of its agent writes [`CONTROL_SEQUENCES`] and then fails
+/// with the same text.
 fn call(place: &Place, words: &[&str]) -> Command {
     let error = json!({"status": 400, "type": "invalid_request_error", "message": CONTROL_SEQUENCES});
     let script =

@@ -1,4 +1,4 @@
-//! `agentese web` and `agentese inspect` against hostile requests.
+//! Tests of `agentese web` and `agentese inspect` with hostile requests.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -18,7 +18,7 @@ const RECORDING_AGENT: &str = r#"while IFS= read -r line; do
     echo '{"jsonrpc":"2.0","method":"agent/event","params":{"type":"noted"}}'
 done"#;
 
-/// `agentese web`; killed on drop.
+/// A running `agentese web`; killed on drop.
 struct Page {
     child: Child,
     address: String,
@@ -49,7 +49,8 @@ async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
     tokio::time::timeout(LONG, work).await.unwrap_or_else(|_| panic!("{what}: nothing within {LONG:?}"))
 }
 
-/// An agent that takes the first of two members with one name receives no such frame.
+/// A frame with two members of the same name does not reach the agent, which might use the
+/// first one.
 #[tokio::test]
 async fn a_denied_command_beside_another_does_not_reach_the_agent() {
     for rights in [&["--read-only"][..], &["--deny", "agent/prompt"]] {
@@ -87,7 +88,8 @@ async fn a_denied_command_beside_another_does_not_reach_the_agent() {
     }
 }
 
-/// 400 connections with incomplete requests do not block a page with a limit of 256 open files.
+/// A page with a limit of 256 open files continues to work with 400 connections that sent
+/// incomplete requests.
 #[tokio::test]
 async fn incomplete_requests_block_no_client_and_are_closed() {
     let place = Place::new();
@@ -110,7 +112,7 @@ async fn incomplete_requests_block_no_client_and_are_closed() {
     assert!(text.starts_with("HTTP/1.0 200 OK"), "{text}");
     for (number, mut stream) in half.into_iter().enumerate() {
         let mut rest = Vec::new();
-        // Closed, or reset because of unread data.
+        // The connection was closed, or reset because of unread data.
         let _ = soon(&format!("the end of half request {number}"), stream.read_to_end(&mut rest)).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Client of `sdk-rust` with `agentese web`, and interrupted connections.
+//! Tests of the Rust client with `agentese web`, including interrupted connections.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -15,7 +15,7 @@ use tokio::task::AbortHandle;
 use crate::support::LONG;
 use crate::support::process::Place;
 
-/// `agentese web` with an agent and its script; killed on drop.
+/// A running `agentese web` with an agent and its model script; killed on drop.
 pub struct Web {
     child: Child,
     pub address: String,
@@ -29,7 +29,7 @@ impl Web {
         Self::start_with(place, "pi", &[&[agent.to_str().unwrap()], &own[..]].concat())
     }
 
-    /// Starts `agentese web` with any agent of that dialect.
+    /// Starts `agentese web` with the given agent of that dialect.
     pub fn start_with(place: &Place, dialect: &str, agent: &[&str]) -> Self {
         let mut command = place.command(&[&["web", "--no-open", "--dialect", dialect, "--"], agent].concat());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -62,7 +62,7 @@ impl Tap for ViewTap {
     }
 }
 
-/// Connections that can be cut.
+/// Open connections, which a test can cut.
 #[derive(Clone, Default)]
 struct Connections(Arc<Mutex<Vec<AbortHandle>>>);
 
@@ -111,7 +111,7 @@ async fn a_client_of_the_page_loses_nothing_when_its_connection_is_cut() {
         while let Some(event) = run.next().await {
             if let Event::MessageUpdate(_) = event.unwrap() {
                 updates += 1;
-                // Three different states: before, within and after many pieces.
+                // The connection is cut in three states: before, during and after many pieces.
                 if [1, 20, 60].contains(&updates) {
                     wires.cut();
                 }

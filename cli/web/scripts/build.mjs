@@ -1,4 +1,4 @@
-// Bundles the page into the folder from which the binary embeds it.
+// Bundles the page into the folder that the binary embeds.
 //
 //   node scripts/build.mjs           writes
 //   node scripts/build.mjs --check   fails if the committed files differ from the build
@@ -12,7 +12,10 @@ import { build } from "esbuild";
 
 const here = join(dirname(fileURLToPath(import.meta.url)), "..");
 const repository = join(here, "../..");
-/** Folder that the binary embeds. It is committed: building the binary needs no Node. */
+/**
+ * Folder whose files the binary embeds. It is committed, so that building the binary needs no
+ * Node.
+ */
 export const embedded = join(repository, "cli/src/web/assets");
 export const command = "npm ci && npm run build";
 /** Maximum size of the page, compressed, in bytes. */
@@ -59,7 +62,7 @@ export function weight(files) {
   return Object.values(files).reduce((sum, content) => sum + gzipSync(content).length, 0);
 }
 
-/** The licences of the packages that are in the bundle. */
+/** Returns the licences of the packages that are in the bundle. */
 function notices(inputs) {
   const packages = new Set(inputs.flatMap((input) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1] ?? []));
   const parts = [...packages].sort().map((name) => {
@@ -76,7 +79,7 @@ function licenceText(folder, name) {
     try {
       return readFileSync(join(folder, file), "utf8").trim();
     } catch {
-      // The next name.
+      // The package has no licence file with this name, so the next name is tried.
     }
   }
   throw new Error(`no licence text in the package ${name}`);

@@ -1,4 +1,4 @@
-/** Frames that answer a question of the agent, built from the tables of the dialect. */
+/** Frames with answers to questions of the agent, built from the tables of the dialect. */
 
 import type { Spec } from "agentese";
 import type { OpenQuestion } from "agentese/ui";
@@ -14,8 +14,8 @@ function rowOf(spec: Spec, { method }: OpenQuestion): Spec["dialogs"][string] | 
 }
 
 /**
- * Returns the answer with the chosen, entered or edited value. In JSON-RPC dialects, yes and no are sent as one
- * of the question's options.
+ * Returns the frame with the user's answer: a chosen, entered or edited value. In JSON-RPC dialects, yes and
+ * no are sent as one of the question's options.
  */
 export function answerFrame(spec: Spec, dialog: OpenQuestion, value: string | boolean): object {
   const row = rowOf(spec, dialog);
@@ -27,7 +27,7 @@ export function answerFrame(spec: Spec, dialog: OpenQuestion, value: string | bo
   return answerWith(spec, dialog.id, { [member]: word ?? String(value) });
 }
 
-/** Returns the answer that dismisses a question. */
+/** Returns the frame that dismisses a question. */
 export function dismissFrame(spec: Spec, dialog: OpenQuestion): object {
   const fallback = rowOf(spec, dialog)?.fallback;
   if (fallback !== undefined) return answerWith(spec, dialog.id, fallback);

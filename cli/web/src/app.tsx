@@ -12,7 +12,7 @@ import { usePageState } from "./parts/hooks.js";
 import { Panel } from "./panels/panel.jsx";
 import { revealed } from "./text/hidden.js";
 
-/** Complete page. */
+/** The complete page. */
 export function App() {
   const { store, conversation } = usePageState();
   const [panel, show] = useState<PanelName | undefined>(undefined);

@@ -13,13 +13,13 @@ export interface Hello {
   /** `true` if the server no longer has the messages that the tab missed. */
   readonly lost: boolean;
   readonly dialect: string;
-  /** Revision of the dialect, if configured at the server. */
+  /** Revision of the dialect, if the server was started with one. */
   readonly revision: string | null;
   readonly command: readonly string[];
   readonly cwd: string;
   readonly ended: EndedMessage | null;
   readonly running: boolean;
-  /** Session of the other tabs, for agents with several sessions. */
+  /** Session that the other tabs show, for agents with several sessions. */
   readonly session: string | null;
   readonly readOnly: boolean;
   readonly deny: readonly string[];
@@ -27,7 +27,9 @@ export interface Hello {
   readonly begun: readonly string[];
   /** Open questions with their age in milliseconds. */
   readonly questions: readonly { readonly line: string; readonly ago: number }[];
-  /** Number of open questions that are missing in `questions`. Only tabs that already show them can answer. */
+  /**
+   * Number of open questions that `questions` does not contain. Only tabs that already show them can answer.
+   */
   readonly unshown: number;
 }
 
@@ -39,7 +41,7 @@ export interface EndedMessage {
   readonly restarts: boolean;
 }
 
-/** Returns a sentence, without a period, that describes the end of the agent. */
+/** Returns a phrase, without a period, that describes the end of the agent. */
 export function endedText({ text }: EndedMessage): string {
   return `The agent ${text.startsWith("killed") ? "was " : ""}${text}`;
 }
@@ -68,7 +70,7 @@ export type ServerMessage =
   | { readonly agentese: "sessions"; readonly sessions: readonly SessionInfo[] }
   | { readonly agentese: "reload" };
 
-/** Command that the agent or the server rejected, or that received no response. */
+/** Error of a command that the agent or the server rejected, or that received no response. */
 export class CallError extends Error {
   override readonly name = "CallError";
   constructor(
@@ -86,7 +88,7 @@ export class CallError extends Error {
   }
 }
 
-/** Receiver of messages. */
+/** Receiver of frames and of messages of the server. */
 export interface Listener {
   message(message: ServerMessage): void;
   /** Receives a line in either direction. `isOtherTab` is `true` if another tab sent the line. */
@@ -109,7 +111,7 @@ const SERVER_MESSAGE_PREFIX = '{"agentese":';
 /** Pauses between attempts to connect in milliseconds. */
 const RECONNECT_DELAYS = [200, 500, 1000, 2000, 4000];
 
-/** Connection that reconnects automatically, with its pending calls. */
+/** Connection that reconnects automatically. It holds the pending calls. */
 export class ServerConnection {
   readonly #listener: Listener;
   readonly #address: string;
@@ -121,8 +123,8 @@ export class ServerConnection {
   #calls = 0;
   #pending = new Map<string, PendingCall>();
   /**
-   * Answers to questions that the server has possibly not received. `after` is the number of the last call
-   * before the answer. An answer is dropped when a later call is settled.
+   * Answers to questions that the server may not have received. `after` is the number of the last call before
+   * the answer. An answer is dropped when a later call is settled.
    */
   #answers: { readonly after: number; readonly line: string }[] = [];
   /** Tables of the dialect that the server reports. */
@@ -157,7 +159,7 @@ export class ServerConnection {
     };
   }
 
-  /** Fails all calls and connects again as a new tab. */
+  /** Fails all calls, and connects again as a new tab without a history. */
   restart(): void {
     const old = this.#socket;
     this.#socket = undefined;
@@ -178,7 +180,8 @@ export class ServerConnection {
     if (!hello.back) this.#receivedCount = 0;
     this.#listener.state(true);
     this.#listener.message(hello);
-    // The server does not run a received command again, and only the first answer to a question applies.
+    // A repetition is harmless: the server runs a command once, and only the first answer to a question
+    // applies.
     if (hello.back) for (const { line } of this.#answers) this.#socket?.send(line);
     for (const call of this.#pending.values()) if (hello.back || !call.sent) call.sent = this.#send(call.line);
   }
@@ -196,7 +199,7 @@ export class ServerConnection {
     else this.#listener.message(message);
   }
 
-  /** Returns the frames in the messages that the server stored for new tabs, each with its direction. */
+  /** Returns the frames in messages that the server stored for new tabs, each with its direction. */
   storedFrames(messages: readonly string[]): ["sent" | "received", string][] {
     return messages.map((message) => {
       if (!message.startsWith(SERVER_MESSAGE_PREFIX)) return ["received", message];
@@ -211,11 +214,11 @@ export class ServerConnection {
     const frame = membersOf(line);
     if (isRpc ? "method" in frame : frame["type"] !== "response") return;
     const id = frame["id"] ?? this.#oldest(frame["command"]);
-    // Ids of the page are texts.
+    // The ids that this page assigns are strings.
     const call = typeof id === "string" ? this.#pending.get(id) : undefined;
     if (typeof id !== "string" || call === undefined) return;
     this.#pending.delete(id);
-    // All lines before that call have arrived too.
+    // The agent has also received all lines before that call.
     this.#answers = this.#answers.filter(({ after }) => after >= call.number);
     const failed = isRpc ? "error" in frame : frame["success"] !== true;
     if (failed) call.reject(this.#callError(call.command, frame));

@@ -8,7 +8,7 @@ import { theme } from "./panels/about.jsx";
 import { StoreContext } from "./parts/hooks.js";
 import { Store } from "./store.js";
 
-// Code blocks are inserted as HTML, so their buttons have no handlers.
+// Code blocks are inserted as HTML, so their buttons cannot have handlers of their own.
 document.addEventListener("click", (event) => {
   const button = (event.target as Element | null)?.closest?.("button.copy");
   const code = button?.closest(".code")?.querySelector("code")?.textContent;
@@ -27,7 +27,7 @@ if (place && location.hash === "#inspect") {
 } else if (place) {
   const store = new Store();
   store.link.open();
-  // Globals for the console and for tests.
+  // These globals are for the browser console and for tests.
   Object.assign(globalThis, { agenteseLink: store.link });
   render(
     <StoreContext.Provider value={store}>

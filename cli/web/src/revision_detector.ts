@@ -2,12 +2,12 @@
 
 import type { Spec } from "agentese";
 
-/** Detector of the revision, based on the declared fingerprints. */
+/** Detector of the agent's revision, based on the declared fingerprints. */
 export class RevisionDetector {
   readonly #spec: Spec;
   #name: string | undefined;
 
-  /** Creates a detector. `named` is the revision that the server names. */
+  /** Creates a detector. `named` is the revision that the server was started with, if any. */
   constructor(spec: Spec, named: string | null) {
     this.#spec = spec;
     this.#name = named ?? undefined;
@@ -18,14 +18,17 @@ export class RevisionDetector {
     return this.#name !== undefined || (this.#spec.revisions ?? []).length === 0;
   }
 
-  /** Returns `true` if the agent may have the command, in its revision or in any candidate. */
+  /**
+   * Returns `true` if the agent may have the command: in its revision, or in any revision that
+   * is still possible.
+   */
   has(command: string): boolean {
     const all = this.#spec.revisions ?? [];
     const known = all.find(({ name }) => name === this.#name);
     return !(known ? [known] : all).some(({ lacks }) => lacks.includes(command));
   }
 
-  /** Inspects a frame of the agent. Returns `true` if the frame shows the revision. */
+  /** Inspects a frame of the agent. Returns `true` if the revision is known as a result. */
   observe(kind: "event" | "answer", type: string, body: unknown): boolean {
     if (this.#name !== undefined || typeof body !== "object" || body === null) return false;
     const shown = (this.#spec.revisions ?? []).findLast(({ shows }) =>

@@ -7,7 +7,7 @@ import { type Action, type Call, DIALECTS, type Dialect, type ActionArguments, T
 import { RevisionDetector } from "./revision_detector.js";
 import { CallError, type EndedMessage, type Hello, ServerConnection, endedText, type SessionInfo, type ServerMessage, membersOf } from "./connection.js";
 
-/** State of the page beside the conversation. */
+/** State of the page in addition to the conversation. */
 export interface Page {
   readonly connected: boolean;
   readonly hello: Hello | undefined;
@@ -15,12 +15,12 @@ export interface Page {
   readonly ended: EndedMessage | undefined;
   readonly sessions: readonly SessionInfo[] | undefined;
   readonly toasts: readonly Toast[];
-  /** Commands that the agent turned out to lack. */
+  /** Commands that the agent has rejected as unknown. */
   readonly missing: ReadonlySet<string>;
   readonly levels: readonly string[] | undefined;
   readonly tree: unknown;
   readonly stats: unknown;
-  /** Text for the input field; the count grows with each text. */
+  /** Text that is to be put into the input field. `count` increases with each such text. */
   readonly draft: { readonly text: string; readonly count: number } | undefined;
 }
 
@@ -43,10 +43,10 @@ const INITIAL_PAGE: Page = {
   draft: undefined,
 };
 
-/** Time for stored frames of earlier events, so that they cause no notifications. */
+/** Time that stored frames of earlier events get, so that they cause no notifications. */
 export const LONG_AGO = 1;
 
-/** Display time of a message of the page in milliseconds. */
+/** Time in milliseconds for which a message of the page is displayed. */
 const TOAST = 8000;
 
 export class Store {
@@ -58,18 +58,17 @@ export class Store {
   #listeners = new Set<() => void>();
   #isDrawScheduled = false;
   #toasts = 0;
-  /**
-   * Last open session, to be reopened after a restart of the agent. A session that is not stored has no file.
-   */
+  /** Session that was open last. It is reopened after a restart of the agent, if it was stored in a file. */
   #lastSession: Conversation["session"] = {};
   #revision: RevisionDetector | undefined;
   /** Number of complete refreshes in progress. */
   #refreshing = 0;
   /**
-   * Opening of the session for a new tab or a restarted agent. The promise also resolves if the opening fails.
+   * Opening of the session for a new tab, or after a restart of the agent. The promise also resolves if the
+   * opening fails.
    */
   #opening: Promise<unknown> = Promise.resolve();
-  /** Ends the wait for a restarted agent. */
+  /** Function that ends the wait for a restart of the agent. */
   #resolveRestart: () => void = () => {};
 
   constructor() {
@@ -94,7 +93,7 @@ export class Store {
     this.#scheduleDraw();
   }
 
-  /** Draws all changes since the last paint at once. */
+  /** Schedules one redraw for all changes since the last paint. */
   #scheduleDraw(): void {
     if (this.#isDrawScheduled) return;
     this.#isDrawScheduled = true;
@@ -104,7 +103,7 @@ export class Store {
       for (const listener of this.#listeners) listener();
     };
     requestAnimationFrame(draw);
-    // A page in the background is not painted, but must update its title and its list of questions.
+    // A page in the background is not painted, but its title and its list of questions must be updated.
     setTimeout(draw, 250);
   }
 
@@ -124,7 +123,7 @@ export class Store {
     this.#fold(direction, line);
   }
 
-  /** Runs a function that processes a frame. A failure is only recorded as a note in the inspector. */
+  /** Runs a function that processes a frame. If it fails, a note is added to the inspector. */
   #tryRead(read: () => void): void {
     try {
       read();
@@ -142,7 +141,7 @@ export class Store {
     this.#scheduleDraw();
   }
 
-  /** Passes a frame to the detection of the revision. A detected revision may enable controls. */
+  /** Passes a frame to the detector of the revision. Knowledge of the revision may enable controls. */
   #observeRevision(line: string): void {
     if (this.#revision?.isKnown !== false) return;
     const frame = membersOf(line);
@@ -167,7 +166,7 @@ export class Store {
       case "started":
         this.recorder.note("the agent was started again");
         this.#set({ ended: undefined });
-        // If another tab reopens the session, the server sends `resumed` afterwards.
+        // If another tab reopens the session, the server sends `resumed` when the session is open.
         if (message.resume) void this.#resume();
         return this.#resolveRestart();
       case "resumed":
@@ -197,7 +196,7 @@ export class Store {
     this.#resolveRestart();
     this.#view = View.open(hello.dialect, hello.session === null ? {} : { session: hello.session });
     this.#refreshing++;
-    // These frames cause no notifications.
+    // The time of these frames is set so that they cause no notifications.
     for (const [direction, line] of this.link.storedFrames(hello.begun)) this.#fold(direction, line, LONG_AGO);
     this.#refreshing--;
     for (const { line, ago } of hello.questions) this.#fold("received", line, Date.now() - ago);
@@ -218,7 +217,7 @@ export class Store {
     await this.dialect.openFirstSession?.((call) => this.sendCommand(call));
   }
 
-  /** Queries the complete state of the page. */
+  /** Queries the complete state from the agent. */
   async refresh(): Promise<void> {
     this.#refreshing++;
     await this.queryOptional("state");
@@ -237,7 +236,7 @@ export class Store {
     if (done !== undefined) this.#set({ sessions: parseSessions(done.data) });
   }
 
-  /** Executes an action that replaces the session. */
+  /** Carries out an action that replaces the session or its messages. */
   async replaceSession<K extends "newSession" | "openSession" | "compact">(action: K, ...args: ActionArguments[K]): Promise<void> {
     if ((await this.try(action, ...args)) !== undefined) await this.refresh();
   }
@@ -254,8 +253,8 @@ export class Store {
   }
 
   /**
-   * Forks the session at a message. If the dialect forks only at user messages, the agent returns the message's
-   * text for editing.
+   * Forks the session at a message. In dialects that fork only at user messages, the agent returns the
+   * message's text for editing.
    */
   async forkAt(message: Message): Promise<void> {
     if (!this.dialect.forkReturnsText) {
@@ -286,7 +285,7 @@ export class Store {
     this.#set({ draft: { text, count: (this.page.draft?.count ?? 0) + 1 } });
   }
 
-  /** Reopens the last session after a restart of the agent, if the session was stored. */
+  /** Reopens the last session after a restart of the agent, if that session was stored. */
   async #resume(): Promise<void> {
     const { file = "", id = "" } = this.#lastSession;
     const isKept = (this.dialect.opensBy === "file" ? file : id) !== "" && this.unavailableReason("openSession") === undefined;
@@ -298,7 +297,7 @@ export class Store {
 
   #withdraw(id: unknown): void {
     const { spec } = this.link;
-    // The fold removes a question when it receives an answer.
+    // When a question is answered, the fold removes it.
     const frame = spec?.dialogFrames
       ? { type: spec.dialogFrames.answer, id, cancelled: true }
       : { jsonrpc: "2.0", id, result: {} };
@@ -334,12 +333,12 @@ export class Store {
   }
 
   /**
-   * Executes an action as soon as no session is being opened. Returns the data of the response. A failure is
-   * displayed, and the result is `undefined`.
+   * Carries out an action as soon as no session is being opened. Returns the data of the response. If the
+   * action fails, displays the reason and returns `undefined`.
    */
   async try<K extends Action>(action: K, ...args: ActionArguments[K]): Promise<{ data: unknown } | undefined> {
     let seen;
-    // Another opening may start meanwhile.
+    // Another opening may have started in the meantime.
     do await (seen = this.#opening);
     while (seen !== this.#opening);
     return this.#execute(action, args);
@@ -363,7 +362,7 @@ export class Store {
     this.toast("error", error instanceof Error ? error.message : String(error));
   }
 
-  /** Queries data that the page can do without. Only an unknown command is reported. */
+  /** Queries data that the page does not require. Of the failures, only an unknown command is reported. */
   async queryOptional(action: "state" | "history" | "models" | "commands" | "forkPoints" | "stats" | "tree" | "thinkingLevels"): Promise<void> {
     if (this.unavailableReason(action) !== undefined) return;
     const command = this.dialect.actions[action];
@@ -379,7 +378,7 @@ export class Store {
   }
 }
 
-/** Returns the texts in a list; `undefined` if the value is not a list. */
+/** Returns the strings in a list; `undefined` if the value is not a list. */
 function textsIn(value: unknown): string[] | undefined {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : undefined;
 }

@@ -1,4 +1,4 @@
-// Access to the page, and its size.
+// Tests of the access to the page, and of its size.
 
 import assert from "node:assert/strict";
 import { createServer, request } from "node:http";

@@ -1,4 +1,4 @@
-// The connection of the page to its server, in front of a socket in memory.
+// Tests of the page's connection to its server, with a socket in memory.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,8 +6,8 @@ import { test } from "node:test";
 import { DIALECTS, ServerConnection, Socket, installBrowser } from "./support/memory.mjs";
 
 /**
- * Returns a connected link to an agent of a dialect. `last` returns its current socket; `back` resumes the
- * connection after a loss and returns the lines that the page then sent.
+ * Returns an open connection to an agent of a dialect. `last` returns its current socket; `back` resumes
+ * the connection after a loss and returns the lines that the page then sent.
  */
 function connect(t, dialect = "pi") {
   installBrowser(t);

@@ -1,4 +1,5 @@
-// The page in front of the reference agent in the other dialects: available controls, and the list of missing ones.
+// Tests of the page with the reference agent in the other dialects: available controls, and the list of
+// unavailable actions.
 
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
@@ -10,8 +11,8 @@ import { withSite } from "./support/site_tests.mjs";
 const run = (id, name, command) => ({ tool: { id, name, args: { command } } });
 
 /**
- * The tested dialects. `shell`: the tool that runs commands. `steers`: `true` if a run can be steered.
- * `missing`: the unavailable actions.
+ * The tested dialects. `shell`: name of the shell tool. `steers`: `true` if a run can be steered. `missing`:
+ * the unavailable actions.
  */
 const DIALECTS = [
   { dialect: "pi@1.5", shell: "bash", steers: true, missing: [] },

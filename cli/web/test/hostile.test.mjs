@@ -1,4 +1,5 @@
-// The page in front of an agent with invalid frames: it draws as much as it can, and goes on.
+// Tests of the page with an agent that sends invalid frames. The page must display as much as
+// possible and continue to work.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -11,7 +12,7 @@ import { withSite } from "./support/site_tests.mjs";
 
 const AGENT = join(REPOSITORY, "cli/web/test/support/agent.mjs");
 
-/** Returns the options of a site whose agent sends the frames of these turns. */
+/** Returns the options of a site whose agent sends the given frames, turn by turn. */
 const plays = (...turns) => ({ files: { "turns.json": JSON.stringify(turns) }, command: [process.execPath, AGENT, "../turns.json"] });
 
 const text = (words) => ({ say: { role: "assistant", content: [{ type: "text", text: words }], stopReason: "stop" } });
@@ -22,7 +23,7 @@ const call = (name, args, details) => [
   { say: { role: "toolResult", toolCallId: "c1", toolName: name, content: [{ type: "text", text: "ok" }], details, isError: false } },
 ];
 
-/** Sends another prompt, and waits until the page has drawn the text "THE-END" of the last turn. */
+/** Sends another prompt, and waits until the page shows the text "THE-END" of the last turn. */
 async function completesRun(page) {
   await sendMessage(page, "again");
   await page.locator(".message.assistant", { hasText: "THE-END" }).waitFor();
@@ -31,7 +32,7 @@ async function completesRun(page) {
 
 const lines = (count, word) => Array.from({ length: count }, (_, at) => `${word} ${at}`).join("\n");
 
-/** Answers that take more time to parse, or are nested deeper, than their length suggests. */
+/** Answers that take longer to parse, or are nested deeper, than their length suggests. */
 const HARD = {
   "quotes within quotes": `${">".repeat(2000)}a`,
   "lists within lists": `${"- ".repeat(1500)}x`,
@@ -56,7 +57,7 @@ const HARD = {
   "code of one bracket": `\`\`\`markdown\n${"[".repeat(49_000)}\n\`\`\``,
 };
 
-/** Waits at most a minute for a condition that is not visible in the page. */
+/** Waits up to a minute for a condition that is not visible on the page. */
 async function until(holds) {
   const end = Date.now() + PATIENCE;
   while (!holds()) {
@@ -65,7 +66,7 @@ async function until(holds) {
   }
 }
 
-/** Returns the answers that the agent has received to its questions. */
+/** Returns the answers to its questions that the agent has received. */
 function readAnswers(site) {
   const file = join(site.folder, "turns.json.answers");
   return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n").map((line) => JSON.parse(line)) : [];
@@ -124,7 +125,7 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
     { say: { role: "assistant", content: [{ type: "text", text: "The **second**." }, { type: "toolCall", id: "c", name: "n", arguments: { a: 1 } }], usage: { output: 1, cost: { total: 0.125 } }, stopReason: "stop" } },
     text("The **third**."),
   ]), async (page) => {
-    // An artificial failure: no frame of an agent is known to cause one.
+    // The failure is artificial, because no frame of an agent is known to cause one.
     await page.addInitScript(() => {
       const { toFixed } = Number.prototype;
       Number.prototype.toFixed = function (digits) {
@@ -137,7 +138,7 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
     await page.locator(".as-text pre", { hasText: "The **second**." }).waitFor();
     await page.locator(".as-text pre", { hasText: '"name": "n"' }).waitFor();
     assert.deepEqual(await page.locator(".message strong").allTextContents(), ["first", "third"]);
-    // The line of state contains the cost as well.
+    // The status line also contains the cost.
     await page.locator(".banner.warning", { hasText: "The status line cannot be shown: made up." }).waitFor();
     await completesRun(page);
     await page.click("nav >> text=Files");

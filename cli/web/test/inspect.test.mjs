@@ -1,4 +1,5 @@
-// `agentese inspect` on recordings of the real agents: each is loaded, and stepped through.
+// Tests of `agentese inspect` with recordings of the real agents. Each one is loaded and
+// stepped through.
 
 import assert from "node:assert/strict";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -83,7 +84,7 @@ describe("a recorded session", { skip, timeout: 180_000 }, () => {
       await page.locator(".as-text pre", { hasText: ">>>>a" }).waitFor();
       const count = sent.length + received.length + 2;
       await page.getByText(`${count} of ${count}`, { exact: true }).waitFor();
-      // Selects each frame, which draws its details.
+      // Each frame is selected, so that its details are drawn.
       await page.locator(".stepper input").fill("0");
       for (let step = 1; step < count; step++) {
         await page.getByRole("button", { name: "Next" }).click();

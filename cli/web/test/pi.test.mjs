@@ -1,4 +1,4 @@
-// The page in front of the reference agent with the scripted model, in the pi dialect.
+// Tests of the page with the reference agent and the scripted model, in the pi dialect.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -145,7 +145,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
   on("keeps what was written before the page knew the session for that session, and for no other one", {
     responses: [{ text: "One." }, { text: "Two." }],
   }, async (page) => {
-    // After the answer to `new_session`, the page receives nothing until `goOn`.
+    // After the response to `new_session`, the page receives no messages until `goOn` is called.
     let held;
     let goOn;
     await page.routeWebSocket(/./, (socket) => {
@@ -169,7 +169,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
     await page.waitForFunction(() => document.querySelectorAll(".message").length === 0);
     await page.fill(".composer > textarea", "second");
     goOn();
-    // The text has its session once no draft without a session is stored any more.
+    // The text is stored for its session once the draft without a session has been removed.
     await page.waitForFunction(() => localStorage.getItem("agentese draft ") === null);
     assert.equal(await page.inputValue(".composer > textarea"), "second");
     await page.press(".composer > textarea", "Enter");
@@ -183,7 +183,8 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
   on("keeps the text that a fork gives back where the fork's session becomes known a picture later, on a busy machine", {
     responses: [{ text: "One." }, { text: "Two." }],
   }, async (page) => {
-    // The messages after the answer to the fork arrive after the paint with the text, and before that paint's effects.
+    // The messages after the response to the fork arrive after the text was painted, but before the effects
+    // of that paint.
     let held;
     let goOn;
     await page.routeWebSocket(/./, (socket) => {
@@ -214,7 +215,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
     for (const _ of [1, 2]) await page.evaluate(() => new Promise(requestAnimationFrame));
     goOn();
     await page.waitForFunction(() => document.querySelectorAll(".message.user").length === 1);
-    // By now all effects have run.
+    // After two timers, all effects have run.
     await page.evaluate(() => new Promise((resolve) => globalThis.setTimeout(() => globalThis.setTimeout(resolve))));
     assert.equal(await page.inputValue(".composer > textarea"), "second");
   });
@@ -228,7 +229,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
     ],
   }, async (page) => {
     await sendMessage(page, "try");
-    // One query for both: the pause may be over before a second one.
+    // A single query checks both, because the pause may be over before a second one.
     await page.locator(".doing.retrying", { hasText: /Overloaded.*try 1 of \d+/s }).waitFor();
     await page.getByText("At last.").waitFor();
     await settled(page);
@@ -262,7 +263,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
     await settled(page);
     site.killAgent();
     await page.getByText(/The agent was killed by SIGKILL/).first().waitFor();
-    // An agent that ends soon after its start is restarted only by a click.
+    // An agent that ends soon after its start is not restarted automatically, only by a click.
     const again = page.getByText("Restart the agent");
     if (await again.isVisible()) await again.click();
     await page.locator(".banner").waitFor({ state: "detached" });
@@ -312,7 +313,8 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
       await page.getByText("answer 9999").waitFor();
       const drawn = await page.locator(".message").count();
       assert.ok(drawn < 400, `${drawn} messages are drawn`);
-      // The cost of a scroll step is the number of newly drawn messages: one for each that comes into sight, or a few.
+      // The cost of a scroll step is the number of newly drawn messages. At each step, only a few messages
+      // may be drawn.
       const steps = await page.evaluate(async () => {
         const box = document.querySelector(".scroller");
         const steps = [];

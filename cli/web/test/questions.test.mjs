@@ -1,4 +1,4 @@
-// The text of a question before its answer, and keys that must not answer by accident.
+// Tests of the text of a question, and of keys that must not answer it by accident.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -9,11 +9,11 @@ import { openBrowser, sendMessage, settled, skip } from "./support/page.mjs";
 import { serious } from "./support/axe.mjs";
 import { withSite } from "./support/site_tests.mjs";
 
-/** Characters that are invisible or change the appearance of others: one of each kind. */
+/** One character of each kind that is invisible or changes the appearance of others. */
 const UNSEEN = ["\u202e", "\u2066", "\u2069", "\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u0007", "\u001b", "\u0000", "\u3164", "\u{e0041}", "\u2028", "\u061c"];
 const number = (character) => `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 
-/** Returns the options of a site whose agent asks for approval before it runs each of these commands. */
+/** Returns the options of a site whose agent requests approval before it runs each of these commands. */
 const promptFor = (...commands) => ({
   home: { "home/.agentese/agent/settings.json": JSON.stringify({ approval: { tools: ["bash"] } }) },
   responses: [
@@ -22,7 +22,7 @@ const promptFor = (...commands) => ({
   ],
 });
 
-/** Returns `true` if an element is drawn and within the window. */
+/** Returns `true` if an element is drawn inside the window. */
 const visible = (locator) =>
   locator.evaluate((element) => {
     const box = element.getBoundingClientRect();
@@ -75,7 +75,7 @@ describe("questions", { skip, timeout: 180_000, concurrency: 2 }, () => {
     assert.equal(await page.evaluate(() => document.activeElement?.tagName), "FORM");
     assert.equal(await page.locator(".dialog .primary").count(), 0);
     assert.equal(existsSync(join(site.work, "PWN")), false);
-    // The keyboard reaches each of the answers.
+    // Each of the answers can be reached with the keyboard.
     await page.locator(".dialog").focus();
     const reached = [];
     for (let step = 0; step < 6; step++) {

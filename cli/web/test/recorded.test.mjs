@@ -1,4 +1,4 @@
-// The page in front of recorded sessions of the real agents, which `agentese-conformance replay` plays.
+// Tests of the page with recorded sessions of the real agents, which `agentese-conformance replay` plays.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -12,12 +12,12 @@ import { withSite } from "./support/site_tests.mjs";
 const PLAYER = join(dirname(AGENTESE), "agentese-conformance");
 if (!existsSync(PLAYER)) throw new Error(`${PLAYER} is missing: cargo build -p agentese-conformance`);
 
-/** Returns the options of a site with that recording as its agent. */
+/** Returns the options of a site whose agent replays that recording. */
 const recorded = (dialect, name) => ({ dialect, command: [PLAYER, "replay", "--dialect", dialect, name] });
 
 /**
- * Reloads the page in the middle of an answer, loses the connection, and stops the run. Checks that the text so
- * far appears only once.
+ * Reloads the page during an answer, drops the connection, and stops the run. Checks that the text so far
+ * appears only once.
  */
 async function loadAgain(page, soFar) {
   const isThere = () => page.locator(".message.assistant", { hasText: soFar }).first().waitFor();
@@ -30,7 +30,7 @@ async function loadAgain(page, soFar) {
   await isOnce();
   await stop(page);
   await settled(page);
-  // Messages that the server repeats after the reconnection have arrived by now.
+  // By now, messages that the server repeated after the reconnection have arrived.
   await isOnce();
 }
 
@@ -39,7 +39,7 @@ const stop = (page) => page.getByRole("button", { name: "Stop" }).click();
 const call = (page, command, params) =>
   page.evaluate(([command, params]) => globalThis.agenteseLink.call(command, params), [command, params]);
 
-/** Sends the commands that the recording contains at this point, so that its playback continues. */
+/** Sends the commands that the recording contains at this point, so that the replay continues. */
 async function expectRequests(page, ...commands) {
   for (const command of commands) await call(page, command, {});
 }

@@ -1,11 +1,11 @@
-// Requests of the page after a restart of its agent.
+// Tests of the commands that the page sends after a restart of its agent.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Socket, Store, installBrowser } from "./support/memory.mjs";
 
-/** Resolves when the page has sent all requests that do not wait for a response. */
+/** Resolves after the page has sent all commands that do not depend on a response. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Returns the page's first command after a restart; `state` is the session state before the restart. */
@@ -61,7 +61,7 @@ test("a tab that does not open the session again waits for the one that does", a
   assert.equal(socket.received[0].type, "get_state");
 });
 
-/** Returns a page that waits for the first session of opal, and its request that opens this session. */
+/** Returns a page that waits until Opal's first session is open, and the request that opens it. */
 async function opening(t) {
   installBrowser(t);
   const store = new Store();
@@ -119,7 +119,7 @@ test("input is rejected when the first session cannot be opened", async (t) => {
 test("input during a restart of the agent goes to the reopened session", async (t) => {
   const { store, socket } = await opening(t);
   void store.try("prompt", "hello", [], "prompt");
-  // The end of the agent fails the call that opens the session.
+  // When the agent ends, the call that opens the session fails.
   socket.deliver({ agentese: "ended", text: "exited", stderr: "", restarts: true });
   await settled();
   socket.deliver({ agentese: "started", resume: true });

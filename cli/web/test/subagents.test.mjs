@@ -1,4 +1,4 @@
-// Tool calls that the page draws as subagents.
+// Tests of tool calls that the page displays as subagents.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,7 +1,7 @@
-"""Changes that a defect makes to the frames of an agent, independent of the code that the suite compares with.
+"""Changes with which a defect alters the frames of an agent. They share no code with the suite.
 
-A change of the output is a function of a frame and a dictionary that lasts for the session. It returns the frame, a
-list of items, or `None` for no output. An item is a frame, a line as text, or a `Pause`.
+Each change is a function of a frame and a dictionary that exists for the whole session. It returns the frame,
+a list of items, or `None` for no output. An item is a frame, a line as text, or a `Pause`.
 """
 
 import copy
@@ -11,17 +11,17 @@ import json
 
 @dataclasses.dataclass
 class Pause:
-    """A wait before the next item, in seconds."""
+    """Pause before the next item, in seconds."""
 
     seconds: float
 
 
 @dataclasses.dataclass
 class Defect:
-    """A defect of an agent; a neutral change if `words` is empty.
+    """A defect of an agent, or a neutral change if `words` is empty.
 
-    `cases` are the cases that show the defect. The first line of the report has to contain one of `words`: the name of
-    the wrong member, event or command.
+    The suite must find the defect in each of `cases`. The first line of the report must contain one of
+    `words`: the name of the wrong member, event or command.
     """
 
     dialect: str
@@ -74,8 +74,8 @@ def is_answer(frame, command):
 
 
 def of(kind):
-    """Returns a predicate for frames of a kind. `kind` is the type of an event, or `command NAME` for a successful
-    answer.
+    """Returns a predicate for frames of a kind. `kind` is the type of an event, or `command NAME` for a
+    successful answer to that command.
     """
     if callable(kind):
         return kind
@@ -102,7 +102,7 @@ def at(value, path):
 
 
 def edit(kind, change):
-    """Makes a change of the output that applies `change` in place to the frames of a kind."""
+    """Creates a change that applies `change` in place to all frames of a kind."""
 
     def said(frame, state):
         if of(kind)(frame):
@@ -125,7 +125,7 @@ def put(kind, path, value):
 
 
 def without(kind, path):
-    """Removes a member."""
+    """Makes a change that removes a member."""
 
     def change(frame):
         holder, name = at(frame, path)
@@ -136,7 +136,7 @@ def without(kind, path):
 
 
 def renamed(kind, path, name):
-    """Renames a member."""
+    """Makes a change that renames a member."""
 
     def change(frame):
         holder, old = at(frame, path)
@@ -187,7 +187,7 @@ def decoded(line):
 
 
 def withhold_command(command, answer=None):
-    """Withholds a command from the agent; the proxy answers it."""
+    """Does not forward a command to the agent. The proxy answers it instead."""
 
     def heard(line, state):
         frame = decoded(line)
@@ -200,7 +200,7 @@ def withhold_command(command, answer=None):
 
 
 def change_command(command, change):
-    """Changes the parameters of a command on its way to the agent."""
+    """Changes the parameters of a command before it reaches the agent."""
 
     def heard(line, state):
         frame = decoded(line)

@@ -1,4 +1,5 @@
-"""Runs between a client and an agent and makes one change in the frames: proxy.py DIALECT/NAME COMMAND…"""
+"""Proxy between a client and an agent that makes one change in the frames: proxy.py DIALECT/NAME COMMAND…
+"""
 
 import json
 import os
@@ -68,7 +69,7 @@ class Proxy:
         speaker.join()
         if code < 0:
             os.kill(os.getpid(), -code)
-        # The thread that reads from the client may be in the middle of a read.
+        # Exits at once, because the thread for the client's input may be blocked in a read.
         os._exit(code)
 
 

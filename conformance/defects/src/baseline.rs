@@ -1,5 +1,5 @@
-//! Baselines: outputs of an agent that pass a case. A trial changes such an output, and the suite judges it
-//! again.
+//! Baselines: outputs of an agent that pass a case. A trial applies one change to such an output, and the
+//! suite judges the result.
 
 use agentese::dynamic;
 use agentese::types::{
@@ -22,14 +22,14 @@ use crate::{Application, Mutator, NeutralChange};
 /// Signal with which the player ends an agent that does not end by itself.
 const TERM: i64 = 15;
 
-/// An agent's output in a case. The suite passes it as long as it is unchanged.
+/// An agent's output in a case, which passes as long as it is unchanged.
 #[derive(Debug, Clone)]
 pub struct Baseline {
-    /// The case.
+    /// The case that the agent played.
     pub case: Scenario,
     profile: Profile,
     played: PlayResult,
-    /// Lines of both sides.
+    /// The lines of the client and of the agent.
     pub stream: Stream,
     /// Index of the transcript record for each line of the agent.
     records: Vec<usize>,
@@ -49,19 +49,19 @@ pub enum BaselineError {
     /// There is no transcript.
     #[error("there is no transcript of it")]
     NoTranscript,
-    /// The case has no check whose failure counts.
+    /// The case has no check that can fail.
     #[error("no check of it counts")]
     OnlyInfo,
-    /// The case has allowances of its own.
+    /// The case has its own allowances.
     #[error("it has allowances of its own")]
     Allows,
-    /// The case fails without a change.
+    /// The unchanged output fails.
     #[error("it fails as it is: {0}")]
     Fails(String),
 }
 
 impl Baseline {
-    /// Creates the baseline from a golden transcript, as if the recorded agent had just run.
+    /// Creates the baseline from a golden transcript, as the output of the recorded agent.
     ///
     /// # Errors
     /// If there is no golden transcript, or if no check of the case can fail.
@@ -69,7 +69,7 @@ impl Baseline {
         let golden = suite.golden(&case.dialect, &case.name)?.ok_or(BaselineError::NoTranscript)?;
         let mut profile = profile.clone();
         profile.agent.clone_from(&golden.header.agent);
-        // Transcripts do not contain the model's requests.
+        // Transcripts do not contain requests to the model, so checks of requests are disabled.
         profile.claims.get_or_insert_with(ProfileClaims::new).embedded_model = Some(true);
         let records = golden.records.iter().map(written).collect();
         let recording = Recording { header: golden.header, records };
@@ -142,8 +142,8 @@ impl Baseline {
         failed_checks(suite, &self.case, &self.profile, &played)
     }
 
-    /// Judges the output with a neutral change, as [`Baseline::defect`] does. Returns `None` if the change has no
-    /// effect here.
+    /// Judges the output with a neutral change. Returns the failed checks like [`Baseline::defect`], and
+    /// `None` if the change has no effect here.
     ///
     /// # Errors
     /// If the suite cannot judge.
@@ -161,7 +161,7 @@ impl Baseline {
         played.recording.records = records;
         played.broke_off = self.waits.unmet_wait(&played.recording.records);
         if neutral.is_of_pieces() && played.broke_off.is_some() {
-            // The scenario itself waits for a piece with the recorded boundaries.
+            // The scenario itself waits for a piece with the recorded boundaries, so these must not change.
             return Ok(None);
         }
         failed_checks(suite, &self.case, &self.profile, &played).map(Some)
@@ -170,10 +170,11 @@ impl Baseline {
     /// Returns the applications of a mutator that change the output or the end of the agent.
     pub fn applications(&self, mutator: &Mutator) -> Vec<Application> {
         let mut found = mutator.applications(&self.stream);
-        // Keeps a changed end of the agent only if it shows in the transcript: it does not if the player
+        // A change of the agent's end is kept only if the transcript shows it. It does not if the player
         // ended the agent.
         found.retain(|application| {
-            // The order of answers is free, unless the client waits for an answer before its next step.
+            // The order of answers does not matter, unless the client waits for an answer before its next
+            // step.
             if application.effect == Effect::Last && self.stream.lines[application.at].is_answer() {
                 return self.waits.unmet_wait(&self.changed(application)).is_some();
             }
@@ -198,12 +199,12 @@ impl Baseline {
 
     /// Returns the records that the player would have read from the changed output.
     fn rebuilt_records(&self, changed: &ChangedOutput) -> Vec<TranscriptRecord> {
-        // If the player had to end the agent, the agent's end shows nothing.
+        // If the player had to end the agent, its exit code is meaningless.
         let forced = self.was_ended();
         let mut out = Vec::new();
         let mut pending = Vec::new();
         let mut said = changed.lines.iter().peekable();
-        // A line that moves back delays the lines behind it as well.
+        // A line that is moved back also delays the lines after it.
         let mut latest = 0;
         let mut at = 0;
         for (place, record) in self.played.recording.records.iter().enumerate() {
@@ -270,7 +271,7 @@ fn note(bytes: &[u8], eol: Option<&str>, like: &TranscriptLine, out: &mut Vec<Tr
     out.push(TranscriptRecord::Line(line));
 }
 
-/// Records the end of the agent; `end` replaces the recorded end.
+/// Records the end of the agent. If given, `end` replaces the recorded end.
 fn end(control: &TranscriptControl, end: Option<AgentEnd>, out: &mut Vec<TranscriptRecord>) {
     let mut control = control.clone();
     let is_last = control.event == "exit";

@@ -1,4 +1,4 @@
-//! One change by a mutator: its place, and its effect on the stream.
+//! One change that a mutator makes: its place, and its effect on the stream.
 
 use crate::place::{Edit, Place, edited};
 
@@ -17,7 +17,7 @@ pub enum Effect {
     Ends(i32),
     /// Drops this line and all later ones; the agent neither writes nor ends until it is killed.
     Hangs,
-    /// Keeps all lines; the agent ends with this exit code in place of its own.
+    /// Keeps all lines; the agent ends with this exit code instead of its own.
     Code(i32),
     /// Keeps all lines; the agent does not end until it is killed.
     Stays,
@@ -26,7 +26,7 @@ pub enum Effect {
 /// One way in which a mutator changes a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Application {
-    /// The mutator's name.
+    /// Name of the mutator.
     pub mutator: &'static str,
     /// Index of the agent's line, counted from 0.
     pub at: usize,
@@ -66,7 +66,7 @@ pub struct ChangedOutput {
 pub enum AgentEnd {
     /// Ends with this exit code.
     Code(i32),
-    /// Is killed.
+    /// The agent is killed by a signal.
     Killed,
 }
 

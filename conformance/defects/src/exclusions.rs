@@ -1,4 +1,4 @@
-//! Values that the matcher does not compare exactly, according to its tables. Mutators leave them alone.
+//! Values that the matcher does not compare exactly, according to its tables. Mutators do not change them.
 
 use agentese::spec::{Framing, Spec};
 use agentese_conformance::matching::path;
@@ -15,21 +15,21 @@ use crate::site::Site;
 #[derive(Debug)]
 pub(super) struct Exclusions {
     tables: Option<&'static Tables>,
-    /// Matches parts of texts that differ from run to run, and prose that is not published.
+    /// Matches parts of texts that differ between runs, and unpublished prose.
     volatile: Option<Regex>,
     json_rpc: bool,
 }
 
-/// The values that the matcher accepts in place of the recorded one.
+/// The values that the matcher accepts instead of the recorded one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Freedom {
     /// The matcher accepts only the recorded value.
     None,
-    /// Also absence or null.
+    /// The matcher also accepts null or an absent member.
     MayBeAbsent,
-    /// Any earlier version of the final value.
+    /// The matcher accepts any earlier version of the final value.
     Grows,
-    /// Other values: the matcher binds the value to a recorded one, or does not compare it.
+    /// The matcher accepts other values: it binds the value to a recorded one, or does not compare it.
     Bound,
 }
 
@@ -88,8 +88,8 @@ impl Exclusions {
         all.iter().copied().flatten().map(|allowance| &allowance.form)
     }
 
-    /// Returns the freedom of the value at a site. `frame` is the whole frame, and `sites` are all its sites.
-    /// `event` has the event's name and its place in the frame.
+    /// Returns the values that the matcher accepts at a site. `frame` is the whole frame, and `sites` are all
+    /// its sites. `event` is the event's name and its place in the frame.
     pub(super) fn freedom(
         &self,
         site: &Site,
@@ -123,7 +123,7 @@ impl Exclusions {
         }
     }
 
-    /// Returns `true` for an error text that is in no document of the dialect.
+    /// Returns `true` for an error text that no document of the dialect contains.
     fn is_agent_text(&self, site: &Site, frame: &Value) -> bool {
         let steps: Vec<&str> = site
             .place
@@ -180,8 +180,8 @@ impl Exclusions {
             .unwrap_or(Freedom::None)
     }
 
-    /// Returns the freedom of a site within a growing message or the partial output of a tool. Returns `None`
-    /// for other sites.
+    /// Returns the accepted values for a site within a growing message or the partial output of a tool.
+    /// Returns `None` for other sites.
     fn growth(&self, event: &str, inside: &Place, site: &Site, sites: &[Site]) -> Option<Freedom> {
         let matching = &self.tables?.matching;
         let shows = matching.tools.as_ref().and_then(|tools| tools.shows.as_ref());
@@ -198,7 +198,7 @@ impl Exclusions {
                 && other.place.0.len() == message.0.len() + 1
                 && other.place.is_within(&message)
         };
-        // The event with which a message begins has its first version.
+        // The start event of a message contains its first version.
         let begins = event == row.begins && within(row.message) && sites.iter().any(of_record);
         if !(begins || event == row.grows && row.within.iter().any(|path| within(path))) {
             return None;
@@ -216,7 +216,7 @@ impl Exclusions {
 
 /// Returns the piece of a streamed text that an event carries.
 pub(super) fn piece<'a>(delta: &Delta, body: &'a Value) -> Option<&'a str> {
-    // In a path, `[]` is the first element.
+    // In these paths, `[]` means the first element.
     let path = delta.text.replace("[]", ".0");
     path.split('.')
         .try_fold(body, |value, name| match name.parse::<usize>() {
@@ -226,7 +226,7 @@ pub(super) fn piece<'a>(delta: &Delta, body: &'a Value) -> Option<&'a str> {
         .as_str()
 }
 
-/// Returns the place that a path below `place` leads to.
+/// Returns the place that a path, starting at `place`, leads to.
 pub(super) fn below(place: &Place, path: &str) -> Place {
     path.split('.').fold(place.clone(), |place, name| match name.strip_suffix("[]") {
         Some(name) => place.member(name).item(0),
@@ -244,7 +244,7 @@ fn holds(row: &Wording, object: &Value) -> bool {
     }
 }
 
-/// Returns the values that an allowance accepts in place of `value`, the member of `object`.
+/// Returns the values that an allowance accepts instead of `value`, a member of `object`.
 fn allowed(form: &Form, (record, member): (&str, &str), object: &Value, value: &Value) -> Freedom {
     let here = |of: &str, name: &str| (of == record || of == "*") && name == member;
     let among = |rows: &[(&str, &str)]| rows.iter().any(|(of, name)| here(of, name));

@@ -1,5 +1,5 @@
-//! The experiment: applies each mutator to each case at a sample of places. The suite judges every changed
-//! output.
+//! The experiment: each mutator is applied to each case at a sample of places, and the suite judges every
+//! changed output.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,15 +14,15 @@ use crate::{Application, Mutator, mutators, neutrals};
 /// Scope of the experiment.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Number of places of each mutator to try in each case; 0: all.
+    /// Number of places at which each mutator is tried in each case; 0 means all.
     pub sample: usize,
-    /// Largest number of trials in all; 0: no limit.
+    /// Maximum number of trials; 0 means no limit.
     pub most: usize,
-    /// Seed of the sample: the same seed draws the same sample.
+    /// Random seed of the sample. The same seed selects the same sample.
     pub seed: u64,
     /// Number of concurrent trials.
     pub jobs: usize,
-    /// Names of the mutators and neutral changes to try; empty: all.
+    /// Names of the mutators and neutral changes to try; all if empty.
     pub only: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ impl Plan {
 /// Counts of the trials with one mutator or one neutral change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Number of places in all cases.
+    /// Number of places in all cases at which the change is possible.
     pub places: usize,
     /// Number of places that were tried.
     pub tried: usize,
@@ -43,16 +43,17 @@ pub struct Count {
     pub right: usize,
 }
 
-/// A trial with the wrong outcome: a missed defect, or a neutral change that the suite reported.
+/// A trial with the wrong outcome: a defect that the suite did not report, or a neutral change that it
+/// reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrongOutcome {
     /// The mutator or the neutral change.
     pub name: &'static str,
-    /// The case.
+    /// Name of the case.
     pub case: String,
-    /// The line of the agent, and the place within it if there is one.
+    /// The line of the agent, and the place within it, if any.
     pub place: String,
-    /// The original line.
+    /// The line before the change.
     pub before: String,
     /// The changed line; for a neutral change, the suite's report.
     pub after: String,
@@ -106,7 +107,7 @@ impl Outcome {
         self.wrong.extend(wrong);
     }
 
-    /// Counts a trial of a neutral change. `fault` is the suite's report, if it reported the change.
+    /// Counts a trial of a neutral change. `fault` is the report of the suite, if it reported the change.
     pub(super) fn count_neutral(&mut self, name: &'static str, case: &Scenario, fault: Option<&str>) {
         count(&mut self.neutral, name, fault.is_none());
         self.wrong.extend(fault.map(|fault| WrongOutcome {
@@ -159,13 +160,14 @@ fn total(counts: &BTreeMap<&'static str, Count>) -> Count {
     })
 }
 
-/// One trial.
+/// A trial of a defect or of a neutral change.
 enum MutantRun<'a> {
     Defect(&'a Baseline, Application),
     Neutral(&'a Baseline, crate::NeutralChange, u64),
 }
 
-/// Runs the trials of a plan. Reports progress: the number of finished trials, and of all trials.
+/// Runs the trials of a plan. Calls `progress` with the number of finished trials and the number of all
+/// trials.
 ///
 /// # Errors
 /// If the suite cannot judge.
@@ -200,7 +202,7 @@ pub fn run(
     Ok(outcome)
 }
 
-/// Draws the sample of trials, and counts all places in `outcome`.
+/// Selects the sample of trials, and counts all places in `outcome`.
 fn draw_sample<'a>(bases: &'a [Baseline], plan: &Plan, outcome: &mut Outcome) -> Vec<MutantRun<'a>> {
     let mut rng = fastrand::Rng::with_seed(plan.seed);
     let mutators: Vec<Mutator> = mutators().into_iter().filter(|mutator| plan.wants(mutator.name)).collect();

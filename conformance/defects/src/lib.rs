@@ -1,13 +1,13 @@
-//! Seeded defects: how many of an agent's defects does the suite catch?
+//! Seeded defects: measurement of the share of an agent's defects that the suite catches.
 //!
 //! A [`Mutator`] changes an agent's output in one way, as a defect would. The mutator itself finds the places
-//! that it applies to. It spares values that the matcher binds (ids that agents make up, times, paths, ports,
-//! durations). It also spares places at which the result would be the same. A change is a defect, which the
-//! suite has to report, or neutral, and then the suite must not report it.
+//! for its change. It skips values that the matcher binds (ids that agents generate, times, paths, ports,
+//! durations), and places at which the change has no effect. A change is either a defect, which the suite
+//! must report, or neutral; then the suite must not report it.
 //!
-//! [`stream`] and [`site`] find from the declaration which value is at which place of an agent's output. No
-//! mutator knows a name on the wire. [`change`] applies a change to all lines at once; [`proxy`] is a program
-//! between the suite and a live agent.
+//! [`stream`] and [`site`] use the declaration to find the values in an agent's output. No mutator contains a
+//! wire name. [`change`] applies a change to all lines at once; [`proxy`] is a program between the suite and
+//! a live agent.
 
 pub mod baseline;
 pub mod change;
@@ -29,28 +29,28 @@ pub use neutral::{NeutralChange, neutrals};
 use place::Place;
 use stream::Stream;
 
-/// Subject of a mutator's change.
+/// Aspect of the output that a mutator changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Group {
-    /// Presence of frames.
+    /// The change affects the presence of frames.
     Frames,
-    /// Order of frames.
+    /// The change affects the order of frames.
     Order,
-    /// Link between an answer and its command.
+    /// The change affects the link between an answer and its command.
     Ids,
-    /// Content of answers.
+    /// The change affects the content of answers.
     Answers,
-    /// Members of a frame.
+    /// The change affects the members of a frame.
     Members,
-    /// Values of members.
+    /// The change affects values of members.
     Values,
-    /// Content of texts.
+    /// The change affects the content of texts.
     Texts,
-    /// Growth of messages.
+    /// The change affects the growth of messages.
     Deltas,
-    /// Bytes of frames.
+    /// The change affects the bytes of frames.
     Bytes,
-    /// End of the agent.
+    /// The change affects the end of the agent.
     Process,
 }
 
@@ -72,18 +72,18 @@ impl Group {
     }
 }
 
-/// Part of a stream that a mutator has to see before it can decide if it applies to a line.
+/// Part of a stream that a mutator needs before it can decide about a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lookahead {
     /// The output up to the line.
     Line,
     /// The output up to the next line.
     Next,
-    /// The whole output: the mutator does not work while the agent is writing.
+    /// The whole output. Such a mutator does not work while the agent is writing.
     All,
 }
 
-/// Finds the changes that a mutator can make to the line at an index.
+/// Function that finds the changes that a mutator can make to the line at an index.
 pub(crate) type EffectFinder = fn(&Stream, usize) -> Vec<(Place, Effect)>;
 
 /// One kind of defect.
@@ -93,11 +93,11 @@ pub struct Mutator {
     pub name: &'static str,
     /// Description of the change.
     pub description: &'static str,
-    /// Subject of the change.
+    /// Aspect of the output that is changed.
     pub group: Group,
     /// Part of the output that the mutator needs to see.
     pub lookahead: Lookahead,
-    /// `true` if the mutator leaves growing values alone, because an earlier version of such a value is no
+    /// `true` if the mutator skips growing values, because an earlier version of such a value is not a
     /// defect.
     spares_growth: bool,
     find: EffectFinder,

@@ -1,4 +1,4 @@
-//! Trials with a live agent: the proxy runs between the agent and the suite.
+//! Trials with a live agent, for which the proxy runs between the agent and the suite.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -17,15 +17,15 @@ use crate::experiment::{Outcome, WrongOutcome};
 use crate::proxy::works_live;
 use crate::{Mutator, mutators};
 
-/// Name under which trials with a proxy that changes nothing are counted.
+/// Name under which trials with a proxy without a change are counted.
 pub const PROXY_ALONE: &str = "proxy-alone";
 
-/// A live agent.
+/// The live agent with which trials run.
 #[derive(Debug, Clone)]
 pub struct LiveAgent {
-    /// Profile that starts the agent; `command` replaces the profile's command.
+    /// Profile that starts the agent; the field `command` replaces its command.
     pub profile: Profile,
-    /// Program and arguments.
+    /// Program and arguments that start the agent.
     pub command: Vec<String>,
     /// Factor for all waits of the case.
     pub patience: f64,
@@ -58,8 +58,8 @@ pub enum LiveError {
     Io(#[from] std::io::Error),
 }
 
-/// Plays each case and returns the agent's output. Reports each result, and leaves out cases that cannot be
-/// played or judged.
+/// Plays each case and returns the agent's output. Prints each result. Cases that cannot be played or
+/// judged are omitted.
 pub async fn bases(
     suite: &Suite,
     agent: &LiveAgent,
@@ -108,11 +108,11 @@ struct LiveRun {
     change: Option<(Mutator, usize, Application)>,
 }
 
-/// Runs `count` trials with a live agent. `seed` draws the case and the place of each trial. For each case
-/// that is drawn, one more trial runs with a proxy that changes nothing. `program` is the path of this
+/// Runs `count` trials with a live agent. `seed` determines the case and the place of each trial. For each
+/// selected case, one more trial runs with a proxy that changes nothing. `program` is the path of this
 /// binary.
 ///
-/// Trials whose place does not occur when the agent is played again are not counted.
+/// A trial is not counted if its place does not occur when the case is played again.
 ///
 /// # Errors
 /// If a case can no longer be played or judged.
@@ -164,7 +164,7 @@ where
     for (at, one) in all.into_iter().enumerate() {
         let (places, work) = (places.clone(), work(agent.clone(), suite.clone(), one));
         tasks.spawn(async move {
-            // The semaphore is never closed.
+            // The semaphore is never closed, so this cannot fail.
             let _place = places.acquire().await;
             (at, work.await)
         });
@@ -182,7 +182,7 @@ fn draw_runs(bases: &[Baseline], count: usize, seed: u64, only: &[String]) -> Ve
     });
     let mut trials = Vec::new();
     let mut cases = Vec::new();
-    // Takes the mutators in turn, so that each gets its share; not all apply in every case.
+    // Mutators are used in turn, so that each gets its share. Not all of them apply to every case.
     rng.shuffle(&mut mutators);
     let mut tries = 0;
     while trials.len() < count && tries < count * 50 && !mutators.is_empty() && !bases.is_empty() {
@@ -230,7 +230,7 @@ async fn run_live(
     };
     let log: Value =
         std::fs::read(&log).ok().and_then(|log| serde_json::from_slice(&log).ok()).unwrap_or_default();
-    // A proxy that was killed leaves no log: its task was to hang, or not to end.
+    // A killed proxy leaves no log; its change was to hang, or not to end.
     let applied = !log["applied"].is_null() || log.is_null();
     if applied {
         let told = |name: &str| log["applied"][name].as_str().unwrap_or_default().to_owned();

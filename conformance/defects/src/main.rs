@@ -1,5 +1,5 @@
-//! `agentese-conformance-defects`: measures the share of defects that the conformance suite catches. A tool
-//! for work on the suite itself.
+//! `agentese-conformance-defects` measures the share of defects that the conformance suite catches. It is a
+//! tool for developers of the suite.
 
 mod measure;
 mod mutate;

@@ -1,4 +1,4 @@
-//! `run`: counts an agent's defects that the suite catches.
+//! `run`: counts the defects of an agent that the suite catches.
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -108,7 +108,7 @@ impl Measure {
         Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// Rejects unknown names, which would select no trial.
+    /// Fails for unknown names, which would select no trial.
     fn check_names(&self) -> anyhow::Result<()> {
         let mutators = mutators().into_iter().map(|it| it.name);
         let names: Vec<String> =
@@ -129,7 +129,8 @@ impl Measure {
             None => profile_for(suite, &self.dialect, &self.command)?,
         };
         let mut command = self.command.clone();
-        // The proxy starts the program in another directory and with another `PATH`.
+        // The proxy starts the program in another directory and with another `PATH`, so the path is made
+        // absolute.
         command[0] = find_program(program).to_string_lossy().into_owned();
         Ok(Some(LiveAgent { profile, command, patience: self.patience, jobs: self.jobs }))
     }
@@ -162,7 +163,7 @@ impl Measure {
     }
 }
 
-/// Shows the progress in one line, if stderr is a terminal.
+/// Prints the progress in one line, if stderr is a terminal.
 fn progress(done: usize, all: usize) {
     if (done.is_multiple_of(100) || done == all) && std::io::stderr().is_terminal() {
         let end = if done == all { "\n" } else { "" };

@@ -1,4 +1,4 @@
-//! `proxy`: gives an agent one defect.
+//! `proxy`: runs an agent with one defect.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -53,7 +53,7 @@ impl Mutate {
         }
         let spec = agentese::dynamic::spec(&self.dialect)?;
         let (mutator, at) = match &self.mutator {
-            // No output has this many places, so nothing changes.
+            // No output has this many places, so the proxy changes nothing.
             None => (mutators()[0], usize::MAX),
             Some(name) => {
                 let found = mutator(name);
@@ -69,11 +69,11 @@ impl Mutate {
     }
 }
 
-/// Ends as the agent did: with its exit code, or by the same signal.
+/// Returns the agent's exit code, or ends this process by the same signal as the agent.
 fn exit_code_of(report: &Report) -> ExitCode {
     if let Some(signal) = report.signal {
-        // The shell has no signal handlers, so the signal ends this process. `exec` returns only if there is
-        // no shell.
+        // The shell has no signal handlers, so the signal ends this process, which it replaces. `exec`
+        // returns only if there is no shell.
         let _ = std::process::Command::new("/bin/sh").arg("-c").arg(format!("kill -{signal} $$")).exec();
         return ExitCode::from(u8::try_from(128 + signal).unwrap_or(1));
     }

@@ -1,4 +1,4 @@
-//! The mutators.
+//! All mutators, by group.
 
 mod answers;
 mod bytes;
@@ -37,25 +37,25 @@ pub fn mutator(name: &str) -> Option<Mutator> {
     mutators().into_iter().find(|mutator| mutator.name == name)
 }
 
-/// The places that a mutator found in a line, each with its change.
+/// The places that a mutator found in a line, each with the effect of its change.
 type Effects = Vec<(Place, Effect)>;
 
-/// Makes one effect on the whole line.
+/// Returns one effect on the whole line.
 fn whole(effect: Effect) -> Effects {
     vec![(Place::default(), effect)]
 }
 
-/// Makes one effect on the whole line if `applies` is `true`.
+/// Returns one effect on the whole line if `applies` is `true`, and none otherwise.
 fn whole_if(applies: bool, effect: impl FnOnce() -> Effect) -> Effects {
     if applies { whole(effect()) } else { Vec::new() }
 }
 
-/// Makes one edit at a place.
+/// Returns one edit at a place.
 fn edit(place: &Place, edit: Edit) -> (Place, Effect) {
     (place.clone(), Effect::Edit(place.clone(), edit))
 }
 
-/// Replaces the JSON at a place.
+/// Returns an edit that replaces the JSON at a place.
 fn put(place: &Place, json: impl ToString) -> (Place, Effect) {
     edit(place, Edit::Put(json.to_string()))
 }

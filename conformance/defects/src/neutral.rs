@@ -1,4 +1,4 @@
-//! Neutral changes: the changed output is as correct as the original, and the suite must not report it.
+//! Neutral changes. The changed output is as correct as the original, so the suite must not report it.
 
 mod pieces;
 mod tokens;
@@ -21,8 +21,8 @@ pub struct NeutralChange {
     change: Change,
 }
 
-/// Changes the texts of all lines consistently, but no value that comes from the case. The second argument is
-/// the case as text.
+/// Function that changes the texts of all lines consistently, except for values from the case. The second
+/// argument is the case as text.
 type TextChange = fn(&[&str], &str, &mut fastrand::Rng) -> Option<Vec<String>>;
 
 /// Scope of the change.
@@ -91,7 +91,7 @@ pub fn neutrals() -> Vec<NeutralChange> {
 }
 
 impl NeutralChange {
-    /// Returns `true` if the change alters the number of streamed pieces.
+    /// Returns `true` if the change affects the number of streamed pieces.
     pub(super) fn is_of_pieces(&self) -> bool {
         matches!(self.change, Change::Lines(_))
     }
@@ -165,11 +165,12 @@ fn frame(stream: &Stream, at: usize) -> Option<&Value> {
     frame.is_object().then_some(frame)
 }
 
-/// Adds undeclared members, if the declaration leaves objects open.
+/// Adds undeclared members if the declaration permits additional members.
 fn more_members(stream: &Stream, at: usize, rng: &mut fastrand::Rng) -> Option<String> {
     use crate::place::{Edit, Place, edited};
     let said = &stream.lines[at];
-    // Skips pieces: pieces of one text, and partial outputs of one call, have the same members.
+    // Pieces are skipped, because all pieces of one text, or partial outputs of one call, must have the same
+    // members.
     frame(stream, at).filter(|_| !stream.is_piece(at))?;
     let objects = said.sites.iter().filter(|site| site.kind == Kind::Object);
     let objects = objects.filter(|site| !site.grows).map(|site| &site.place);

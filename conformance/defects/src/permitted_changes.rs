@@ -1,4 +1,4 @@
-//! Finds changes that an allowance of the dialect permits: such a change is no defect.
+//! Detection of changes that an allowance of the dialect permits, and that are therefore no defects.
 
 use agentese_conformance::matching::tables::Form;
 use serde_json::Value;
@@ -9,7 +9,8 @@ use crate::place::{Edit, PathStep, Place};
 use crate::stream::{AgentLine, Envelope, Role};
 
 impl Exclusions {
-    /// Returns `true` if an allowance permits the change of a line. `envelope` belongs to the dialect.
+    /// Returns `true` if an allowance permits the change of a line. `envelope` is the envelope of the
+    /// dialect.
     pub(super) fn is_permitted(
         &self,
         line: &AgentLine,
@@ -39,7 +40,7 @@ impl Exclusions {
     }
 }
 
-/// Returns `true` if an allowance accepts `value` in place of the value at `place`.
+/// Returns `true` if an allowance accepts `value` instead of the value at `place`.
 fn is_permitted_value(
     form: &Form,
     line: &AgentLine,

@@ -1,7 +1,7 @@
 //! Places within a line of JSON, and changes to the text there.
 //!
-//! A change edits the text of the line, so that everything else keeps its bytes, even the spelling of a
-//! number.
+//! A change edits the text of the line, so that all other bytes stay the same, even the spelling of
+//! numbers.
 
 use std::fmt;
 use std::ops::Range;
@@ -17,7 +17,7 @@ pub enum PathStep {
     Item(usize),
 }
 
-/// Place in a frame, from the outermost step on. An empty place is the frame itself.
+/// Place in a frame, as steps from the outermost one on. An empty place is the frame itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Place(pub Vec<PathStep>);
 
@@ -76,17 +76,17 @@ impl fmt::Display for Place {
 pub enum Edit {
     /// Replaces the value with this JSON text.
     Put(String),
-    /// Renames the member.
+    /// Renames the member to this name.
     Rename(String),
     /// Removes the member or the item.
     Remove,
-    /// Adds the same member a second time, with this JSON text, behind the first.
+    /// Adds the same member a second time, with this JSON text, after the first.
     Duplicate(String),
     /// Adds a member with this name and this JSON text at the front of the object.
     Add(String, String),
 }
 
-/// Position of a value in a line, and of its name if it is a member.
+/// Byte range of a value in a line, and of its name if it is a member.
 struct ValueSpan {
     key: Option<Range<usize>>,
     value: Range<usize>,
@@ -105,7 +105,7 @@ pub fn span(line: &str, place: &Place) -> Option<Range<usize>> {
 }
 
 fn find(line: &str, place: &Place) -> Option<ValueSpan> {
-    // Skips white space, as `scan` does not search inside of texts then.
+    // White space is skipped, because `scan` then does not search inside strings.
     let trimmed = line.trim_ascii();
     let start = offset(line, trimmed);
     let mut found = ValueSpan { key: None, value: start..start + trimmed.len() };
@@ -168,7 +168,7 @@ pub fn edited(line: &str, place: &Place, edit: &Edit) -> Option<String> {
     })
 }
 
-/// Extends the range of a member or an item by its comma.
+/// Extends the range of a member or an item to include its comma.
 fn with_comma(line: &str, whole: &Range<usize>) -> Range<usize> {
     let behind = line[whole.end..].trim_ascii_start();
     if let Some(rest) = behind.strip_prefix(',') {

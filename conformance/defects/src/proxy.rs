@@ -1,4 +1,4 @@
-//! A mutator between a client and a live agent: changes the agent's output line by line.
+//! Proxy between a client and a live agent, in which a mutator changes the agent's output line by line.
 //!
 //! [`Filter`] is the state machine, without I/O; [`run`] is the program around it.
 
@@ -9,12 +9,13 @@ use crate::{Application, Lookahead, Mutator};
 
 pub use program::{ProxyError, ProxyOptions, Report, run};
 
-/// Passes on the output of an agent, and makes one of the changes that the mutator can make.
+/// State machine that passes on the output of an agent, and makes one of the changes that the mutator can
+/// make.
 #[derive(Debug)]
 pub struct Filter {
     stream: Stream,
     mutator: Mutator,
-    /// Number of possible changes to skip before one is made.
+    /// Number of possible changes that are skipped before one is made.
     to_skip: usize,
     /// Number of possible changes in the output so far.
     seen: usize,
@@ -50,7 +51,7 @@ impl Filter {
         self.seen
     }
 
-    /// Returns the changed end of the agent. The proxy ends in this way at once. Returns `None` if the end is
+    /// Returns the changed end of the agent, with which the proxy ends at once. Returns `None` if the end is
     /// unchanged.
     pub fn end(&self) -> Option<AgentEnd> {
         self.end
@@ -67,7 +68,7 @@ impl Filter {
         self.stream.add_client_line(&text(line));
     }
 
-    /// Takes a line from the agent, with its line feed. Returns the bytes to pass on.
+    /// Handles a line from the agent, with its line feed. Returns the bytes to pass on.
     pub fn agent_line(&mut self, line: &[u8]) -> Vec<u8> {
         if self.end.is_some() {
             return Vec::new();
@@ -100,12 +101,12 @@ impl Filter {
         }
     }
 
-    /// Returns the withheld line, for the case that the next line does not arrive soon.
+    /// Returns the withheld line. Called if the next line does not arrive soon.
     pub fn release(&mut self) -> Vec<u8> {
         self.held.take().unwrap_or_default()
     }
 
-    /// Ends the output of the agent. Returns the rest of the bytes to pass on.
+    /// Handles the end of the agent's output. Returns the remaining bytes to pass on.
     pub fn finish(&mut self) -> Vec<u8> {
         let mut out = self.release();
         if let Some((_, moved)) = self.moved.take() {
@@ -115,7 +116,7 @@ impl Filter {
         if self.mutator.lookahead == Lookahead::All && self.applied.is_none() && !self.stream.lines.is_empty()
         {
             let last = self.stream.lines.len() - 1;
-            // The proxy cannot take back bytes that it has written.
+            // The proxy cannot withdraw bytes that it has already written.
             if let Some(application) = self.next_application(last).filter(|found| at_the_end(&found.effect)) {
                 self.apply(application, b"", last);
             }
@@ -123,7 +124,7 @@ impl Filter {
         out
     }
 
-    /// Returns the change to make, if the mutator can make it in this line.
+    /// Returns the change to make, if the mutator can change this line.
     fn next_application(&mut self, at: usize) -> Option<Application> {
         let mut found = self.mutator.applications_at(&self.stream, at);
         self.seen += found.len();
@@ -166,7 +167,7 @@ fn at_the_end(effect: &Effect) -> bool {
     matches!(effect, Effect::Code(_) | Effect::Stays)
 }
 
-/// Returns `true` if a mutator works while an agent is writing.
+/// Returns `true` if the mutator works while an agent is writing.
 pub fn works_live(mutator: &Mutator) -> bool {
     let mut stream = Stream::new(agentese::dynamic::SPECS[0]);
     stream.add_agent_line("{}");
@@ -180,8 +181,8 @@ fn text(line: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(line))
 }
 
-/// Compares the filter's output, line by line, with the output of [`change::apply`](crate::change::apply) for
-/// all lines at once.
+/// Tests that compare the filter's output, line by line, with the output of
+/// [`change::apply`](crate::change::apply) for all lines at once.
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,7 +220,7 @@ mod tests {
                 let mut out: Vec<u8> =
                     LINES.iter().flat_map(|line| filter.agent_line(&with_end(line))).collect();
                 out.extend(filter.finish());
-                // The other line of a swap may depend on later output.
+                // The line with which another is swapped may depend on later output.
                 let application = filter.applied().cloned().map_or(application, |found| found);
                 let told = format!("{} at {at}: {application:?}", mutator.name);
                 let live = change::apply(LINES, &application);

@@ -1,5 +1,5 @@
-//! The declared value at each place of a frame, found by a walk of the dialect's generated schema along the
-//! frame. A value for which the schema allows anything does not count as declared.
+//! Declared values at the places of a frame. They are found by following the dialect's generated schema
+//! through the frame. A value for which the schema permits anything is not declared.
 
 use agentese::schema::{Side, schema};
 use agentese::spec::Spec;
@@ -7,27 +7,27 @@ use serde_json::Value;
 
 use crate::place::Place;
 
-/// Allowed values at a site.
+/// Values that the schema permits at a site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// A constant: a tag.
+    /// A fixed value, such as a tag.
     Constant,
-    /// One of these strings; other strings only if the set is open.
+    /// One of these strings. If the set is open, other strings are permitted too.
     Choice {
-        /// The strings.
+        /// The declared strings.
         values: Vec<String>,
         /// `true` if other strings are allowed.
         open: bool,
     },
-    /// Any text.
+    /// Any string.
     Text,
-    /// `true` or `false`.
+    /// A boolean.
     Boolean,
-    /// A number.
+    /// Any number.
     Number,
-    /// An object.
+    /// Any object, whose members are sites of their own.
     Object,
-    /// An array.
+    /// Any array, whose items are sites of their own.
     Array,
     /// Any JSON value.
     Any,
@@ -36,11 +36,11 @@ pub enum Kind {
 /// A declared member or item of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
-    /// Place of the site in the frame.
+    /// Place of the value in the frame.
     pub place: Place,
-    /// Declared record of the member; `None` if the record has no name.
+    /// Name of the record that declares the member; `None` if the record has no name.
     pub record: Option<String>,
-    /// Allowed values.
+    /// Values that the schema permits at this site.
     pub kind: Kind,
     /// `true` if the schema requires the member.
     pub required: bool,
@@ -54,14 +54,14 @@ pub struct Site {
     pub grows: bool,
 }
 
-/// Declared shapes of the frames that an agent of one dialect sends.
+/// Schema of the frames that an agent of one dialect sends.
 #[derive(Debug)]
 pub struct Shapes {
     root: Value,
 }
 
 impl Shapes {
-    /// Loads the shapes of a dialect.
+    /// Loads the schema of a dialect.
     pub fn of(spec: &Spec) -> Self {
         let text = schema(&spec.id(), Side::Server).unwrap_or("{}");
         Self { root: serde_json::from_str(text).unwrap_or_default() }
@@ -72,7 +72,7 @@ impl Shapes {
     pub fn sites(&self, frame: &Value, method: Option<&str>) -> Vec<Site> {
         let mut walk = SiteWalker { shapes: self, sites: Vec::new() };
         walk.inside(&self.root, frame, &Place::default());
-        // The shape of a JSON-RPC result depends on the method.
+        // The schema of a JSON-RPC result depends on the method.
         let results = method.and_then(|method| self.root.get("x-results")?.get(method));
         if let (Some(shape), Some(result)) = (results, frame.get("result")) {
             walk.inside(shape, result, &Place::default().member("result"));
@@ -97,7 +97,7 @@ struct SiteWalker<'a> {
 }
 
 impl<'a> SiteWalker<'a> {
-    /// Walks into a value of a known shape.
+    /// Visits a value whose shape is known, and the values inside it.
     fn inside(&mut self, shape: &'a Value, value: &Value, place: &Place) {
         let (shape, record) = self.fitting(shape, value);
         match value {
@@ -154,7 +154,7 @@ impl<'a> SiteWalker<'a> {
         self.inside(shape, value, &place);
     }
 
-    /// Returns the alternative of a union that fits the value, and its name.
+    /// Returns the alternative of a union that fits the value, and the name of the alternative.
     fn fitting(&self, shape: &'a Value, value: &Value) -> (&'a Value, Option<&'a str>) {
         let name = shape.get("$ref").and_then(Value::as_str).and_then(|name| name.rsplit('/').next());
         let shape = self.shapes.resolve(shape);
@@ -165,8 +165,8 @@ impl<'a> SiteWalker<'a> {
     }
 }
 
-/// Returns `true` if the value fits the shape. The check is only precise enough to choose between
-/// alternatives.
+/// Returns `true` if the value fits the shape. The check is only precise enough to choose an alternative of
+/// a union.
 fn fits(shape: &Value, value: &Value) -> bool {
     let Some(shape) = shape.as_object() else { return false };
     let is = |name: &str| match name {
@@ -205,7 +205,7 @@ fn allows_null(shape: &Value) -> bool {
         Some(name) => is_null(name),
         None => match shape.get("anyOf").and_then(Value::as_array) {
             Some(arms) => arms.iter().any(|arm| arm.get("type").is_some_and(is_null)),
-            // The schema has no constraint: any value fits.
+            // The schema has no constraint, so any value fits.
             None => {
                 ["oneOf", "const", "enum", "properties", "$ref"].iter().all(|word| shape.get(word).is_none())
             }
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Returns place, kind and `optional` for each site of a frame, as text.
+    /// Formats the sites of a frame as text: place, kind and `optional` for each site.
     fn outline(dialect: &str, frame: &Value, method: Option<&str>) -> Vec<String> {
         let shapes = Shapes::of(agentese::dynamic::spec(dialect).unwrap());
         let told = |site: Site| {

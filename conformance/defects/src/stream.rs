@@ -1,4 +1,4 @@
-//! An agent's output, line by line, with the declared facts about each line.
+//! Output of an agent, line by line, with declared properties of each line.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use crate::site::{Shapes, Site};
 /// Role of a line from an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Role {
-    /// An answer.
+    /// A line that answers a command.
     Answer {
         /// Name of the command, if the answer or its id contains it.
         command: Option<String>,
         /// `true` if the command succeeded.
         success: bool,
     },
-    /// An event.
+    /// A line that is an event.
     Event {
         /// Type of the event.
         kind: String,
@@ -47,7 +47,7 @@ pub struct AgentLine {
     pub frame: Value,
     /// Role of the line.
     pub role: Role,
-    /// Declared members that the matcher compares. A mutator may change them.
+    /// Declared members that the matcher compares, and that a mutator may change.
     pub sites: Vec<Site>,
     /// Number of lines that the client had sent before this line.
     pub after: usize,
@@ -78,7 +78,7 @@ impl AgentLine {
     }
 }
 
-/// Name of the member in an answer that names the command, in envelopes that have such a member.
+/// Member of an answer that names its command, in envelopes that have such a member.
 const ANSWERED: &str = "command";
 
 /// Names of the members of an envelope.
@@ -90,7 +90,7 @@ pub struct Envelope {
     pub data: &'static str,
     /// Member with the error of a command.
     pub error: &'static str,
-    /// Member that is `true` for a success; `None` if the presence of a result or an error shows it.
+    /// Member that is `true` for a success; `None` if a result or an error indicates it.
     pub success: Option<&'static str>,
     /// Member of a client's frame that names the command.
     pub command: &'static str,
@@ -119,7 +119,7 @@ pub struct Stream {
     pub lines: Vec<AgentLine>,
     /// Lines from the client; null for a line that is not JSON.
     pub client_lines: Vec<Value>,
-    /// `true` if the output has ended. Mutators of the last line need this.
+    /// `true` if the output has ended. Mutators of the last line depend on it.
     pub complete: bool,
 }
 
@@ -169,9 +169,9 @@ impl Stream {
             let freedom = each.next().copied().unwrap_or(Freedom::None);
             site.may_be_absent = freedom == Freedom::MayBeAbsent;
             site.grows = freedom == Freedom::Grows;
-            // An answer to a line that is not a command may name any command, or lack a name.
+            // An answer to a line that is not a command may contain any command name, or none.
             let names = names_command.is_none_or(|known| known) || site.place.name() != Some(ANSWERED);
-            // Agents choose the ids of their questions; the client sends the same id back.
+            // Agents choose the ids of their questions. The client sends the same id back.
             let numbers = role == Role::Dialog && site.place == id;
             freedom != Freedom::Bound && names && !numbers
         });
@@ -259,8 +259,8 @@ impl Stream {
         places.filter(|place| place.of(&self.lines[at].frame).is_some()).collect()
     }
 
-    /// Returns the text so far of the content block that grows at a line: its pieces up to this line. The
-    /// second value is the member of the block that holds the text.
+    /// Returns the text of the content block that grows at a line, from its pieces up to this line. The
+    /// second value is the member of the block that contains the text.
     pub(super) fn text_so_far(&self, at: usize) -> Option<(String, &'static str)> {
         let row = self.grows(at)?;
         let of = |at: usize, path: &str| self.within(at, path).of(&self.lines[at].frame);
@@ -276,8 +276,8 @@ impl Stream {
         Some(((begin..=at).filter(same).filter_map(|at| self.piece(at)).collect(), member))
     }
 
-    /// Returns `true` if the matcher compares the order of two events. Both have to belong to the same
-    /// stream, and must not belong to two different tool calls.
+    /// Returns `true` if the matcher compares the order of two events. They must belong to the same stream,
+    /// and not to two different tool calls.
     pub(super) fn in_order(&self, at: usize, other: usize) -> bool {
         let (Some((name, body)), Some((other_name, other_body))) = (self.event(at), self.event(other)) else {
             return false;

@@ -1,4 +1,4 @@
-//! Waits of a scenario: a client sends its next line only after the line that it waits for.
+//! Waits of a scenario. The client sends its next line only after the frame that it waits for.
 
 use agentese::types::{Direction, Scenario, ScenarioStep, TranscriptRecord, WaitFrom, WaitStep};
 use agentese_conformance::matching::Pattern;
@@ -9,21 +9,21 @@ use serde_json::Value;
 #[derive(Debug, Clone)]
 enum ClientStep {
     Wait(Box<WaitStep>, Pattern),
-    /// Sends lines.
+    /// The client sends this number of lines.
     Sends(usize),
-    /// Closes the client's end.
+    /// The client closes its end of the connection.
     Closes,
-    /// Skips the frames so far: later waits look only at new frames.
+    /// Skips the frames so far: later waits examine only new frames.
     Skips,
 }
 
-/// The waits of a scenario, if a transcript can show that they are met.
+/// The waits of a scenario, as far as a transcript shows if they are met.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Waits(Vec<ClientStep>);
 
 impl Waits {
-    /// Collects the waits of a case. The list is empty if the unchanged transcript does not show that the
-    /// waits are met. That happens if patterns have variables, or if the number of sent lines is unknown.
+    /// Collects the waits of a case. The list is empty if the unchanged transcript does not prove that
+    /// the waits are met: if patterns contain variables, or if the number of sent lines is unknown.
     pub(super) fn of(case: &Scenario, records: &[TranscriptRecord]) -> Self {
         let steps = case.steps.iter().filter_map(|step| match step {
             ScenarioStep::Send(_) => Some(Some(ClientStep::Sends(1))),
@@ -45,7 +45,7 @@ impl Waits {
         if waits.unmet_wait(records).is_some() { Self::default() } else { waits }
     }
 
-    /// Returns the first wait that is not met by the frames before the client's next action.
+    /// Returns the first wait that the frames before the client's next action do not meet.
     pub(super) fn unmet_wait(&self, records: &[TranscriptRecord]) -> Option<String> {
         // Collects the agent's frames with their places, and the places of the client's actions.
         let mut frames: Vec<(usize, Option<Value>)> = Vec::new();

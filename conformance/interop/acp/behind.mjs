@@ -1,5 +1,5 @@
-// Third-party ACP clients against the real pi and omp behind `agentese bridge --to acp`: prompt, streaming,
-// tool call, permission, rejection, cancel, list, load. PEERS names the folder of the agents.
+// Tests third-party ACP clients against the real pi and omp behind `agentese bridge --to acp`: prompt,
+// streaming, tool call, permission, rejection, cancel, list, load. PEERS names the folder of the agents.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// pi's own RpcClient in front of the example agent of ACP's SDK, with `agentese bridge --to pi --from acp` between.
+// Tests pi's own RpcClient with the example agent of ACP's SDK, through `agentese bridge --to pi --from acp`.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";

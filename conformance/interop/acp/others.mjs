@@ -1,5 +1,5 @@
-// Third-party ACP clients: acpx, and the example client of the crate agent-client-protocol, whose path is in
-// YOLO. Each runs a prompt with a tool call and a permission to its end.
+// Tests third-party ACP clients: acpx, and the example client of the crate agent-client-protocol, whose path
+// is in YOLO. Each runs a prompt with a tool call and a permission to its end.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";

@@ -1,4 +1,5 @@
-// Client on the public API of the protocol's own SDK: prompt, streaming, tool call, permission, cancel, load.
+// Tests the reference agent with a client that uses the public API of ACP's own SDK: prompt, streaming, tool
+// call, permission, cancel, load.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";

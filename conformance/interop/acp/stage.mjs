@@ -1,9 +1,12 @@
-// Working environment of an agent, with a scripted model and a question before each command.
+// Test environment for an agent, with a scripted model and an approval question before each command.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Model script: a tool call at "run it", an endless answer at "hang", else a short text. */
+/**
+ * Model script. The prompt "run it" leads to a tool call, "hang" to an endless answer, and any other
+ * prompt to a short text.
+ */
 const SCRIPT = {
   responses: [
     {

@@ -1,19 +1,21 @@
-// Model on loopback for the Anthropic messages format. Its answer depends on the latest user input, so that
+// Model on loopback for the Anthropic messages format. Its answer depends only on the latest user input, so
 // additional requests of an agent do not matter.
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Texts of the prompts, and the resulting answers of the model. The drivers use the same texts. */
+/** Answers of the model by the text of the prompt. The drivers use the same texts. */
 const ANSWERS = {
   "use a tool": (tools) => ({ thinking: ["I should ", "look."], text: ["I look."], tool: shell(tools) }),
   "speak slowly": () => ({ text: words(40), delay: 50 }),
   "be overloaded": () => ({ error: { status: 529, type: "overloaded_error", message: "Overloaded" } }),
   "fill the context": () => ({ text: ["It is full."], input: 190_000 }),
-  // For the example programs: work that is interrupted, and five of ten answers that are too late.
+  // The next answers are for the example programs: work that is interrupted, and five of ten answers that
+  // are too late.
   "Begin with the work": () => ({ text: words(40), delay: 50 }),
   ...Object.fromEntries([1, 3, 5, 7, 9].map((n) => [`Tell me about ${n}`, () => ({ text: words(2400), delay: 50 })])),
-  // For omp: its rule about the text interrupts the answer, and its list of open tasks triggers a reminder.
+  // The next answers are for omp. Its rule about the text interrupts the answer, and its list of open tasks
+  // triggers a reminder.
   "say the word": () => ({ text: ["The word ", "is ", "forbidden", ", so ", "I do ", "not say it."], delay: 50 }),
   "leave things open": () => ({ text: ["Two tasks."], tool: { name: "todo_write", input: { _i: "planning", ops: TASKS } } }),
 };
@@ -24,7 +26,7 @@ function words(count) {
 
 const TASKS = [{ op: "replace", phases: [{ name: "Work", tasks: ["one", "two"].map((content) => ({ content, status: "pending" })) }] }];
 
-/** Returns a call of the agent's shell tool, with the argument names of its declaration. */
+/** Returns a call of the agent's shell tool, with the argument names that the agent declares. */
 function shell(tools) {
   const tool = tools.find(({ name }) => name === "bash") ?? tools[0];
   const values = { command: "echo from the tool" };

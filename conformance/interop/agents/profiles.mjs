@@ -1,10 +1,10 @@
-// Command line and home files of each agent.
+// Command line and files in the home directory for each agent.
 import { fileURLToPath } from "node:url";
 
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
 const EXTENSION = path("extension.ts");
 
-/** The agent's two models. One server answers for both. */
+/** The two models of the agent. One server answers for both. */
 const models = (url) => ({
   providers: {
     loopback: {
@@ -55,7 +55,7 @@ export const PROFILES = {
     extensions: true,
     command: [path("../node_modules/@oven/bun-linux-x64/bin/bun"), path("../node_modules/@oh-my-pi/pi-coding-agent/src/cli.ts"), ...arguments_],
     files: (url) => ({ ".omp/agent/models.yml": models(url), ".omp/agent/config.yml": settings, ".omp/agent/rules/no-word.md": RULE }),
-    // Frames of the agent that the declaration does not allow at that point.
+    // Frames of the agent that its declaration does not permit at this point.
     unknown: {
       developer: "the role of reminders in 13.19; in 12.7 they are messages of the user",
     },

@@ -1,4 +1,4 @@
-// Real agents of each revision, with their locations.
+// Real agents in each revision, and the paths of their programs.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const TARGET = process.env.CARGO_TARGET_DIR ?? join(ROOT, "target");
 /**
- * Folder of the agents that `revisions/install` installs, because the registry's clients cannot install them
- * side by side.
+ * Folder of the agents that `revisions/install` installs. A package registry cannot install several
+ * revisions side by side.
  */
 const PEERS = process.env.PEERS ?? join(TARGET, "interop/peers");
 

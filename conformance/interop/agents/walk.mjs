@@ -41,7 +41,8 @@ async function walk(profile, driver) {
       await mkdir(dirname(join(home, name)), { recursive: true });
       await writeFile(join(home, name), typeof content === "string" ? content : JSON.stringify(content));
     }
-    // The environment of the caller is not inherited: no keys, no settings.
+    // The environment of the caller is not inherited, so that no keys and settings of the user
+    // have an effect.
     const env = { PATH: process.env.PATH, HOME: home, TMPDIR: folder, TZ: "UTC", LANG: "C.UTF-8", SHELL: "/bin/bash", PI_OFFLINE: "1", WALK_MODEL: MODEL, WALK_REVISION: profile.revision };
     if (profile.extensions) env.WALK_EXTENSIONS = "1";
     const child = spawn(driver[0], [...driver.slice(1), profile.dialect, ...profile.command], {
@@ -70,7 +71,7 @@ async function walk(profile, driver) {
   }
 }
 
-/** Returns descriptions of the problems of a walk. */
+/** Returns descriptions of the problems in the output of a walk. */
 function problems(profile, { steps, end, code, errors }) {
   const commands = declared(profile).commands.map(({ name }) => name);
   const walked = steps.map(({ command }) => command).filter((name) => !name.startsWith("("));

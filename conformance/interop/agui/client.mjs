@@ -1,6 +1,6 @@
-// `HttpAgent` of @ag-ui/client against `agentese bridge --to ag-ui`: text, reasoning, a tool, a question with
-// its answer, a failure, an abort, in each dialect of the agent. The schemas of @ag-ui/core validate every
-// event.
+// Tests `HttpAgent` of @ag-ui/client against `agentese bridge --to ag-ui`: text, reasoning, a tool, a
+// question with its answer, a failure, an abort, in each dialect of the agent. The schemas of @ag-ui/core
+// validate every event.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

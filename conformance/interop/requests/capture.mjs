@@ -1,4 +1,5 @@
-// Makes the agent send requests of every kind to each API, and writes them to one TypeScript file per API.
+// Lets the agent send requests of every kind to each model API, and writes them to one TypeScript file per
+// API.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -10,7 +11,7 @@ import { NAMES, start } from "./model.mjs";
 
 const PATIENCE = 60_000;
 const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-/** Models of each API, one for each difference in their requests. */
+/** Models of each API: one for each variant of its requests. */
 const MODELS = {
   "anthropic-messages": [{ id: "claude-sonnet-4-5" }, { id: "claude-opus-4-6" }, { id: "plain", reasoning: false }],
   "openai-completions": [
@@ -29,7 +30,7 @@ const TYPES = {
   "google-generative-ai": "Content",
 };
 
-/** One process of the agent, and its answers. */
+/** A running agent, with the answers that it sent. */
 class Agent {
   constructor(root, model) {
     const env = { PATH: process.env.PATH, HOME: join(root, "home"), TMPDIR: root };
@@ -104,9 +105,9 @@ for (const api of NAMES) {
   const baseUrl = `http://127.0.0.1:${model.port}`;
   const providers = { seen: { api, baseUrl, apiKey: "none", models } };
   await writeFile(join(root, "home/.pi/agent/models.json"), JSON.stringify({ providers }));
-  // The settings permit the compaction of a short conversation.
+  // These settings let even a short conversation be compacted.
   await writeFile(join(root, "home/.pi/agent/settings.json"), JSON.stringify({ compaction: { keepRecentTokens: 1 } }));
-  // Tools with schemas that some APIs reject.
+  // This MCP server has tools with schemas that some APIs reject.
   const servers = { zoo: { command: "python3", args: [resolve("zoo.py")] } };
   await writeFile(join(root, "home/.pi/agent/mcp.json"), JSON.stringify({ mcpServers: servers }));
   for (const one of models) await converse(root, one);

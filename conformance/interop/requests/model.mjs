@@ -14,8 +14,8 @@ const serialized = (body) => JSON.stringify(body);
 const called = (text) => Object.entries(CALLS).find(([words]) => text.includes(`"${words}"`))?.[1];
 
 /**
- * For each API: its path, a check if the newest message is a tool result, that result's text, and the events of an
- * answer.
+ * Properties of each API: its path, a check if the newest message is a tool result, the text of that result,
+ * and the events of an answer.
  */
 const APIS = [
   {

@@ -1,4 +1,5 @@
-// Requests that the types refuse: where one of them is taken, nothing is checked.
+// Requests that the types must reject. If one of them were accepted, the types would check
+// nothing.
 import type { Completion, Content, Messages, Response } from "./types";
 
 const messages = (_: Messages): void => {};

@@ -1,9 +1,11 @@
-// The body of a request of each API, as the API's owner publishes it.
+// Types of the request body of each API, from the packages of the API's owner.
 import type Anthropic from "@anthropic-ai/sdk";
 import type * as Google from "@google/genai";
 import type OpenAI from "openai";
 
-/** The type that JSON carries for `T`: an enumeration becomes the union of its string values. */
+/**
+ * Type of `T` after conversion to JSON: an enumeration becomes the union of its string values.
+ */
 type Wire<T> = T extends string ? `${T}` : T extends object ? { [Name in keyof T]: Wire<T[Name]> } : T;
 
 export type Messages = Anthropic.MessageCreateParamsStreaming;

@@ -15,7 +15,7 @@ import { REAL, WORDS } from "../agents/real.mjs";
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const TARGET = process.env.CARGO_TARGET_DIR ?? join(ROOT, "target");
 const AGENTESE = process.env.AGENTESE ?? join(TARGET, "debug/agentese");
-/** Time limit of one program in milliseconds: six agents start on a busy machine. */
+/** Time limit of one program in milliseconds. It is long, because six agents start on a busy machine. */
 const LIMIT = 180_000;
 
 const CLIENTS = {
@@ -25,8 +25,8 @@ const CLIENTS = {
 };
 
 /**
- * By revision: `ours`: support by this repository's agent; `newer`: result of the newest command; `seen`: detected
- * revision, if another revision has the same frames.
+ * By revision. `ours`: `true` if this repository's agent supports it. `newer`: result of the newest command.
+ * `seen`: detected revision, if another revision has the same frames.
  */
 const AGENTS = {
   "pi@0.55": { ours: true, newer: "not in pi@0.55" },
@@ -50,7 +50,7 @@ async function speak(client, dialect, command, url) {
     const { stdout } = await promisify(execFile)(program, [...before, dialect, ...command], { cwd: work, env, timeout: LIMIT });
     return JSON.parse(stdout);
   } finally {
-    // An agent that loses its client ends by itself, and may still be writing.
+    // An agent whose client has ended exits by itself, and may still be writing.
     await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
   }
 }

@@ -1,4 +1,4 @@
-// Script that third-party clients spawn under their own runtime: it runs the command in TORTURE_AGENT, a JSON
+// Script that third-party clients start with their own runtime. It runs the command in TORTURE_AGENT, a JSON
 // array.
 import { spawn } from "node:child_process";
 

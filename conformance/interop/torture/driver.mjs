@@ -21,7 +21,7 @@ const PARAMETERS = {
   export_html: ["outputPath"], switch_session: ["sessionPath"], fork: ["entryId"], branch: ["entryId"],
   set_session_name: ["name"],
 };
-/** By method: the member of the answer's data that the method returns. Other methods return the whole data. */
+/** Member of the answer's data that a method returns, by method. Other methods return the whole data. */
 const GIVES = {
   get_available_models: "models", get_fork_messages: "messages", get_branch_messages: "messages",
   get_messages: "messages", get_commands: "commands", get_last_assistant_text: "text",
@@ -42,9 +42,9 @@ function start({ command }) {
     const { type: _, ...params } = event;
     report("dialog", { dialog: String(++asked), method: event.method, params });
   });
-  // omp's client waits for a frame of the agent, which arrives once the driver is ready.
+  // omp's client waits for the first frame of the agent, which arrives only after the driver is ready.
   const ready = client.start();
-  // Only this promise reports that frame.
+  // The client reports that frame only through this promise.
   if (!("process" in client)) ready.then(() => report("event", { event: { type: "ready" } }), () => {});
   const terminated = (code, signal) => stopping || report("terminated", { code, signal: constants.signals[signal] ?? null });
   const agent = client.process;

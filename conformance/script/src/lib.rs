@@ -1,32 +1,33 @@
 //! Model scripts: a script determines the response to each request, and the pieces in which it is streamed.
 //!
-//! A script replaces a language model. A provider inside an agent plays it, or a server on loopback. Both
-//! decode the script with this crate, so that a script has the same meaning for both.
+//! A script replaces a language model. Either a provider inside an agent plays it, or a server on loopback.
+//! Both use this crate, so that a script has the same meaning in both.
 
 use agentese::types::{
     Chunks, ModelScript, ScriptArguments, ScriptBlock, ScriptCondition, ScriptRepeat, ScriptResponse,
     ScriptStop, ScriptUsage,
 };
 
-/// Text of all further responses of a script that has run out of responses and has no default.
+/// Text of the responses after the last one of a script without a default response.
 const EXHAUSTED: &str = "(script exhausted)";
 
-/// Token numbers of a response for which the script has no numbers.
+/// Default number of input tokens, for responses without token numbers in the script.
 const INPUT: u64 = 100;
 const OUTPUT: u64 = 20;
 
-/// Properties of a request for the conditions of a script.
+/// Properties of a request that the conditions of a script test.
 #[derive(Clone, Copy)]
 pub struct RequestProperties<'a> {
     /// The text of the user's last message.
     pub user: &'a str,
-    /// The system prompt.
+    /// The system prompt of the request.
     pub system: &'a str,
-    /// The requested model.
+    /// The model that the request names.
     pub model: &'a str,
     /// True if tool results follow the user's last message.
     pub tool_results: bool,
-    /// The whole request as text. Called only for a script with a condition on the body.
+    /// Function that returns the whole request as text. It is called only for a script with a condition on
+    /// the body.
     pub body: &'a dyn Fn() -> String,
 }
 
@@ -56,9 +57,9 @@ impl RequestProperties<'_> {
 pub struct Turn {
     /// The number of the request, from 0.
     pub number: u64,
-    /// Index of the response in the script; `None` if no response of the script was left.
+    /// Index of the response in the script; `None` if all responses of the script were used.
     pub place: Option<usize>,
-    /// The response.
+    /// The response of the script.
     pub answer: ScriptResponse,
 }
 
@@ -78,8 +79,8 @@ impl Playlist {
 
     /// Returns the response to the next request.
     ///
-    /// An unused response whose condition matches comes first, and then the next unused response without a
-    /// condition. If no response is left, returns the default, or a text that the script is exhausted.
+    /// An unused response with a matching condition is preferred to the next unused response without a
+    /// condition. If no response is left, returns the default response, or a text that states so.
     pub fn next(&mut self, request: &RequestProperties<'_>) -> Turn {
         let number = self.requests;
         self.requests += 1;
@@ -104,14 +105,14 @@ impl Playlist {
 /// Type of a content block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// Text.
+    /// A block of text.
     Text,
-    /// Reasoning.
+    /// A block of reasoning.
     Thinking {
-        /// The provider's signature.
+        /// Signature of the block, which the provider requires in later requests.
         signature: Option<String>,
     },
-    /// A tool call. Its pieces, joined, are the JSON text of the arguments.
+    /// A tool call. Its joined pieces are the JSON text of the arguments.
     ToolCall {
         /// The id of the call, if the script has one.
         id: Option<String>,
@@ -125,7 +126,7 @@ pub enum Kind {
 pub struct Block {
     /// Kind of the block.
     pub kind: Kind,
-    /// The pieces.
+    /// The pieces in which the block is streamed.
     pub pieces: Vec<String>,
 }
 
@@ -142,8 +143,8 @@ pub enum Interruption {
     Error,
 }
 
-/// Returns the interruption of a response, and the number of pieces before it. A negative number means that
-/// the interruption comes before any output. Returns `None` for a complete response.
+/// Returns the interruption of a response, and the number of pieces before it. A negative number means an
+/// interruption before any output. Returns `None` for a complete response.
 pub fn interruption_of(answer: &ScriptResponse) -> Option<(Interruption, i64)> {
     [
         (Interruption::Hang, answer.hang_after),
@@ -173,17 +174,17 @@ pub fn stop_of(answer: &ScriptResponse, blocks: &[Block]) -> ScriptStop {
 /// Token numbers of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tokens {
-    /// Input tokens that were not read from the cache.
+    /// Number of input tokens that were not read from the cache.
     pub input: u64,
-    /// Output tokens.
+    /// Number of output tokens.
     pub output: u64,
-    /// Tokens read from the cache.
+    /// Number of tokens read from the cache.
     pub cache_read: u64,
-    /// Tokens written to the cache.
+    /// Number of tokens written to the cache.
     pub cache_write: u64,
 }
 
-/// Returns the token numbers of a response; round default numbers if the script has no numbers.
+/// Returns the token numbers of a response. If the script has none, returns default numbers.
 pub fn tokens_of(answer: &ScriptResponse) -> Tokens {
     let count = |pick: fn(&ScriptUsage) -> Option<u64>| answer.usage.as_ref().and_then(pick);
     Tokens {

@@ -9,14 +9,14 @@ use super::agent::{AgentUnderTest, AttackEnv, LONG};
 use super::codec::LineKind;
 use super::{Attack, AttackContext, AttackError, Counts};
 
-/// The attack.
+/// The declaration of this attack: its name, its description and its function.
 pub(super) const ATTACK: Attack = Attack {
     name: "aborts",
     description: "an abort at each event of a run: the abort is answered, and the next prompt works",
     run: |context| Box::pin(attack(context)),
 };
 
-/// Interval of the requests for the state while the agent still works.
+/// Interval between state queries while the agent still works.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Maximum number of aborts in one session, because each abort is slower in a longer session.
 const MAX_ABORTS: u64 = 60;
@@ -43,7 +43,7 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
         let mut agent = env.start().await?;
         events = run(&mut agent, "whole").await?;
         for number in 0..MAX_ABORTS {
-            // Each position in turn, then random positions.
+            // First every position in turn, then random positions.
             let at = if number < events { number } else { context.rng.u64(..events) };
             abort_after_events(&mut agent, &format!("a{number}"), at).await?;
             aborts += 1;

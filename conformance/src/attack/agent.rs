@@ -1,4 +1,4 @@
-//! An agent under attack: its lines, its memory, and its processes.
+//! An agent under attack, with its lines, its memory and its processes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ use super::{AttackError, usage};
 use crate::model::ScriptedModel;
 use crate::player::{CaseEnv, PlayError, PlayOptions, child_options, find_program, prepare_env};
 
-/// Time limit for a line that the agent has to send.
+/// Time limit for any line that the agent has to send.
 pub(super) const LONG: Duration = Duration::from_secs(60);
 /// Time limit for the end of the processes that the agent started. The commands of the attacks run for 60 seconds, so a
 /// process that is left behind still runs at this limit.
@@ -35,8 +35,8 @@ pub(super) struct AgentConfig {
     pub surfaces: Surfaces,
 }
 
-/// Surroundings of the attacked agents: a directory with files, and a model. Agents run in it one after the
-/// other, or concurrently.
+/// Environment of the attacked agents: a directory with files, and a scripted model. Agents run in it one
+/// after the other, or concurrently.
 pub(super) struct AttackEnv {
     case_env: CaseEnv,
     codec: DialectCodec,
@@ -80,11 +80,11 @@ impl AttackEnv {
         self.start_wrapped(&[]).await
     }
 
-    /// Starts an agent through a wrapper program that turns into the agent with `exec`.
+    /// Starts an agent through a wrapper program, which replaces itself by the agent with `exec`.
     pub(super) async fn start_wrapped(&self, wrapper: &[String]) -> Result<AgentUnderTest, AttackError> {
         let mut agent = self.case_env.argv.clone();
         if let (false, Some(program)) = (wrapper.is_empty(), agent.first_mut()) {
-            // The wrapper starts the agent from another directory.
+            // The wrapper starts the agent in another directory, so the path is made absolute.
             *program = find_program(program).to_string_lossy().into_owned();
         }
         self.open(self.spawn(&[wrapper, &agent].concat(), self.codec.clone())?).await
@@ -106,8 +106,8 @@ impl AttackEnv {
         Ok(agent)
     }
 
-    /// Returns the command line of a program around the agent, with its placeholders replaced. `agent` is the
-    /// command line of the agent behind that program.
+    /// Returns the command line of a program around the agent, with placeholders replaced. `agent` is the
+    /// command line of the agent that the program starts.
     pub(super) fn surface(&self, line: &str, agent: &[String], more: &[(&str, Vec<String>)]) -> Vec<String> {
         let found = |program: &String| find_program(program).to_string_lossy().into_owned();
         let program = self.case_env.argv.first().map(found).unwrap_or_default();
@@ -150,7 +150,8 @@ impl AttackEnv {
         let (stdout, stdin, process) = Transport::from_child(options).map_err(PlayError::from)?.into_parts();
         let process =
             process.ok_or_else(|| AttackError::Environment("the agent has no process".to_owned()))?;
-        // As narrow as a pipe: a caller that stops reading here stops reading from the agent.
+        // The channel holds a single line, like a full pipe. If the receiver stops reading, the output of the
+        // agent is no longer read.
         let (lines, receiver) = mpsc::channel(1);
         tokio::spawn(read(stdout, lines));
         let (writes, written) = mpsc::unbounded_channel();
@@ -190,7 +191,7 @@ fn marked_processes(mark: &str) -> Vec<(Pid, String)> {
     all.filter_map(|entry| {
         let path = entry.ok()?.path();
         let pid = Pid::from_raw(path.file_name()?.to_str()?.parse().ok()?)?;
-        // An ended process that was not reaped has no environment.
+        // An ended process that was not reaped has no readable environment.
         let environment = std::fs::read(path.join("environ")).ok()?;
         let has = environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes());
         let name = || std::fs::read_to_string(path.join("comm")).unwrap_or_default().trim().to_owned();
@@ -199,7 +200,7 @@ fn marked_processes(mark: &str) -> Vec<(Pid, String)> {
     .collect()
 }
 
-/// A line of an agent.
+/// A line that the agent sent.
 #[derive(Debug)]
 pub(super) struct ReceivedLine {
     pub bytes: Vec<u8>,
@@ -219,7 +220,7 @@ impl ReceivedLine {
 /// A running agent, killed on drop.
 pub(super) struct AgentUnderTest {
     process: ChildProcess,
-    /// `None` once stdin is closed.
+    /// The sender of lines for stdin; `None` after stdin was closed.
     writer: Option<mpsc::UnboundedSender<Vec<u8>>>,
     lines: mpsc::Receiver<Vec<u8>>,
     pub codec: DialectCodec,
@@ -235,7 +236,8 @@ impl AgentUnderTest {
         }
     }
 
-    /// Returns the next line; `None` at the end. Fails if the line is no frame, or if no line arrives in time.
+    /// Returns the next line; `None` at the end. Fails if the line is not a frame, or if no line arrives in
+    /// time.
     pub(super) async fn next(
         &mut self,
         what: &str,
@@ -377,17 +379,17 @@ impl AgentUnderTest {
         }
     }
 
-    /// Closes stdin and waits for the end of the agent; reads the remaining output.
+    /// Closes stdin, reads the remaining output, and waits for the end of the agent.
     pub(super) async fn finish(mut self, grace: Duration) -> Result<(Exit, String), AttackError> {
         self.writer = None;
         self.process.close_stdin();
         let lines = &mut self.lines;
         let drained = async {
             while lines.recv().await.is_some() {}
-            // The end of stdout is not the end of the agent.
+            // If stdout ends first, the agent may still be running.
             std::future::pending::<()>().await;
         };
-        // Nor is the end of the agent the end of stdout: a process that it left behind may hold it open.
+        // If the agent ends first, a process that it left behind may hold stdout open.
         let exit = self.process.exit();
         let exit = async {
             tokio::select! {
@@ -411,7 +413,7 @@ impl Drop for AgentUnderTest {
     }
 }
 
-/// Forwards lines without their end, at the speed of the receiver.
+/// Forwards lines without their ends, as fast as the receiver takes them.
 async fn read(mut stdout: BoxReader, lines: mpsc::Sender<Vec<u8>>) {
     let mut buffer: Vec<u8> = Vec::new();
     let mut searched = 0;
@@ -436,7 +438,7 @@ async fn read(mut stdout: BoxReader, lines: mpsc::Sender<Vec<u8>>) {
 
 async fn write(mut stdin: BoxWriter, mut written: mpsc::UnboundedReceiver<Vec<u8>>) {
     while let Some(bytes) = written.recv().await {
-        // An agent that no longer reads is detected by missing answers.
+        // The error is ignored: if the agent no longer reads, the missing answers show that.
         if stdin.write_all(&bytes).await.and(stdin.flush().await).is_err() {
             return;
         }

@@ -12,7 +12,7 @@ use super::stand_in::StandIn;
 use super::{Attack, AttackContext, AttackError, AttackFindings, Counts, usage};
 use crate::generated::DIALECTS;
 
-/// The attack.
+/// The declaration of this attack: its name, its description and its function.
 pub(super) const ATTACK: Attack = Attack {
     name: "bridge",
     description: "an agent behind a bridge stops, dies, or writes garbage: each command has one answer, memory is bounded",
@@ -26,7 +26,7 @@ const PROMPT_LENGTH: usize = 1000;
 /// Maximum growth of the bridge's memory for these prompts, in MiB: some kB for each prompt, and the overhead
 /// of an allocator.
 const GROWTH: u64 = 48;
-/// Time without a frame after which all rejections without an id count as received.
+/// Time without a frame after which all rejections without an id are considered received.
 const QUIET: Duration = Duration::from_secs(5);
 /// Number of runs with an agent that writes garbage.
 const RUNS: u64 = 5;
@@ -63,7 +63,7 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     ])
 }
 
-/// Adds the client's dialect to a finding.
+/// Adds the name of the client's dialect to a finding.
 fn with_dialect<T>(front: &DialectCodec, result: Result<T, AttackError>) -> Result<T, AttackError> {
     result.map_err(|trouble| match trouble {
         AttackError::Finding(text) => {
@@ -166,7 +166,7 @@ async fn wait_until_read(bridge: &mut AgentUnderTest) -> Result<(), AttackError>
                     return Err(AttackError::finding("the bridge ended before its agent did"));
                 }
             }
-            // Answers after the agent's death show if a prompt was lost.
+            // The answers after the agent's death are checked below.
             Err(_) => break,
         }
     }

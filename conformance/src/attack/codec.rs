@@ -1,4 +1,4 @@
-//! Frames for an agent, and classification of its frames, by its dialect.
+//! Encoding of frames for an agent, and classification of the agent's frames, by its dialect.
 
 use agentese::spec::{Framing, RunEffect, RunRole, Spec};
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use crate::generated::DIALECTS;
 use crate::matching::Rules;
 use crate::matching::tables::{Command, Field, Sessions, Shape, Tables, Ty};
 
-/// A dialect, and the current session for dialects with several sessions per connection.
+/// A dialect, and the id of the current session for dialects with several sessions per connection.
 #[derive(Debug, Clone)]
 pub(super) struct DialectCodec {
     pub spec: &'static Spec,
@@ -39,13 +39,13 @@ struct EnvelopeHead<'a> {
 /// Kind of a line from an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LineKind {
-    /// A response: the id of the command, if present, and `true` for success.
+    /// A response: the id of the command, if the response has one, and `true` for a success.
     Answer(Option<String>, bool),
-    /// An event by its name.
+    /// An event, with its name.
     Event(String),
     /// Another frame of the dialect, such as a dialog.
     Other,
-    /// Not a JSON object.
+    /// A line that is not a JSON object.
     Invalid,
 }
 
@@ -57,7 +57,7 @@ impl DialectCodec {
         Some(Self { spec, tables, session: None })
     }
 
-    /// Returns the commands for random selection.
+    /// Returns the commands that attacks choose from at random.
     pub(super) fn commands(&self) -> &'static [Command] {
         self.tables.commands
     }
@@ -92,7 +92,7 @@ impl DialectCodec {
         answer["data"][member].as_str().map(str::to_owned)
     }
 
-    /// Returns the command that opens the session of a file.
+    /// Returns the line of the command that opens the session stored in a file.
     pub(super) fn open(&self, id: &str, file: &str) -> Option<String> {
         let (command, member) = self.sessions().files?.opened;
         Some(self.line(id, command, Map::from_iter([(member.to_owned(), json!(file))])))
@@ -102,7 +102,7 @@ impl DialectCodec {
         &self.tables.matching.sessions
     }
 
-    /// Returns `true` if an event reports a finished message.
+    /// Returns `true` if an event of this type reports a complete message.
     pub(super) fn ends_message(&self, event: &str) -> bool {
         self.tables.matching.snapshots.as_ref().is_some_and(|snapshots| snapshots.ends == event)
     }
@@ -140,8 +140,8 @@ impl DialectCodec {
         params.is_some_and(|fields| fields.iter().any(|field| field.name == member))
     }
 
-    /// Returns the request that opens a session. It must be answered before any other command. Returns `None`
-    /// in dialects with one session per connection.
+    /// Returns the request that opens a session. It must be answered before any other command is sent.
+    /// Returns `None` in dialects with one session per connection.
     pub(super) fn opening_request(&self, id: &str) -> Option<String> {
         Some(self.line(id, self.command_returning(self.spec.session_member?)?, Map::new()))
     }
@@ -172,7 +172,7 @@ impl DialectCodec {
         self.command_with_role(RunRole::Starts)
     }
 
-    /// Returns a prompt: the command that starts a run, with its only text.
+    /// Returns the line of a prompt: the command that starts a run, with the text as its only parameter.
     pub(super) fn prompt(&self, id: &str, text: &str) -> String {
         let command = self.command_with_role(RunRole::Starts);
         let tables = self.tables.commands.iter().find(|known| known.wire == command);
@@ -186,17 +186,17 @@ impl DialectCodec {
         self.line(id, command, Map::from_iter([(name.to_owned(), json!(text))]))
     }
 
-    /// Returns the command that stops a run.
+    /// Returns the line of the command that stops a run.
     pub(super) fn stop(&self, id: &str) -> String {
         self.line(id, self.command_with_role(RunRole::Stops), Map::new())
     }
 
-    /// Returns the line of a command that is always allowed and changes nothing.
+    /// Returns the line of a read-only command that an agent always accepts.
     pub(super) fn query(&self, id: &str) -> String {
         self.line(id, self.tables.probe_command, Map::new())
     }
 
-    /// Returns the request for the whole history.
+    /// Returns the line of the command for the whole history; `None` if the dialect has none.
     pub(super) fn history(&self, id: &str) -> Option<String> {
         let (wire, _) = self.sessions().history?;
         let command = self.tables.commands.iter().find(|command| command.wire == wire)?;
@@ -219,7 +219,7 @@ impl DialectCodec {
         self.sessions().shell
     }
 
-    /// Returns `true` if an event may be the last one of a run.
+    /// Returns `true` if an event of this type may be the last one of a run.
     pub(super) fn may_end(&self, event: &str) -> bool {
         let effect = self.spec.event(event).map(|event| event.run);
         matches!(
@@ -298,7 +298,7 @@ mod tests {
                 && pi.opening_request("o").is_none()
         );
         assert!(pi.open("o", "/a").unwrap().contains("\"sessionPath\":\"/a\""));
-        // Its document has no such commands.
+        // The document of Operator has no such commands.
         let operator = DialectCodec::of("operator").unwrap();
         assert_eq!((operator.history("h"), operator.session_path_request("p")), (None, None));
         let said = |line: &str| pi.classify(line.as_bytes());
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(said(r#"{"type":"agent_end","event":"a text"}"#), LineKind::Event("agent_end".into()));
         assert_eq!(said("[]"), LineKind::Invalid);
         let mut opal = DialectCodec::of("opal").unwrap();
-        // Before the opening no other command is possible.
+        // Before a session is open, no other command is possible.
         assert!(opal.opening_request("o").is_some() && opal.history("h").is_none());
         opal.set_session(br#"{"result": {"session_id": "s"}}"#);
         assert!(opal.history("h").unwrap().contains("\"session_id\":\"s\""));

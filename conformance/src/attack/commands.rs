@@ -7,7 +7,7 @@ use super::agent::{AgentUnderTest, AttackEnv, LONG};
 use super::random;
 use super::{Attack, AttackContext, AttackError, Counts};
 
-/// The attack.
+/// The declaration of this attack: its name, its description and its function.
 pub(super) const ATTACK: Attack = Attack {
     name: "commands",
     description: "random commands, valid and invalid: each has exactly one answer",
@@ -26,7 +26,7 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     Ok(vec![("commands", commands), ("agents", agents)])
 }
 
-/// Sends two thousand commands, or as many as the time allows, to one agent.
+/// Sends up to two thousand commands to one agent, as far as the time allows.
 async fn send_batches(context: &mut AttackContext) -> Result<u64, AttackError> {
     let env =
         AttackEnv::new(&context.config, json!({"responses": [], "default": {"text": "OK.", "delay_ms": 1}}))

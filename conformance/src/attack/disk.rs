@@ -7,7 +7,7 @@ use serde_json::json;
 use super::agent::{AttackEnv, LONG};
 use super::{Attack, AttackContext, AttackError, Counts};
 
-/// The attack.
+/// The declaration of this attack: its name, its description and its function.
 pub(super) const ATTACK: Attack = Attack {
     name: "full-disk",
     description: "a home directory on a full disk: the agent keeps running, and reports that entries are not stored",
@@ -36,7 +36,7 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     if env.home().is_none() {
         return Err(AttackError::NotApplicable("the profile does not set HOME".to_owned()));
     }
-    // An agent that does not start at all is not a finding.
+    // An agent that does not start on this disk is not a finding, so it is started without one first.
     env.start().await?.finish(LONG).await?;
     if !may_mount(&wrapper).await {
         return Err(AttackError::NotApplicable("this user has no permission to mount a disk".to_owned()));
@@ -49,8 +49,8 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     agent.check_responsive("last").await?;
     let memory = agent.check_memory(&context.config)?;
     let (exit, stderr) = agent.finish(LONG).await?;
-    // The dialect determines the frames about the failure; the user must at least see a message or an exit
-    // code.
+    // The frames about the failure depend on the dialect. The user must see at least a message on stderr or
+    // an exit code.
     if exit.success() && stderr.trim().is_empty() {
         return Err(AttackError::finding("full disk not reported: stderr is empty, and the exit code is 0"));
     }

@@ -8,7 +8,7 @@ use super::agent::{AttackEnv, LONG, ReceivedLine};
 use super::codec::{DialectCodec, LineKind};
 use super::{Attack, AttackContext, AttackError, Counts};
 
-/// The attack.
+/// The declaration of this attack: its name, its description and its function.
 pub(super) const ATTACK: Attack = Attack {
     name: "kills",
     description: "SIGKILL at any moment of a run: no finished message is lost, no process is left",
@@ -18,8 +18,8 @@ pub(super) const ATTACK: Attack = Attack {
 /// Maximum time between a prompt and the kill.
 const MAX_DELAY: Duration = Duration::from_millis(500);
 
-/// Returns a script with two kinds of turns: with a command that leaves a process behind for a minute, and
-/// with a command that takes time.
+/// Returns a script with two kinds of turns. One runs a command that leaves a process behind for a minute;
+/// the other runs a command that takes time.
 fn script(shell: &str) -> Value {
     let lasting = "(exec sleep 60) & echo started; sleep 0.02";
     let turn = |number: usize| {
@@ -50,7 +50,7 @@ async fn kill_after(context: &AttackContext, moment: Duration) -> Result<u64, At
     let kept = session_path(&mut agent).await?;
     let prompt = agent.codec.prompt("go", "go");
     agent.send(prompt);
-    // The moment is random; frames are read until then.
+    // Frames are read until the random moment of the kill.
     let mut seen = Vec::new();
     let end = tokio::time::Instant::now() + moment;
     while let Ok(line) = tokio::time::timeout_at(end, agent.next("an event", LONG)).await {
@@ -60,7 +60,7 @@ async fn kill_after(context: &AttackContext, moment: Duration) -> Result<u64, At
         }
     }
     agent.kill();
-    // Earlier output; an incomplete last line is not a frame.
+    // Output from before the kill is read. An incomplete last line is not a frame.
     while let Ok(Some(line)) = agent.next("the output before the kill", LONG).await {
         collect_message(&agent.codec, &line, &mut seen);
     }
@@ -73,8 +73,8 @@ async fn kill_after(context: &AttackContext, moment: Duration) -> Result<u64, At
     Ok(seen.len() as u64)
 }
 
-/// Returns the path of the session's file. Returns `None` if the dialect cannot report the path, or cannot
-/// open a session by it.
+/// Returns the path of the session's file. Returns `None` if the dialect does not report it, or cannot
+/// open a session by its path.
 async fn session_path(agent: &mut super::agent::AgentUnderTest) -> Result<Option<String>, AttackError> {
     let Some(question) = agent.codec.session_path_request("state") else { return Ok(None) };
     let answer = serde_json::from_slice(&agent.request("state", question).await?).unwrap_or_default();
@@ -89,7 +89,7 @@ fn collect_message(codec: &DialectCodec, line: &ReceivedLine, seen: &mut Vec<Val
     }
 }
 
-/// Checks that another agent reads all observed messages in order.
+/// Checks that another agent, which opens the session file, reports all observed messages in order.
 async fn check(env: &AttackEnv, file: &str, seen: &[Value]) -> Result<(), AttackError> {
     let mut reader = env.start().await?;
     let Some(opening) = reader.codec.open("open-again", file) else { return Ok(()) };

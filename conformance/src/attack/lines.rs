@@ -5,14 +5,14 @@ use serde_json::json;
 use super::agent::{AttackEnv, LONG};
 use super::{Attack, AttackContext, AttackError, Counts};
 
-/// The attack.
+/// The declaration of this attack: its name, its description and its function.
 pub(super) const ATTACK: Attack = Attack {
     name: "lines",
     description: "broken, giant and deep lines: the next command is answered, memory is bounded",
     run: |context| Box::pin(attack(context)),
 };
 
-/// Maximum length of a line, in bytes: more than any agent must accept.
+/// Maximum length of a line, in bytes, above any length that an agent must accept.
 const GIANT: usize = 96 << 20;
 /// Maximum nesting of a line.
 const DEEP: usize = 200_000;
@@ -25,7 +25,8 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     while count < 24 || context.has_time() {
         let bytes = if count == 7 { giant() } else { hostile(context, count, &agent.codec.query("within")) };
         agent.send(bytes);
-        // Answers to the line have no expected id; the answer to the next command has one.
+        // Answers to the invalid line have an unknown id. The answer to the following command
+        // has this one.
         let id = format!("after-{count}");
         agent.check_responsive(&id).await?;
         agent.check_answered_once([(id, false)].into_iter())?;
@@ -66,13 +67,13 @@ fn hostile(context: &mut AttackContext, number: u64, question: &str) -> Vec<u8> 
         8 => b"{\"id\":\"d\",\"id\":\"e\",\"type\":\"nobody_knows\",\"type\":\"nobody\"}".to_vec(),
         9 => b"{\"type\":1e400,\"id\":-0,\"method\":[],\"params\":9007199254740993}".to_vec(),
         10 => b"{\"id\":\"s\",\"type\":\"\\ud800\",\"method\":\"\\udfff\",\"jsonrpc\":\"2.0\"}".to_vec(),
-        // A list of commands is not a command.
+        // A list of commands is not a valid command.
         _ => match ["null", "true", "\"text\"", "17", "[]", "{}", ""][rng.usize(..7)] {
             "" => format!("[{}]", question.trim_end()).into_bytes(),
             value => value.into(),
         },
     };
-    // A line feed inside would split the line.
+    // A line feed inside the line would split it.
     line.retain(|byte| *byte != b'\n');
     line.push(b'\n');
     line

@@ -9,14 +9,14 @@ use super::agent::{AttackEnv, LONG};
 use super::stand_in::{MANY, StandIn, TOOL};
 use super::{Attack, AttackContext, AttackError, AttackFindings, Counts, usage};
 
-/// The attack.
+/// The declaration of this attack: its name, its description and its function.
 pub(super) const ATTACK: Attack = Attack {
     name: "mcp",
     description: "MCP servers that flood, write garbage, hang or die: the agent answers, does not poll while idle, and leaves no process",
     run: |context| Box::pin(attack(context)),
 };
 
-/// The defects. The attack tests the first one on an idle agent.
+/// Kinds of defective servers. The attack tests the first one on an idle agent.
 const DEFECTS: [&str; 7] = [
     "changes-its-tools",
     "offers-many",
@@ -29,8 +29,8 @@ const DEFECTS: [&str; 7] = [
 /// Time for which the attack observes an idle agent. The limit of requests grows with this time, so that a
 /// slow machine causes no findings.
 const IDLE: Duration = Duration::from_secs(3);
-/// `LISTS_PER_SECOND`: permitted list requests for each second of the observation; `FIRST_LISTS`: further
-/// list requests that are permitted in total.
+/// Number of permitted list requests for each second of the observation; `FIRST_LISTS` are permitted in
+/// addition.
 const LISTS_PER_SECOND: f64 = 5.0;
 const FIRST_LISTS: f64 = 20.0;
 
@@ -106,7 +106,7 @@ async fn test_defect(context: &AttackContext, file: &str, defect: &str) -> Resul
     Ok(used)
 }
 
-/// Starts a call that never gets an answer, and aborts it.
+/// Starts a tool call that never gets an answer, and aborts it.
 async fn abort_hanging_call(
     agent: &mut super::agent::AgentUnderTest,
     called: impl Fn() -> bool,
@@ -125,7 +125,7 @@ async fn abort_hanging_call(
     super::abort::wait_until_idle(agent, "hanging").await
 }
 
-/// Observes an idle agent. Returns its processor time.
+/// Observes an idle agent and checks its number of list requests. Returns the processor time of the agent.
 async fn observe_idle(
     agent: &super::agent::AgentUnderTest,
     lists: impl Fn() -> u64,

@@ -9,7 +9,7 @@ use super::{Attack, AttackContext, AttackError, AttackFindings, Counts, usage};
 use crate::matching::Rules;
 use crate::matching::tables::{Command, Ty};
 
-/// The attack.
+/// The declaration of this attack: its name, its description and its function.
 pub(super) const ATTACK: Attack = Attack {
     name: "opal",
     description: "many sessions, one session in two processes, invalid parameters: few threads and files, no loss, each rejected",
@@ -20,7 +20,7 @@ pub(super) const ATTACK: Attack = Attack {
 const SESSIONS: u64 = 80;
 /// Maximum number of sessions in one process.
 const MAX_SESSIONS: u64 = 1000;
-/// Maximum number of threads of a process, and also of its file descriptors, for any number of idle sessions.
+/// Maximum number of threads of a process, and also of its open descriptors, for any number of idle sessions.
 const RESOURCE_LIMIT: u64 = 64;
 /// A directory that does not exist.
 const MISSING_DIRECTORY: &str = "/no/such/directory";
@@ -86,7 +86,7 @@ async fn open_session(
     member: &str,
     name: &str,
 ) -> Result<bool, AttackError> {
-    // The existing encoder of this connection would add its first session.
+    // The connection's own encoder would add the id of its first session.
     let fresh = DialectCodec::of(&agent.codec.spec.id()).unwrap_or_else(|| agent.codec.clone());
     let line = fresh.line(id, opener.wire, Map::from_iter([(member.to_owned(), json!(name))]));
     let answer = agent.request(id, line).await?;
@@ -97,7 +97,7 @@ async fn open_session(
     Ok(opened)
 }
 
-/// Opens the same session in two processes. Either the agent rejects the second process, or a third process
+/// Opens the same session in two processes. If the agent lets the second process open it, a third process
 /// must see the entries of both.
 async fn one_session_in_two_processes(
     env: &AttackEnv,
@@ -184,7 +184,7 @@ async fn odd_parameters(
     Ok(odd.len() as u64 + 1)
 }
 
-/// Returns values that a type does not allow.
+/// Returns values that the type does not allow.
 fn invalid_values(ty: &Ty) -> Vec<Value> {
     match ty {
         Ty::String => vec![json!(5), json!(["a"]), json!({"a": 1}), json!(true)],

@@ -1,4 +1,5 @@
-//! Random commands from the declaration: mostly valid, sometimes with values of a wrong type.
+//! Random commands that follow the declaration. Most are valid; some have values of a wrong
+//! type.
 
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
@@ -25,7 +26,7 @@ const TEXTS: [&str; 12] = [
 
 /// Percentage of values with a wrong type.
 const WRONG: u8 = 15;
-/// Maximum nesting of lists and records.
+/// Maximum nesting depth of lists and records.
 const DEEPEST: usize = 4;
 
 /// Returns a random command and its line.
@@ -39,7 +40,7 @@ pub(super) fn command(codec: &DialectCodec, rng: &mut Rng, id: &str) -> (&'stati
 fn members(fields: &'static [Field], rng: &mut Rng, depth: usize) -> Map<String, Value> {
     let mut members = Map::new();
     for field in fields {
-        // A required parameter may be missing too; the rejection is a response as well.
+        // A required parameter may also be missing; the rejection is then the answer.
         let there = if field.required { rng.u8(..100) >= WRONG / 3 } else { rng.bool() };
         if there {
             let null = field.nullable && rng.u8(..4) == 0;
@@ -91,7 +92,7 @@ fn value(ty: &'static Ty, rng: &mut Rng, depth: usize) -> Value {
     }
 }
 
-/// Returns a value that fits no particular type.
+/// Returns a random value, without regard to any declared type.
 fn invalid_value(rng: &mut Rng) -> Value {
     let all = [
         json!(null),

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::agent::{AttackEnv, LONG};
 use super::{Attack, AttackContext, AttackError, Counts};
 
-/// The attack.
+/// The declaration of this attack: its name, its description and its function.
 pub(super) const ATTACK: Attack = Attack {
     name: "slow-reader",
     description: "a long answer that the client does not read, then an abort: memory is bounded, the abort works",

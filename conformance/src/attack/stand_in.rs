@@ -18,23 +18,23 @@ pub const COMMAND: &str = "attack-stand-in";
 pub enum StandIn {
     /// An agent that answers every command with success, and writes each line to a file.
     Agent {
-        /// The dialect.
+        /// The dialect that the agent speaks.
         dialect: String,
-        /// The file.
+        /// The file to which the lines are written.
         log: PathBuf,
     },
     /// An agent behind a proxy that inserts invalid lines between the agent's own lines.
     Garble {
-        /// The random seed of the invalid lines.
+        /// The random seed from which the invalid lines are drawn.
         seed: u64,
         /// The agent's command line.
         command: Vec<String>,
     },
-    /// An MCP server with a defect, which records each request in a file.
+    /// An MCP server with a defect. It records each request in a file.
     Mcp {
-        /// The defect.
+        /// The name of the defect.
         defect: String,
-        /// The file.
+        /// The file to which the requests are written.
         log: PathBuf,
     },
 }

@@ -8,22 +8,22 @@ use tokio::task::JoinSet;
 use super::agent::{AttackEnv, LONG};
 use super::{Attack, AttackContext, AttackError, Counts};
 
-/// The attack.
+/// The declaration of this attack: its name, its description and its function.
 pub(super) const ATTACK: Attack = Attack {
     name: "starts",
     description: "many agents at once: each answers, exits at the end of stdin, and leaves no process",
     run: |context| Box::pin(attack(context)),
 };
 
-/// Divisor of the free memory: the agents together may use the quotient.
+/// Divisor of the free memory. All agents together may use at most the quotient.
 const MEMORY_SHARE: u64 = 3;
 
 async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     let env = Arc::new(
         AttackEnv::new(&context.config, json!({"responses": [], "default": {"text": "OK."}})).await?,
     );
-    // The first agent shows the memory of one agent: too little memory on a machine is not a defect of the
-    // agent.
+    // The memory of the first agent limits the number of agents. A machine with too little memory is not a
+    // defect of the agent.
     let first = env.start().await?;
     let each = first.memory().unwrap_or(64).max(1);
     first.finish(LONG).await?;

@@ -9,7 +9,7 @@ use super::agent::{AgentUnderTest, AttackEnv, LONG};
 use super::codec::LineKind;
 use super::{Attack, AttackContext, AttackError, Counts};
 
-/// The attack.
+/// The declaration of this attack: its name, its description and its function.
 pub(super) const ATTACK: Attack = Attack {
     name: "subagents",
     description: "subagents that fail, change the repository or are aborted: the user's repository is unchanged, nothing is left",
@@ -30,7 +30,7 @@ printf '#!/bin/sh\ntouch hook-ran\n' > .git/hooks/post-checkout; chmod +x .git/h
 printf 'two\n' >> tracked.txt; printf 'new\n' > untracked.txt
 git init -q -b main sub; git -C sub -c user.name=u -c user.email=u@example.com commit -q --allow-empty -m sub"#;
 
-/// An additional git filter. An agent may refuse to run it, and then starts no subagent.
+/// An additional git filter. An agent may refuse to run it; it then starts no subagent.
 const FILTER: &str = r"git config filter.noisy.clean cat; git config filter.noisy.smudge cat
 printf '*.txt filter=noisy\n' > .gitattributes; git add .gitattributes; git commit -q -m filter";
 
@@ -44,7 +44,7 @@ const MEDDLING: [&str; 6] = [
     "sleep 60 & git worktree add -f ../meddled || true",
 ];
 
-/// Maximum number of delegations in one repository.
+/// Maximum number of subagents that are started in one repository.
 const DELEGATIONS: usize = 8;
 
 /// Returns responses of subagents that fail.
@@ -111,7 +111,8 @@ impl TestRepository {
             {"when": {"user": "SUBJOB", "tool_results": false}, "keep": true,
              "blocks": [{"tool": {"name": shell, "args": {"command": meddling}}}]},
         ]);
-        // One for each delegation: a subagent that repeats a rejected call would never end.
+        // The last response is repeated for each subagent, because a subagent that repeats a rejected call
+        // would never end.
         responses.as_array_mut().expect("a list").extend(std::iter::repeat_n(last, DELEGATIONS));
         let script = json!({"responses": responses, "default": {"text": "OK."}});
         let setup = if attack_context.rng.u8(..4) == 0 { vec![SETUP, FILTER] } else { vec![SETUP] };
@@ -121,7 +122,7 @@ impl TestRepository {
         Ok(Self { site: env, before, arguments: arguments.to_vec() })
     }
 
-    /// Starts the agent and checks that its model has the tool.
+    /// Starts the agent and checks that it offers the tool to its model.
     async fn start(&self) -> Result<AgentUnderTest, AttackError> {
         let mut subject = self.site.start_with(&self.arguments).await?;
         super::abort::run(&mut subject, "offered").await?;
@@ -168,7 +169,7 @@ impl TestRepository {
     }
 }
 
-/// Starts subagents and aborts after `at` events. Returns the number of events.
+/// Starts subagents, and aborts the run after `at` events. Returns the number of events.
 async fn delegate(agent: &mut AgentUnderTest, id: &str, at: Option<u64>) -> Result<u64, AttackError> {
     agent.send(agent.codec.prompt(id, "delegate"));
     let ends = agent.codec.spec.run_end.answer_ends;
@@ -215,8 +216,8 @@ fn snapshot(git: &Path) -> BTreeMap<String, Vec<u8>> {
     all
 }
 
-/// Returns the path of a copy of a repository, from a folder `worktrees` at most `depth` levels down. Returns
-/// `None` if there is no copy.
+/// Returns the path of a copy of a repository, found through a folder `worktrees` at most `depth` levels
+/// below `folder`. Returns `None` if there is no copy.
 fn find_copy(folder: &Path, depth: usize) -> Option<String> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let folders: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();

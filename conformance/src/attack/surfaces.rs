@@ -15,7 +15,7 @@ pub struct Surfaces {
     pub web: Option<String>,
     /// A bridge between a client of one dialect and an agent of another.
     pub bridge: Option<String>,
-    /// The agent as started by an editor.
+    /// The agent's command line as an editor starts it.
     pub acp: Option<String>,
     /// The file with definitions of MCP servers, as in a case: `agent/…`, `home/…` or `work/…`.
     pub mcp: Option<String>,
@@ -24,8 +24,8 @@ pub struct Surfaces {
 }
 
 impl Surfaces {
-    /// Returns the programs around an agent of this project. For another agent, only `subagents` is set, to
-    /// no arguments.
+    /// Returns the programs around an agent of this project. For any other agent, only `subagents` is set,
+    /// to an empty text.
     pub fn of(profile: &Profile) -> Self {
         if profile.agent != "agentese" {
             return Self { subagents: Some(String::new()), ..Self::default() };
@@ -41,7 +41,7 @@ impl Surfaces {
     }
 }
 
-/// Splits a command line into arguments, with each name in braces replaced by its values.
+/// Splits a command line into arguments, and replaces each name in braces by its values.
 pub(super) fn fill(line: &str, values: &[(&str, Vec<String>)]) -> Vec<String> {
     let mut words = Vec::new();
     for word in line.split_whitespace() {

@@ -6,7 +6,7 @@ use super::abort::run;
 use super::agent::{AttackEnv, LONG};
 use super::{Attack, AttackContext, AttackError, Counts};
 
-/// The attack.
+/// The declaration of this attack: its name, its description and its function.
 pub(super) const ATTACK: Attack = Attack {
     name: "tools",
     description: "hostile tool arguments and killed commands: each call has a result, memory is bounded",
@@ -65,7 +65,7 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     let (mut calls, mut agents, mut memory) = (0, 0, 0);
     let (tools, shell) = offered_tools(context).await?;
     while agents == 0 || context.has_time() {
-        // No command is repeated in one agent: some take seconds.
+        // A command is not repeated within one agent, because some commands take seconds.
         let mut commands = COMMANDS.to_vec();
         context.rng.shuffle(&mut commands);
         let drawn: Vec<Value> = (0..CALLS).map(|_| call(context, &tools, &shell, &mut commands)).collect();
@@ -77,7 +77,7 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     Ok(vec![("calls of tools", calls), ("tools", offered), ("MiB of memory at most", memory)])
 }
 
-/// Returns the tools that the agent offers its model, and its shell.
+/// Returns the tools that the agent offers to its model, and the name of its shell tool.
 async fn offered_tools(context: &AttackContext) -> Result<(Vec<String>, String), AttackError> {
     let env = AttackEnv::new(&context.config, json!({"responses": [], "default": {"text": "OK."}})).await?;
     let mut subject = env.start().await?;
@@ -125,7 +125,7 @@ fn arguments(rng: &mut fastrand::Rng, path: &str) -> Value {
     Value::Object(all)
 }
 
-/// Runs calls one after the other. Returns the maximum memory of the agent.
+/// Runs tool calls one after the other. Returns the peak memory of the agent in MiB.
 async fn run_calls(context: &AttackContext, calls: &[Value]) -> Result<u64, AttackError> {
     let responses: Vec<Value> = calls.iter().map(|call| json!({"blocks": [call]})).collect();
     let env = AttackEnv::with(

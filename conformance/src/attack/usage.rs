@@ -53,7 +53,8 @@ mod tests {
     #[test]
     fn figures_of_this_process_are_plausible() {
         let pid = std::process::id();
-        // Read before the peak: other tests of this process take and free memory meanwhile.
+        // The current memory is read before the peak, because other tests of this process
+        // allocate and free memory at the same time.
         let now = memory(pid).unwrap();
         assert!(now > 0 && peak_memory(pid).unwrap() + 1 >= now);
         assert!(threads(pid) >= Some(1) && descriptors(pid) >= Some(3));

@@ -1,4 +1,4 @@
-//! Attack on the server of a page: its access control, the lines that it lets through to the agent, and its
+//! Attack on the server of a page: its access control, the commands that it forwards to the agent, and its
 //! resource usage.
 
 mod frames;
@@ -15,7 +15,7 @@ use super::stand_in::StandIn;
 use super::{Attack, AttackContext, AttackError, AttackFindings, Counts, usage};
 use socket::{Address, Tab};
 
-/// The attack.
+/// The declaration of this attack: its name, its description and its function.
 pub(super) const ATTACK: Attack = Attack {
     name: "web",
     description: "requests without rights, repeated members, half requests, floods: no denied command reaches the agent, the user is served",
@@ -24,11 +24,11 @@ pub(super) const ATTACK: Attack = Attack {
 
 /// Number of hostile frames to one page.
 const FRAMES: usize = 120;
-/// Number of incomplete requests, more than the server's limit of open files.
+/// Number of incomplete requests; it exceeds the server's limit of open files.
 const HALVES: usize = 300;
 const FILES: &str = "ulimit -n 256; exec \"$@\"";
-/// `FLOOD`: number of denied commands with long ids; `LONG_ID`: length of an id; `GROWTH`: permitted growth
-/// of the server's memory in MiB.
+/// Number of denied commands with long ids; `LONG_ID` is the length of an id in bytes, and `GROWTH` the
+/// permitted growth of the server's memory in MiB.
 const FLOOD: usize = 4000;
 const LONG_ID: usize = 20_000;
 const GROWTH: u64 = 48;
@@ -58,7 +58,7 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     ])
 }
 
-/// A page whose agent does no work.
+/// A page whose agent records its input and does no work.
 struct Page {
     env: AttackEnv,
     server: AgentUnderTest,
@@ -92,7 +92,7 @@ impl Page {
         Ok(Self { env, server, address, log, codec })
     }
 
-    /// Checks that the user's own tab gets access and an answer.
+    /// Checks that the user's own tab can connect and gets an answer.
     async fn check_user_access(&self, id: &str) -> Result<(), AttackError> {
         let mut tab = self.address.tab(id).await?;
         self.is_answered(&mut tab, id).await.and_then(|answered| match answered {
@@ -159,7 +159,7 @@ async fn check_access(page: &Page) -> Result<u64, AttackError> {
     Ok(count)
 }
 
-/// Sends frames that hide denied commands.
+/// Sends frames in which denied commands are hidden, and checks that none reaches the agent.
 async fn rights(context: &mut AttackContext, line: &str, read_only: bool) -> Result<u64, AttackError> {
     let codec = DialectCodec::of(&context.config.profile.dialect)
         .ok_or_else(|| AttackError::Environment("unknown dialect".into()))?;
@@ -169,7 +169,7 @@ async fn rights(context: &mut AttackContext, line: &str, read_only: bool) -> Res
     let rights: &[&str] = if read_only { &["--read-only"] } else { &["--deny", denied] };
     let page = Page::start(&context.config, line, rights, &[]).await?;
     let mut tab = page.address.tab("hostile").await?;
-    // The stand-in sends its question at its first command.
+    // The stand-in agent asks its question after its first command.
     page.is_answered(&mut tab, "first").await?;
     for number in 0..FRAMES {
         let id = format!("hostile-{number}");
@@ -196,7 +196,7 @@ async fn rights(context: &mut AttackContext, line: &str, read_only: bool) -> Res
     Ok(FRAMES as u64)
 }
 
-/// Sends denied commands with long ids: the server must not retain them all.
+/// Sends denied commands with long ids. The server must not keep all of these ids in memory.
 async fn flood(context: &mut AttackContext, line: &str) -> Result<u64, AttackError> {
     let page = Page::start(&context.config, line, &["--read-only"], &[]).await?;
     let mut tab = page.address.tab("flood").await?;
@@ -208,7 +208,7 @@ async fn flood(context: &mut AttackContext, line: &str) -> Result<u64, AttackErr
         let head = if key == "method" { r#""jsonrpc":"2.0","# } else { "" };
         let frame = format!("{{{head}\"id\":\"{number}-{long}\",\"{key}\":\"{denied}\"}}");
         let open = tab.send(Message::text(frame)).await;
-        // Answers are read at intervals, so that they do not accumulate.
+        // Answers are read from time to time, so that they do not accumulate.
         let check = format!("flood-{number}");
         if !open || (number % 50 == 0 && !page.is_answered(&mut tab, &check).await?) {
             tab = page.address.tab("flood-again").await?;
@@ -228,14 +228,14 @@ async fn flood(context: &mut AttackContext, line: &str) -> Result<u64, AttackErr
     Ok(grown)
 }
 
-/// Opens connections with half a request, more than the server's limit of open files.
+/// Opens connections with incomplete requests, more than the server's limit of open files.
 async fn half_requests(context: &mut AttackContext, line: &str) -> Result<(), AttackError> {
     let page = Page::start(&context.config, line, &[], &["sh", "-c", FILES, "sh"]).await?;
     let mut halves = Vec::new();
     for _ in 0..HALVES {
         match tokio::time::timeout(LONG, page.address.half_request()).await {
             Ok(Ok(stream)) => halves.push(stream),
-            // The next step examines a server that accepts no further connections.
+            // If the server accepts no further connections, the next step checks its state.
             _ => break,
         }
     }

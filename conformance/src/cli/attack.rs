@@ -121,7 +121,7 @@ impl Attack {
         let (dialect, seed) = (&profile.dialect, plan.seed);
         super::print(&format!("attacks on {} in {dialect}; repeat with --seed {seed}\n", profile.agent))?;
         let all = attack(&profile, &plan, |carried| {
-            // A closed pipe does not end the attacks: the exit code is still to come.
+            // A closed pipe does not end the attacks, because the exit code is still needed.
             let _ = super::print(&carried.text());
         })
         .await;

@@ -99,8 +99,8 @@ impl Detect {
 }
 
 impl Detect {
-    /// Writes the profile that `--profile` names, or a new profile that starts the agent's command. Adds the
-    /// agent's choices if the profile has the detected dialect.
+    /// Writes the profile that `--profile` names, or a new profile that starts the agent's command. If the
+    /// profile has the detected dialect, adds the agent's choices, such as its model.
     async fn write(&self, file: &Path, dialect: &str, suite: &Suite) -> anyhow::Result<()> {
         let mut profile = match &self.profile {
             Some(name) => suite.profile(name)?,
@@ -130,7 +130,7 @@ impl Detect {
     }
 }
 
-/// Starts an agent of the profile and returns the agent's own choices.
+/// Starts the agent of the profile and returns the agent's own choices, such as its model.
 async fn query_choices(
     profile: &Profile,
 ) -> anyhow::Result<Option<serde_json::Map<String, serde_json::Value>>> {

@@ -34,7 +34,7 @@ impl ProgressReporter {
                 self.playing.retain(|playing| playing != name);
                 let verdict = ran.judgement.verdict(self.level);
                 self.failed += usize::from(verdict == Verdict::Fail);
-                // The report lists cases that were not played.
+                // Cases that were not played appear only in the report.
                 if ran.took.is_some() && (!self.is_terminal || verdict == Verdict::Fail) {
                     self.line(ran, verdict);
                 }

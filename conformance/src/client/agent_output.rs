@@ -1,4 +1,4 @@
-//! The agent's output: the lines of the transcript, with the ids of this client.
+//! Output of the simulated agent: the lines of the transcript, with the ids that this client uses.
 
 use agentese::framing::FrameText;
 use agentese::route::{RoutedFrame, route};
@@ -15,7 +15,7 @@ use super::report_tracker::{
 pub(super) const ENVELOPE: [&str; 3] = ["type", "id", "method"];
 
 impl ClientCaseRunner<'_> {
-    /// Sends a line of the transcript, and records the reports that the driver then has to make.
+    /// Sends a line of the transcript, and records the reports that the driver has to make about it.
     pub(super) async fn send_line(&mut self, line: &FrameText) -> Result<(), EarlyEnd> {
         let routed = route(self.spec, line);
         let line = match &routed {
@@ -65,7 +65,7 @@ impl ClientCaseRunner<'_> {
             return;
         }
         let Some(dialog) = self.spec.dialog(&method) else {
-            // An unknown dialog reaches no handler; the library may answer it by itself.
+            // The library passes an unknown dialog to no handler, but may answer it by itself.
             self.tracker.unknown_dialogs.push(agentese::wire::decode(id.as_str()).unwrap_or_default());
             return;
         };
@@ -74,7 +74,7 @@ impl ClientCaseRunner<'_> {
             ENVELOPE.iter().for_each(|name| drop(members.shift_remove(*name)));
         }
         if let Some(member) = dialog.withdraws {
-            // The library withdraws the question by itself; its handler may or may not have seen the
+            // The library withdraws the question by itself. Its handler may or may not have received the
             // question.
             let taken_back = self.tracker.dialogs.iter_mut().filter(|asked| asked.id == params[member]);
             taken_back.for_each(|sent_dialog| sent_dialog.withdrawn = true);
@@ -126,7 +126,7 @@ impl ClientCaseRunner<'_> {
     }
 
     /// Answers a command that the library sends by itself. If a call of the same command is open, waits for
-    /// the recorded answer and repeats it. Otherwise answers at once.
+    /// the recorded answer and repeats it. If there is no such call, answers at once.
     pub(super) async fn answer_library_command(
         &mut self,
         command: &str,
@@ -140,8 +140,8 @@ impl ClientCaseRunner<'_> {
         if soon { Ok(()) } else { self.answer_library_commands(Some(command)).await }
     }
 
-    /// Keeps an answer as the model for answers to the library's own commands of this name, and answers the
-    /// waiting ones.
+    /// Stores an answer as the template for answers to the library's own commands of this name. Then
+    /// answers the library's commands that wait for it.
     async fn store_answer(&mut self, line: &FrameText) -> Result<(), EarlyEnd> {
         let Ok(frame) = agentese::wire::decode::<Value>(line.as_str()) else { return Ok(()) };
         let Some(command) = frame["command"].as_str().map(str::to_owned) else { return Ok(()) };
@@ -176,14 +176,14 @@ impl ClientCaseRunner<'_> {
         };
         let barrier = self.spec.run_end.barrier.filter(|barrier| barrier.command == command);
         if let (Some(barrier), Some(data)) = (barrier, answer.get_mut("data")) {
-            // A client asks if the agent is busy. The transcript already contains all later events.
+            // The library queries if the agent is busy. All later events are already in the transcript.
             data[barrier.busy] = Value::Bool(false);
         }
         set_id(&mut answer, id);
         answer
     }
 
-    /// Returns the data that the answer to one of the library's own commands contains.
+    /// Returns the data for an answer to one of the library's own commands.
     pub(super) fn library_answer_data(&self, command: &str) -> Option<Value> {
         self.library_answer(command, None).get("data").cloned()
     }
@@ -195,7 +195,7 @@ impl ClientCaseRunner<'_> {
         self.buffer_line(line, end).await
     }
 
-    /// Writes the beginning of a line, but not its rest.
+    /// Writes the beginning of a line without the rest.
     pub(super) async fn send_partial_line(&mut self, text: &str) -> Result<(), EarlyEnd> {
         self.buffer_line(FrameText::from(text), "").await.map(drop)
     }
@@ -216,9 +216,9 @@ impl ClientCaseRunner<'_> {
         for piece in self.encoder.take_chunks() {
             let Some(writer) = &mut self.agent_writer else { return Ok(()) };
             match timeout(limit, writer.write(&piece)).await {
-                // Lets the reader on the other side run, so that it receives the piece alone.
+                // Another task can now read, so the client receives this piece separately.
                 Ok(Ok(())) => tokio::task::yield_now().await,
-                // A client that has closed the connection need not read on.
+                // A client that has closed the connection need not read further.
                 Ok(Err(_)) if self.closing || self.agent_stdin_closed => return Ok(()),
                 Ok(Err(error)) => {
                     let message =

@@ -15,7 +15,7 @@ use crate::transcript::Transcript;
 /// Outcome of many cases.
 #[derive(Debug)]
 pub struct ClientRun {
-    /// The cases, in their order.
+    /// The results of the cases, in the order of the cases.
     pub ran: Vec<CaseResult>,
     /// Name of the library, as reported by its driver; `None` if no driver has reported one.
     pub library: Option<String>,

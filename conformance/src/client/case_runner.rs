@@ -23,15 +23,15 @@ use super::report_tracker::{Call, RecordedLine, ReportTracker};
 use crate::recording::Recorder;
 use crate::verdict::{LineExcerpt, Mismatch};
 
-/// Number of frames to show before a mismatch.
+/// Number of frames that a report shows before a mismatch.
 const BEFORE: usize = 3;
 /// Time limit for the driver to start the agent.
 const START: Duration = Duration::from_secs(30);
 /// Time limit for the next report of the driver, while the suite waits for one.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Time limit for a sign that the driver crashed, after the client has closed the agent's stdin without an
-/// instruction.
+/// Time for which the suite waits for signs of a crash of the driver, after the client has closed the
+/// agent's stdin without an instruction.
 const EXPLANATION_LIMIT: Duration = Duration::from_secs(2);
 
 /// Reason why a case ended before its last action.
@@ -52,21 +52,20 @@ pub(super) enum ExpectedLine {
     Answer(PlannedAnswer),
 }
 
-/// A running case.
+/// Runner of one case for a client.
 pub(super) struct ClientCaseRunner<'a> {
     pub(super) spec: &'static Spec,
     pub(super) recorder: &'a Recorder,
     pub(super) driver: Driver,
     pub(super) inbox: UnboundedReceiver<Input>,
-    /// Sender of the inbox, for the tasks that read.
+    /// Sender to the inbox, for the reading tasks.
     pub(super) inbox_sender: UnboundedSender<Input>,
     pub(super) patience: f64,
     /// `true` if the agent of the transcript ends during a run.
     pub(super) ends_mid_run: bool,
-    /// Spelling of the agent's lines.
+    /// Encoder of the agent's lines.
     pub(super) encoder: LineEncoder,
-    /// `true` if the driver is instructed to make further calls before the reports on earlier ones have
-    /// arrived.
+    /// `true` if the driver receives further calls before it has reported on earlier ones.
     pub(super) rush: bool,
     pub(super) checks: Checks,
     pub(super) tracker: ReportTracker,
@@ -75,11 +74,11 @@ pub(super) struct ClientCaseRunner<'a> {
     pub(super) expected_line: Option<ExpectedLine>,
     /// Commands that the library sent by itself and that have no answer yet: names and ids.
     pub(super) library_commands: Vec<(String, Option<Value>)>,
-    /// Last successful answer to each command.
+    /// Data of the last successful answer to each command.
     pub(super) last_answers: HashMap<String, Value>,
-    /// Number of records.
+    /// Number of recorded lines and events so far.
     pub(super) records: usize,
-    /// All lines, in order.
+    /// All lines so far, in order.
     pub(super) lines: Vec<(Direction, RecordedLine)>,
     /// `true` after the driver was instructed to close the connection.
     pub(super) closing: bool,
@@ -93,7 +92,7 @@ pub(super) struct ClientCaseRunner<'a> {
 }
 
 impl ClientCaseRunner<'_> {
-    /// Plays all actions.
+    /// Plays all actions of the plan, in order.
     pub(super) async fn play(
         &mut self,
         start: DriverStart,
@@ -201,7 +200,7 @@ impl ClientCaseRunner<'_> {
         self.records += 1;
         self.agent_ended = true;
         if let Some(writer) = self.agent_writer.take() {
-            // If the client has closed its end of the pipes, the agent's process may be gone.
+            // If the client has closed its ends of the pipes, the agent's process may have ended.
             let _ = writer.end(ending).await;
         }
         if !self.closing {
@@ -214,7 +213,7 @@ impl ClientCaseRunner<'_> {
                     "the agent ended, but the driver did not report `terminated`".to_owned(),
                 ));
             }
-            // A client may end an agent that no longer reads.
+            // A client may end an agent that has stopped reading.
             if !self.agent_stdin_closed {
                 self.judge_exit(code);
                 self.wait_for_notices().await?;
@@ -237,7 +236,7 @@ impl ClientCaseRunner<'_> {
         self.flush().await?;
         self.recorder.note(&format!("the agent writes {bytes} bytes to stderr"));
         if let Some(writer) = &mut self.agent_writer {
-            // A client that does not read stderr fails later checks, on stdout.
+            // If the client does not read stderr, later checks on stdout fail.
             let _ = writer.write_stderr(bytes).await;
         }
         Ok(())
@@ -270,7 +269,7 @@ impl ClientCaseRunner<'_> {
             Err(_) => {
                 Err(self.fail_with_message("driver", "the driver did not read its instructions".to_owned()))
             }
-            // The reason for the closed pipe may still arrive.
+            // The reason why the pipe is closed may still arrive.
             Ok(Err(error)) => {
                 self.wait(self.limit(), |_| false).await?;
                 Err(EarlyEnd::Inconclusive(format!("the driver did not read its instructions: {error}")))
@@ -282,7 +281,7 @@ impl ClientCaseRunner<'_> {
         PATIENCE.mul_f64(self.patience)
     }
 
-    /// Handles input until the condition is `true`. Returns `false` if nothing arrived within the limit.
+    /// Handles input until the condition is `true`. Returns `false` if no input arrives within the limit.
     pub(super) async fn wait(
         &mut self,
         limit: Duration,

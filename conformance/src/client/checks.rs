@@ -31,12 +31,12 @@ pub const CHECKS: &[(&str, CheckLevel, &str)] = &[
 pub(super) struct Checks(BTreeMap<&'static str, Outcome>);
 
 impl Checks {
-    /// Records that the check holds, unless it has an outcome already.
+    /// Records that the check holds, unless it already has an outcome.
     pub(super) fn hold(&mut self, check: &'static str) {
         self.0.entry(check).or_insert(Outcome::Held);
     }
 
-    /// Records that an allowance lets a mismatch pass. An earlier failure stays.
+    /// Records that an allowance permits a mismatch. An earlier failure is not replaced.
     pub(super) fn allow(&mut self, check: &'static str, allowance: &str, mismatch: Mismatch) {
         let outcome = self.0.entry(check).or_insert(Outcome::Held);
         if *outcome == Outcome::Held {
@@ -62,7 +62,7 @@ impl Checks {
         };
         let made = CHECKS.iter().filter_map(|(check, level, _)| {
             let outcome = self.0.remove(check)?;
-            // A case of level `info` is `info` for clients too.
+            // In a case of level `info`, all checks of a client have this level too.
             let level = if case == CheckLevel::Info && weight(level) > 0 { case } else { *level };
             Some(Finding { check: (*check).to_owned(), level, outcome })
         });

@@ -87,7 +87,7 @@ impl ClientCaseRunner<'_> {
                 }
             }
         }
-        // A client may send null or leave the member out.
+        // A client may send null or omit the member.
         let is_free = |found: &ValueDifference| found.allowance == Some(ValueAllowance::NullOrAbsent);
         match difference(&expected, &frame).filter(|found| !is_free(found)) {
             None => self.checks.hold("commands"),
@@ -105,8 +105,8 @@ impl ClientCaseRunner<'_> {
             self.expected_line.take_if(|it| matches!(it, ExpectedLine::Answer(_)))
         else {
             let sent_dialog = self.tracker.dialogs.iter().find(|asked| asked.id == id);
-            // The library itself answers dialogs without a handler, and dialogs that are open when the
-            // connection closes.
+            // The library answers dialogs without a handler by itself, and dialogs that are open when
+            // the connection closes.
             if self.closing || self.tracker.unknown_dialogs.contains(&id) {
                 return Ok(());
             }

@@ -1,6 +1,6 @@
 //! Cases that only clients can play, made from the golden transcripts. They contain undeclared members and
-//! events, and characters that some readers treat as line ends. Other such cases have answers in another
-//! order, or an agent that dies.
+//! events, and characters that some readers treat as line ends. In others, answers arrive in another order,
+//! or the agent ends unexpectedly.
 
 use agentese::framing::FrameText;
 use agentese::route::{RoutedFrame, route};
@@ -46,7 +46,7 @@ pub fn client_only_cases(suite: &Suite, spec: &'static Spec) -> Result<Vec<Clien
     let run = played.iter().map(|(golden, _)| golden).find(|golden| has_run(spec, golden));
     let mut asked: Vec<_> =
         played.iter().map(|(golden, moves)| recorded_queries(spec, golden, moves)).collect();
-    // Takes the shortest transcript with two questions, or else with one.
+    // The shortest transcript with two questions is used; if there is none, the shortest with one.
     asked.sort_by_key(|questions| std::cmp::Reverse(questions.len().min(2)));
     let questions = asked.first().map(Vec::as_slice).unwrap_or_default();
     if let Some(run) = run {
@@ -194,7 +194,7 @@ fn with_separators(spec: &Spec, golden: &Transcript) -> Transcript {
     })
 }
 
-/// Makes a transcript with two commands whose answers come in reverse order.
+/// Creates a transcript with two commands whose answers arrive in reverse order.
 fn with_swapped_answers(spec: &Spec, one: &RecordedQuery, other: &RecordedQuery) -> Transcript {
     let mut records: Vec<Record> = Vec::new();
     for (at, (call, _)) in [one, other].into_iter().enumerate() {
@@ -208,8 +208,8 @@ fn with_swapped_answers(spec: &Spec, one: &RecordedQuery, other: &RecordedQuery)
     transcript(spec, records)
 }
 
-/// Makes a transcript of a run that just began: the client sends the command `question`, and the agent exits
-/// without an answer.
+/// Creates a transcript in which a run has just begun: the client sends the command `question`, and the agent
+/// exits without an answer.
 fn with_agent_death(spec: &Spec, golden: &Transcript, question: &PlannedCall) -> Transcript {
     let begins = |record: &Record| match record {
         Record::Received(line) => run_effect(spec, line) == Some(RunEffect::Begins),

@@ -1,4 +1,4 @@
-//! Comparison of the JSON that a client should report with the JSON that it reported.
+//! Comparison of the JSON that a client reported with the expected JSON.
 
 use serde_json::{Number, Value};
 

@@ -1,5 +1,5 @@
-//! Declared items that occur in a client's run of a case. The `covers` of a case do not suffice, because they
-//! state what an agent has to show.
+//! Declared items that a client's run of a case covers. The `covers` of a case lists only what an agent has
+//! to do.
 
 use std::collections::BTreeSet;
 

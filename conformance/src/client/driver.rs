@@ -1,4 +1,4 @@
-//! The driver's process: instructions in, reports out.
+//! The process of the driver. It receives instructions on stdin and sends reports on stdout.
 
 use std::io;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::input::Input;
 
 /// Longest report, in bytes. A report contains a frame, which may have 64 MiB.
 const MAX_REPORT: usize = 256 << 20;
-/// Times for the driver to end: after its stdin is closed, and after SIGTERM.
+/// Time for the driver to end after its stdin is closed, and time after SIGTERM.
 const GRACES: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(1));
 
 /// A driver that is running.
@@ -35,18 +35,18 @@ impl Driver {
     /// Sends an instruction to the driver.
     pub(super) async fn send(&mut self, instruction: &DriverInstruction) -> io::Result<()> {
         let mut line = serde_json::to_string(instruction).map_err(io::Error::other)?;
-        // Some readers treat these characters as the ends of lines.
+        // Some JSON readers treat these characters as line ends, so they are escaped.
         for (character, escape) in [('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029"), ('\u{85}', "\\u0085")] {
             line = line.replace(character, escape);
         }
         line.push('\n');
-        // This writer has no buffer. A flush would fail if the driver has obeyed and ended meanwhile.
+        // The writer has no buffer. A flush would fail if the driver has already obeyed and ended.
         self.stdin.write_all(line.as_bytes()).await
     }
 
     /// Closes the driver's stdin: there are no more instructions.
     pub(super) async fn close_stdin(&mut self) {
-        // If the driver has already ended, the end of its reports shows that.
+        // If the driver has already ended, its closed stdout shows that.
         let _ = self.stdin.shutdown().await;
         self.process.close_stdin();
     }

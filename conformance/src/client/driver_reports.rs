@@ -107,8 +107,8 @@ impl ClientCaseRunner<'_> {
         call.settled = true;
         let command = call.planned.command.clone();
         let Some(answer) = call.answer.clone() else {
-            // The library also sends this command by itself, and the two calls may have swapped their
-            // answers.
+            // The library also sends this command by itself, so the answers to the two calls may be
+            // swapped.
             if self.last_answers.contains_key(&command) && self.is_library_command(&command) {
                 return Ok(());
             }
@@ -188,7 +188,7 @@ impl ClientCaseRunner<'_> {
         }
     }
 
-    /// Judges a reported failure of a call whose id is in no failed answer of the agent.
+    /// Judges a reported failure of a call to which the agent sent no failed answer.
     fn failed_without_answer(
         &mut self,
         at: usize,
@@ -221,7 +221,7 @@ impl ClientCaseRunner<'_> {
         }
         match kind {
             DriverFailure::Terminated => self.checks.hold("end"),
-            // The client could not send the call.
+            // The client could not send the call, because the agent had closed its stdin.
             DriverFailure::Failed if self.agent_stdin_closed => self.checks.hold("end"),
             other => {
                 let message =
@@ -234,7 +234,7 @@ impl ClientCaseRunner<'_> {
 
     fn judge_dialog(&mut self, dialog: DriverDialog) -> Result<(), EarlyEnd> {
         let mut params = dialog.params;
-        // Libraries that pass on the whole frame include its id.
+        // Libraries that report the whole frame include its id.
         let id = if self.spec.framing_is_flat() { params.get("id").cloned() } else { None };
         if self.spec.framing_is_flat() {
             ENVELOPE.iter().for_each(|name| drop(params.shift_remove(*name)));
@@ -307,7 +307,8 @@ impl ClientCaseRunner<'_> {
         own.is_some_and(|own| own.iter().any(|name| name == command))
     }
 
-    /// Returns `true` if the value is the data that the library got in answer to its own command.
+    /// Returns `true` if the value is the data that the agent sent in answer to the library's own
+    /// command.
     fn is_library_answer(&self, command: &str, value: &Value) -> bool {
         self.library_answer_data(command).is_some_and(|data| difference(&data, value).is_none())
     }

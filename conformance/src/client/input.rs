@@ -1,4 +1,4 @@
-//! Inputs of a running case, and the reader of the client's lines.
+//! Inputs of a case in progress, and the reader of the client's lines.
 
 use agentese::framing::FrameText;
 use tokio::io::AsyncReadExt as _;

@@ -1,4 +1,4 @@
-//! Encoding of the agent's lines: other spellings of the same frames, and other divisions into writes.
+//! Encoding of the agent's lines: other JSON spellings of the same frames, and other divisions into writes.
 
 use std::mem::take;
 
@@ -6,9 +6,11 @@ use agentese::framing::FrameText;
 
 use crate::json_spelling::{escaped, shuffle, spaced};
 
-/// Length in bytes from which a line keeps its spelling, because a new spelling would take too much time.
+/// Length in bytes from which a line keeps its recorded spelling, because an encoding of longer lines would
+/// take too long.
 const LONG: usize = 256 << 10;
-/// Largest write in bytes. With a limit, the suite notices a client that has stopped reading.
+/// Maximum length of a write in bytes. Because of this limit, the suite notices a client that has stopped
+/// reading.
 const MAX_WRITE: usize = 64 << 10;
 /// Number of bytes at the start of a batch that are written one by one. The rest is written in small pieces.
 const ONE_BY_ONE: usize = 512;
@@ -21,7 +23,7 @@ pub(super) enum WriteBoundaries {
     /// Each line is a write.
     #[default]
     Lines,
-    /// Each byte is a write, up to a limit.
+    /// Each byte is a write, up to `ONE_BY_ONE` bytes.
     Bytes,
     /// Writes end anywhere, even within a character. A write may contain several lines.
     Anywhere,
@@ -35,11 +37,11 @@ pub(super) struct LineEncoder {
     pub(super) rng: fastrand::Rng,
     /// Writes the members of objects in a random order.
     pub(super) order: bool,
-    /// Writes white space between members.
+    /// Adds white space between the tokens of JSON.
     pub(super) spaces: bool,
     /// Escapes characters that need no escape.
     pub(super) escapes: bool,
-    /// Writes each replacement character (U+FFFD) as the escape of an unpaired surrogate.
+    /// Replaces each replacement character (U+FFFD) by the escape of an unpaired surrogate.
     pub(super) halves: bool,
     /// Ends some lines with a carriage return before the line feed.
     pub(super) returns: bool,
@@ -64,7 +66,7 @@ impl Default for LineEncoder {
 }
 
 impl LineEncoder {
-    /// Returns the line in a spelling that the settings allow.
+    /// Returns the line in a random spelling that the settings allow.
     pub(super) fn encode(&mut self, line: &FrameText) -> FrameText {
         if line.len() > LONG {
             return line.clone();
@@ -83,7 +85,7 @@ impl LineEncoder {
             text = escaped(&text, &mut self.rng);
         }
         if self.halves {
-            // Two halves of one kind never make a pair.
+            // Two surrogates of the same kind never form a pair.
             let half = if self.rng.bool() { "\\uD83D" } else { "\\udc00" };
             text = text.replace('\u{fffd}', half).replace("\\uFFFD", half);
         }
@@ -95,7 +97,7 @@ impl LineEncoder {
         if self.returns && self.rng.bool() { "\r\n" } else { "\n" }
     }
 
-    /// Buffers a line until the next [`take_chunks`](Self::take_chunks).
+    /// Adds a line to the buffer for the next [`take_chunks`](Self::take_chunks).
     pub(super) fn buffer(&mut self, text: &str, end: &str) {
         self.pending.extend_from_slice(text.as_bytes());
         self.pending.extend_from_slice(end.as_bytes());

@@ -1,4 +1,4 @@
-//! Waits for reports that the driver has not made yet, and judges the ones that are still missing at the end.
+//! Waits for reports that the driver has not made yet, and judges reports that are missing at the end.
 
 use super::case_runner::{ClientCaseRunner, EarlyEnd};
 use super::report_tracker::SentDialog;

@@ -1,6 +1,6 @@
-//! Plan of a client's case: the golden transcript as a list of actions.
+//! Plan of a case for clients: the golden transcript as a list of actions.
 //!
-//! Some cases have no plan, because no client library can play them. For these the error is the reason.
+//! A case that no client library can play has no plan; the error is the reason.
 
 use agentese::frame::{ClientFrame, FrameError};
 use agentese::framing::FrameText;
@@ -23,11 +23,11 @@ pub(super) enum PlannedAction {
     SendLine(FrameText),
     /// The client closes the connection.
     Close,
-    /// The agent ends: the exit code, or the negative number of the signal.
+    /// The agent ends, with this exit code or the negative number of this signal.
     End(i64),
     /// The agent sends the beginning of a line, but never the rest.
     SendPartialLine(String),
-    /// The agent writes this number of bytes to stderr.
+    /// The agent writes that number of bytes to stderr.
     WriteStderr(usize),
     /// The agent closes its stdin. After that, the client makes at most one call, and the agent ends.
     CloseStdin,
@@ -40,7 +40,7 @@ pub(super) struct PlannedCall {
     pub(super) command: String,
     /// Parameters of the command.
     pub(super) params: Map<String, Value>,
-    /// The recorded line.
+    /// The line of the recorded client.
     pub(super) line: FrameText,
     /// Id as JSON text in the transcript, if the command has an id.
     pub(super) id: Option<String>,
@@ -53,7 +53,7 @@ pub(super) struct PlannedAnswer {
     pub(super) id: Value,
     /// Members of the answer; `None` dismisses the dialog.
     pub(super) members: Option<Map<String, Value>>,
-    /// The recorded line.
+    /// The line of the recorded client.
     pub(super) line: FrameText,
 }
 
@@ -85,7 +85,7 @@ pub(super) fn plan(
     Err("the golden transcript does not contain the end of the agent".to_owned())
 }
 
-/// Rejects steps with lines that a library would never write.
+/// Fails if a step sends a line that no library would write.
 fn reject_raw_lines(steps: &[ScenarioStep]) -> Result<(), String> {
     let what = steps.iter().enumerate().find_map(|(at, step)| match step {
         ScenarioStep::Raw(_) => Some((at, "a raw line")),

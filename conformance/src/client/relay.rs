@@ -1,5 +1,5 @@
 //! The agent's process in client mode. It passes bytes between the client's pipes and the suite, and ends
-//! when the suite commands it. The suite, at the other end of a socket, decides all output.
+//! when the suite requests it. The suite, at the other end of a socket, determines all output.
 
 use std::convert::Infallible;
 use std::io;
@@ -23,18 +23,18 @@ const STDERR_LINE: &str = "line of the agent on stderr, which a client may ignor
 /// Command from the suite to the agent's process.
 #[derive(Debug, Serialize, Deserialize)]
 enum RelayCommand {
-    /// Writes this number of bytes to stderr, and nothing to stdout meanwhile.
+    /// Writes that number of bytes to stderr. Stdout is silent in the meantime.
     Noise(usize),
-    /// Closes stdin.
+    /// Closes the stdin of the agent's process.
     Deafen,
-    /// Ends the process.
+    /// Ends the agent's process in this way.
     End(Ending),
 }
 
 /// The way in which the agent's process ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ending {
-    /// The exit code.
+    /// The exit code of the process.
     pub(super) code: i32,
     /// Signal that the process sends to itself, in place of the exit code.
     pub(super) signal: Option<i32>,
@@ -42,21 +42,21 @@ pub(super) struct Ending {
     pub(super) stderr: String,
 }
 
-/// Runs the agent: passes bytes until the suite commands an end, and then ends the process in the commanded
+/// Runs the agent: passes bytes until the suite requests the end, and then ends the process in the requested
 /// way.
 ///
 /// Stdout stays open until the process ends, so that the client sees the end of the output and the exit code
 /// together.
 ///
 /// # Errors
-/// If the suite cannot be reached, or if it closes the connection without commanding an end.
+/// If the suite cannot be reached, or if it closes the connection without such a request.
 pub async fn relay(socket: &Path) -> io::Result<Infallible> {
     let data = UnixStream::connect(socket).await?;
     let control = UnixStream::connect(socket).await?;
     let (mut from_suite, mut to_suite) = data.into_split();
     let (mut stdin, stdout, _) = agentese::transport::stdio()?.into_parts();
     let stdin = tokio::spawn(async move {
-        // The suite sees the end of stdin; a failure looks the same.
+        // The suite is notified of the end of stdin; a read error has the same effect.
         let _ = tokio::io::copy(&mut stdin, &mut to_suite).await;
         let _ = to_suite.shutdown().await;
     });
@@ -69,7 +69,8 @@ pub async fn relay(socket: &Path) -> io::Result<Infallible> {
             break;
         }
         let mut stdout = stdout.lock().await;
-        // A client that has closed its end reads no more; the suite still decides the agent's end.
+        // If the client has closed its end, it reads no more. The suite still determines the end of the
+        // agent.
         if stdout.write_all(&buffer[..count]).await.is_err() || stdout.flush().await.is_err() {
             break;
         }
@@ -95,7 +96,8 @@ async fn run_commands<W: Send + 'static>(
     while let Some(order) = orders.next_line().await? {
         match serde_json::from_str(&order)? {
             RelayCommand::Noise(bytes) => {
-                // An agent with a single thread writes nothing to stdout meanwhile, so the lock is held.
+                // The lock is held, because an agent with a single thread could not write to stdout at the
+                // same time.
                 let silent = stdout.clone().lock_owned().await;
                 let write = move || {
                     let noise = STDERR_LINE.repeat(bytes.div_ceil(STDERR_LINE.len()));
@@ -103,13 +105,13 @@ async fn run_commands<W: Send + 'static>(
                     drop(silent);
                     result
                 };
-                // The client may have closed its end.
+                // A failure is ignored, because the client may have closed its end.
                 let _ = tokio::task::spawn_blocking(write).await.map_err(io::Error::other)?;
             }
             RelayCommand::Deafen => {
                 let nothing = std::fs::File::open("/dev/null")?;
                 rustix::stdio::dup2_stdin(&nothing)?;
-                // The suite sees the end of the client's input.
+                // The suite is notified that the client's input has ended.
                 stdin.abort();
             }
             RelayCommand::End(ending) => return Ok(ending),
@@ -118,7 +120,7 @@ async fn run_commands<W: Send + 'static>(
     Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the suite has disconnected"))
 }
 
-/// Socket for the agent's process.
+/// Socket to which the agent's process connects.
 pub(super) struct Listener {
     listener: UnixListener,
     path: PathBuf,
@@ -145,7 +147,7 @@ impl Listener {
     }
 }
 
-/// The agent's output, written by the suite.
+/// Output of the agent, through which the suite writes.
 pub(super) struct AgentWriter {
     data: OwnedWriteHalf,
     control: UnixStream,
@@ -167,7 +169,7 @@ impl AgentWriter {
         self.send_command(&RelayCommand::Deafen).await
     }
 
-    /// Sends the command to end, after all output has been sent to the client.
+    /// Requests the end of the agent, after all output has been sent to the client.
     pub(super) async fn end(mut self, ending: Ending) -> io::Result<()> {
         self.data.shutdown().await?;
         self.send_command(&RelayCommand::End(ending)).await?;

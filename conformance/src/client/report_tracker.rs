@@ -1,4 +1,4 @@
-//! The lines of a case that the driver has to report, and its reports so far.
+//! Lines of a case that the driver has to report, and the reports so far.
 
 use agentese::framing::FrameText;
 use agentese::types::DriverTerminated;
@@ -22,7 +22,7 @@ pub(super) struct AgentAnswer {
     pub(super) is_late: bool,
 }
 
-/// The error in an agent's failed answer.
+/// The error in a failed answer of the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct AnswerError {
     pub(super) message: String,
@@ -46,7 +46,8 @@ pub(super) struct Call {
     pub(super) planned: PlannedCall,
     /// `true` if the command starts a run.
     pub(super) starts_run: bool,
-    /// Id that the client chose, if any. The outer option is `None` until the client has sent the call.
+    /// Id that the client chose. The outer option is `None` before the client has sent the call; the
+    /// inner one is `None` without an id.
     pub(super) sent: Option<Option<Value>>,
     pub(super) answer: Option<AgentAnswer>,
     /// Error of a second, failed answer that followed the first answer.
@@ -96,7 +97,8 @@ pub(super) struct ReportTracker {
     pub(super) events: Vec<SentEvent>,
     /// Number of events that the driver has reported.
     pub(super) reported: usize,
-    /// Number of events that the driver has to report. Later events follow the instruction to close.
+    /// Number of events that the driver has to report. Events after the instruction to close are not
+    /// included.
     pub(super) required: usize,
     pub(super) dialogs: Vec<SentDialog>,
     /// Ids of dialogs with an undeclared method.
@@ -127,7 +129,7 @@ impl ReportTracker {
             None => call.planned.id.is_none() && command == Some(call.planned.command.as_str()),
         };
         let open = self.calls.iter().position(|call| fits(call) && call.answer.is_none());
-        // A failure that follows an answer has the same id.
+        // A failure after an answer has the id of that answer.
         open.or_else(|| id.and_then(|_| self.calls.iter().rposition(fits)))
     }
 

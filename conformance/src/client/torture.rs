@@ -1,9 +1,9 @@
 //! Torture: an agent that does everything that the documents allow and that client authors forget.
 //!
-//! A seed turns a recorded session into a harder one. Frames come byte by byte, or many at once. Objects have
-//! members in any order, and undeclared ones. Answers come late, dialogs in a storm, and the agent dies or
-//! stops reading at any point. The checks of client mode compare the driver's reports with the frames. The
-//! same seed makes the same session.
+//! Each seed changes a recorded session. Frames arrive byte by byte, or many at once. Objects have their
+//! members in any order, and undeclared members. Answers arrive late, many dialogs arrive at once, and the
+//! agent ends or stops reading at any point. The checks of client mode compare the driver's reports with the
+//! frames. The same seed results in the same session.
 
 mod pool;
 mod session;
@@ -24,14 +24,14 @@ use crate::run::{CaseResult, Progress, RunOptions, play_all};
 use crate::suite::{Suite, SuiteError};
 use crate::verdict::Verdict;
 
-/// Reason why there is no session for the client.
+/// Reason why no session can be created for the client.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TortureError {
     /// A case or a transcript of the suite is invalid.
     #[error(transparent)]
     Suite(#[from] SuiteError),
-    /// There is no dialect of this name.
+    /// The dialect is unknown.
     #[error("{0}")]
     Dialect(String),
     /// The suite has no recorded session of the dialect.
@@ -41,8 +41,8 @@ pub enum TortureError {
 
 /// Plays the session of each seed to a client; `without` names the [`TRICKS`] to leave out.
 ///
-/// Only failed sessions keep their recordings. A client that hangs fails a check: every wait ends after ten
-/// seconds, times the patience.
+/// Only failed sessions keep their recordings. A client that hangs fails a check, because every wait ends
+/// after ten seconds, multiplied by the patience.
 ///
 /// # Errors
 /// If the suite has no session of the dialect, or an invalid one.
@@ -101,7 +101,7 @@ pub async fn torture(
     Ok(ClientRun { ran, library })
 }
 
-/// Makes the case of a seed, for reports.
+/// Creates the case of a seed, which names it in reports.
 fn case(pool: &Pool, seed: u64) -> Scenario {
     let mut case = ScenarioBuilder {
         scenario: 1,

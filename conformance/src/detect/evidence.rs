@@ -14,7 +14,7 @@ use crate::decode::{LineRole, SentCommands, decode, name, record_commands};
 use crate::matching::Rules;
 use crate::matching::tables::Form;
 
-/// Weights of observations.
+/// Weights of observations. The first one is for the framing; the names of the others describe them.
 const FRAMING: f64 = 20.0;
 const FINGERPRINT: f64 = 3.0;
 const VIOLATION: f64 = 2.5;
@@ -40,16 +40,16 @@ static UNDOCUMENTED: LazyLock<HashMap<&'static str, Vec<&'static str>>> = LazyLo
     found
 });
 
-/// Evidence for one dialect. Equal observations count once.
+/// Evidence for and against one dialect. Equal observations are counted once.
 pub(super) struct Evidence {
     spec: &'static Spec,
-    /// Reasons by their text. Reasons with the same text count once, however often their frames come.
+    /// Reasons by their text. A reason that several frames give is counted once.
     reasons: BTreeMap<String, Reason>,
-    /// Fingerprints that occurred, by their text.
+    /// Fingerprints of revisions that occurred, by their text.
     fingerprints: BTreeMap<String, Reason>,
     /// Commands that the client sent.
     sent_commands: SentCommands,
-    /// Commands that the client sent although the dialect does not declare them.
+    /// Commands that the client sent and the dialect does not declare.
     unknown_commands: BTreeSet<String>,
     /// Frames that the client sent.
     sent: Vec<Value>,
@@ -151,7 +151,7 @@ impl Evidence {
         }
     }
 
-    /// Records a fingerprint: the agent knows, or does not know, a command that only some revisions have.
+    /// Records a fingerprint: the answer shows if the agent knows a command that only some revisions have.
     fn add_command_fingerprint(&mut self, revisions: &[&'static Spec], frame: &Value) {
         let Some(command) = frame["command"].as_str().filter(|_| frame["type"] == "response") else { return };
         let has = |spec: &&'static Spec| spec.command(command).is_some();
@@ -205,7 +205,7 @@ impl Evidence {
             self.is_confirmed = true;
             self.add_reason(FAMILIAR, format!("an unknown command is answered with `{text}`"));
             let echoes = frame.get("id").is_some();
-            // Real agents omit the id although their document requires it; no agent does the reverse.
+            // Some real agents omit the id although their document requires it. No agent does the reverse.
             let weight = match (echoes, edges.unknown_command_echoes_id) {
                 (true, true) | (false, false) => EDGE,
                 (true, false) => -EDGE,
@@ -222,7 +222,7 @@ impl Evidence {
         }
     }
 
-    /// Weighs a frame by its fit to the dialect's declaration.
+    /// Records evidence from the fit of a frame to the declaration of the dialect.
     fn decode(&mut self, line: &FrameText, frame: &Value, kind: &str) {
         let Some((_, decode)) = decode(&self.spec.id()) else { return };
         let is_json_rpc = matches!(self.spec.framing, Framing::JsonRpc { .. });
@@ -235,7 +235,7 @@ impl Evidence {
             true => frame.get("id").and_then(|id| self.sent_commands.command(id)),
             false => frame["command"].as_str().filter(|_| kind == "response").map(str::to_owned),
         };
-        // The types know the events of all revisions; the tables know the events of this one.
+        // The types contain the events of all revisions. The tables contain the events of this revision.
         let decoded = decode(line, &self.sent_commands).map(|line| match line {
             LineRole::Event { name, known } => {
                 let known = known && self.spec.event(&name).is_some();
@@ -322,7 +322,7 @@ fn describe_fingerprint(fingerprint: &Fingerprint) -> String {
     }
 }
 
-/// Definitions in each revision's schema of server frames.
+/// Definitions in the schema of server frames, for each revision.
 static DEFINITIONS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
     let parsed = REVISIONS.iter().copied().flatten().map(|spec| {
         let text = schema(&spec.id(), Side::Server).unwrap_or_default();
@@ -332,7 +332,7 @@ static DEFINITIONS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
     parsed.collect()
 });
 
-/// Returns members of an answer's data that the dialect does not declare.
+/// Returns the members of an answer's data that the dialect does not declare.
 fn undeclared(spec: &Spec, command: &str, data: &Value) -> Vec<String> {
     let Some(definitions) = DEFINITIONS.get(&spec.id()) else { return Vec::new() };
     let of = definitions.as_object().into_iter().flatten().map(|(_, definition)| &definition["properties"]);

@@ -1,4 +1,4 @@
-//! Detection with a running program.
+//! Detection of the dialect of a running program.
 
 use std::path::Path;
 use std::time::Duration;
@@ -26,7 +26,7 @@ const UNKNOWN_COMMAND: &str = "agentese_detect";
 /// Returns the requests of a probe: the probe command of each dialect, in its framing; a command that only
 /// later revisions have; an unknown command.
 ///
-/// To a line that it cannot read, each dialect answers with its own kind of failure.
+/// Each dialect responds with its own kind of failure to a line that it cannot read.
 fn probe_requests() -> Vec<Value> {
     let mut asked: Vec<(bool, &str)> = Vec::new();
     for spec in SPECS {
@@ -43,7 +43,7 @@ fn probe_requests() -> Vec<Value> {
                 .commands
                 .iter()
                 .filter(|command| command.reads && command.required.is_empty() && is_new(command.wire));
-            // Prefers commands with short answers to commands that return a whole history.
+            // Commands with short answers are preferred to commands that return a whole history.
             if let Some(command) = harmless.min_by_key(|command| has_nested_values(spec, command.wire)) {
                 let question = (matches!(spec.framing, Framing::JsonRpc { .. }), command.wire);
                 if !asked.contains(&question) {
@@ -76,10 +76,10 @@ fn has_nested_values(spec: &Spec, command: &str) -> bool {
     })
 }
 
-/// Time limit for each further answer after the first one.
+/// Time limit for each answer after the first one.
 const REST: Duration = Duration::from_millis(300);
 
-/// Time without output after which the case ends, once all answers have arrived or have timed out.
+/// Time without output after which the probe ends, once all answers have arrived or have timed out.
 const END: Duration = Duration::from_millis(50);
 
 /// Reason why a program cannot be probed.
@@ -95,7 +95,7 @@ pub enum DetectError {
         /// Exit status of the program.
         exit: String,
     },
-    /// The program printed nothing.
+    /// The program printed nothing within the time limit.
     #[error("no output from the agent within {} ms ({exit})", limit.as_millis())]
     Silent {
         /// Time limit of the wait.
@@ -108,8 +108,8 @@ pub enum DetectError {
     NotAnAgent(#[from] NotAnAgentError),
 }
 
-/// Returns the requests of a probe as a case, for an agent that needs a profile to start. For example, some
-/// agents exit if they have no model. Play the case, and pass its transcript to [`super::detect`].
+/// Returns the requests of a probe as a case, for agents that need a profile to start, for example because
+/// they exit without a model. The caller plays the case and passes its transcript to [`super::detect`].
 pub fn detect_case(dialect: &str) -> Scenario {
     let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or_default();
     let mut quiet = QuietStep::new(millis(END));
@@ -167,7 +167,7 @@ pub async fn detect_live(
     for question in probe_requests() {
         let line = format!("{question}\n");
         recorder.sent(&line);
-        // A program that has ended may still have printed an answer.
+        // A failed write is ignored: a program that has ended may still have printed an answer.
         let write = async { stdin.write_all(line.as_bytes()).await.and(stdin.flush().await) };
         if !matches!(tokio::time::timeout(limit, write).await, Ok(Ok(()))) {
             break;
@@ -179,10 +179,10 @@ pub async fn detect_live(
         }
     };
     let _ = tokio::time::timeout(limit, first).await;
-    // `true` if the pipe ended before this function closed the agent's stdin.
+    // `true` if the output ended before this function closed the agent's stdin.
     let has_ended = recorder.progress() == (0, false);
-    // Answers may come in any order, and some dialects leave commands unanswered: each further answer gets a
-    // short time.
+    // Answers may arrive in any order, and some dialects leave commands unanswered, so each further answer
+    // gets only a short time.
     while recorder.progress().1 && tokio::time::timeout(REST, changes.changed()).await.is_ok() {}
     drop(stdin);
     let exit = match child {

@@ -1,4 +1,4 @@
-//! Programs that are not agents.
+//! Detection of programs that are not agents.
 
 use agentese::framing::FrameText;
 use serde_json::Value;
@@ -45,7 +45,7 @@ pub(super) fn check_agent(lines: &[(bool, &FrameText)]) -> Result<(), NotAnAgent
     Err(if echoes > 0 { NotAnAgentError::Echo } else { noise })
 }
 
-/// A line, reduced for comparisons: a frame by its content, any other line by its text.
+/// A line in a form that can be compared: a frame by its content, any other line by its text.
 #[derive(Debug, PartialEq)]
 enum NormalizedLine {
     Frame(Value),

@@ -15,14 +15,14 @@ struct AgentExit {
     forced: bool,
     /// `true` if the case sent a signal to the agent.
     signalled: bool,
-    /// `true` if the agent was still running at the time limit that the case sets for its end.
+    /// `true` if the agent was still running when the time limit of the case for its end had passed.
     late: bool,
 }
 
 /// Checks the end of the agent's process, in addition to the comparison with the golden transcript.
 ///
-/// A signal that the suite did not send is a crash. A late end is a fact of the level *info*. Without a
-/// golden transcript, the agent has to end by itself.
+/// A signal that the suite did not send is a crash. A late end is only a finding of the level *info*. If
+/// there is no golden transcript, the agent must end by itself.
 pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Transcript) -> Finding {
     let wanted = golden.and_then(|golden| agent_exit(case, golden));
     let finding = |level, outcome| Finding { check: "end".to_owned(), level, outcome };
@@ -37,7 +37,8 @@ pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Tran
         return finding(CheckLevel::Must, crash(observed));
     }
     if came.late && !wanted.is_some_and(|wanted| wanted.late) {
-        // The duration of an end depends on the machine too. An end that never comes fails the check `exit`.
+        // The time until the end also depends on the machine. If the agent does not end at all, the check
+        // `exit` fails.
         return finding(
             CheckLevel::Info,
             failed("the agent was still running when the case expected its end"),
@@ -55,7 +56,7 @@ pub(super) fn crash(observed: &Transcript) -> Outcome {
     failed(format!("the agent crashed with signal {signal}"))
 }
 
-/// Returns `true` if the agent ended by a signal that neither the player nor the case had sent.
+/// Returns `true` if a signal ended the agent that neither the player nor the case had sent.
 fn crashed(end: AgentExit) -> bool {
     !end.forced && !end.signalled && end.code.is_some_and(|code| code < 0)
 }

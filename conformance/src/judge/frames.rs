@@ -20,9 +20,9 @@ enum LineError {
     Undeclared(String),
 }
 
-/// Checks that the dialect declares every frame. The failure describes the first wrong frame and has the
-/// number of all. Accepts undeclared events that the golden transcript contains as well, and any if the
-/// dialect's set of events is open.
+/// Checks that the dialect declares every frame. The failure describes the first wrong frame, and
+/// contains the number of all wrong frames. Accepts undeclared events that the golden transcript
+/// contains as well, and any if the dialect's set of events is open.
 pub(super) fn frames(dialect: &str, golden: Option<&Transcript>, observed: &Transcript) -> Finding {
     let outcome = match decode(dialect) {
         None => Outcome::Unclear(format!("unknown dialect {dialect}")),
@@ -58,7 +58,7 @@ fn outcome(spec: &Spec, decode: LineDecoder, golden: Option<&Transcript>, observ
     }
 }
 
-/// Returns the wrong lines of a transcript: the index of the record, and the error.
+/// Returns the wrong lines of a transcript, each as the index of its record and its error.
 fn line_errors(decode: LineDecoder, transcript: &Transcript) -> Vec<(usize, LineError)> {
     let mut commands = SentCommands::default();
     let mut faults = Vec::new();
@@ -74,7 +74,7 @@ fn line_errors(decode: LineDecoder, transcript: &Transcript) -> Vec<(usize, Line
     faults
 }
 
-/// Returns `true` if the line is JSON. Other lines count as noise and not as wrong frames.
+/// Returns `true` if the line is JSON. Other lines are noise, which another check covers.
 pub(super) fn is_json(line: &FrameText) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(line.as_str()).is_ok()
 }

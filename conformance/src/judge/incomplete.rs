@@ -1,7 +1,6 @@
 //! Judgement of scenarios that broke off before the client had sent all its lines.
 //!
-//! The agent cannot answer a line that was never sent, so only answers to sent lines can be missing. The wait
-//! that failed is the first finding.
+//! Only answers to lines that were sent are reported as missing. The first finding is the wait that failed.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +11,8 @@ use crate::matching::{self, Comparison, ComparisonResult, Rules};
 use crate::transcript::Record;
 use crate::verdict::{Finding, Mismatch, Outcome};
 
-/// Compares only the part of the session that the scenario reached. Uses the golden transcript that leads to
-/// the fewest differences.
+/// Compares only the part of the session that the scenario reached. If there are several golden transcripts,
+/// the one with the fewest differences is used.
 pub(super) fn compare(rules: &Rules, comparison: &Comparison<'_>) -> ComparisonResult {
     let golden = std::iter::once(comparison.golden).chain(comparison.alternatives);
     let compared = golden.map(|golden| {
@@ -27,8 +26,8 @@ pub(super) fn compare(rules: &Rules, comparison: &Comparison<'_>) -> ComparisonR
     compared.min_by_key(failures).unwrap_or(ComparisonResult { findings: Vec::new(), frames: 0, agreed: 0 })
 }
 
-/// Removes findings about the part that was not reached. If a check has no other failure, its outcome becomes
-/// *not made*.
+/// Removes findings about the part that was not reached. A check without any other failure becomes *not
+/// made*.
 fn remove_unreached(
     mut compared: ComparisonResult,
     golden: &Transcript,
@@ -41,7 +40,7 @@ fn remove_unreached(
     };
     let (gone, mut kept): (Vec<Finding>, Vec<Finding>) = compared.findings.into_iter().partition(excused);
     let checks: BTreeSet<&str> = gone.iter().map(|finding| finding.check.as_str()).collect();
-    // A finding that only counts further differences mostly counts frames of the rest.
+    // A finding that contains only a number mostly counts frames of the part that was not reached.
     kept.retain(|finding| !(checks.contains(finding.check.as_str()) && only_counts(finding)));
     for check in checks {
         if !kept.iter().any(|finding| finding.check == check)
@@ -71,7 +70,7 @@ pub(super) fn excuse_missing_frames(mut finding: Finding) -> Finding {
     finding
 }
 
-/// Returns `true` if the finding only has the number of further differences.
+/// Returns `true` if the finding contains only the number of further differences.
 fn only_counts(finding: &Finding) -> bool {
     match &finding.outcome {
         Outcome::Failed(mismatch) => {
@@ -84,7 +83,7 @@ fn only_counts(finding: &Finding) -> bool {
 /// The part of the golden transcript that the scenario did not reach. It begins at the first line of the
 /// client that was not sent.
 struct UnreachedPart {
-    /// Index of the record of that first line.
+    /// Index of the record of that line.
     from: usize,
     /// Ids of the sent commands.
     sent: BTreeSet<String>,

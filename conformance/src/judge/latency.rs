@@ -1,4 +1,4 @@
-//! Check of the time until a command is answered, for commands that no other work delays.
+//! Check of the time until a command is answered, for commands that no other work can delay.
 
 use std::collections::HashMap;
 
@@ -10,14 +10,14 @@ use super::failed;
 use crate::recording::Recording;
 use crate::verdict::{Finding, Outcome};
 
-/// Longest permitted time in milliseconds until a command that only reads is answered.
+/// Maximum time in milliseconds until a read-only command is answered.
 const MAX_LATENCY_MS: f64 = 5000.0;
 
-/// Length in bytes from which a line of the client counts as slow to read.
+/// Length in bytes from which a line of the client is considered slow to read.
 const LONG: usize = 1 << 20;
 
-/// Checks that the agent soon answers commands that only read, because a user may wait for the answers. Skips
-/// runs with a very long line of the client, and runs in which the client stops reading.
+/// Checks that the agent answers read-only commands in time, because a user may be waiting. Runs with a very
+/// long line of the client are skipped, and runs in which the client stops reading.
 pub(super) fn latency(dialect: &str, patience: f64, recording: &Recording) -> Option<Finding> {
     let spec = dynamic::spec(dialect).ok()?;
     let mut open: HashMap<String, (String, f64)> = HashMap::new();
@@ -38,7 +38,7 @@ pub(super) fn latency(dialect: &str, patience: f64, recording: &Recording) -> Op
         let Ok(frame) = serde_json::from_str::<Value>(text) else { continue };
         let Some(id) = frame.get("id").map(Value::to_string) else { continue };
         match line.dir {
-            // The time to read megabytes is part of the time to answer.
+            // The measured time would include the time to read megabytes.
             Direction::C2s if text.len() > LONG => return None,
             Direction::C2s => {
                 let name = frame.get("type").or_else(|| frame.get("method")).and_then(Value::as_str);
@@ -46,7 +46,7 @@ pub(super) fn latency(dialect: &str, patience: f64, recording: &Recording) -> Op
                 open.extend(row.map(|row| (id, (row.wire.to_owned(), t))));
             }
             Direction::S2c => {
-                // Earlier commands wait until the agent has started.
+                // Commands before this point wait until the agent has started.
                 has_begun = true;
                 let Some((name, since)) = open.remove(&id) else { continue };
                 if slowest.as_ref().is_none_or(|(_, longest)| t - since > *longest) {

@@ -1,4 +1,4 @@
-//! Checks for every line of an agent: it is UTF-8 with a line feed, it is a frame, and it has no keys.
+//! Checks of every line of an agent: valid UTF-8 with a line feed, a frame, and no keys.
 
 use agentese::types::{CheckLevel, Direction, TranscriptRecord};
 
@@ -56,7 +56,7 @@ pub(super) fn noise(level: CheckLevel, observed: &Transcript) -> Finding {
     Finding { check: "noise".to_owned(), level, outcome }
 }
 
-/// Checks that the agent's output has nothing that looks like a key, except for texts from the client.
+/// Checks that the agent's output contains no text that looks like a key, except texts that the client sent.
 pub(super) fn leaks(observed: &Transcript) -> Finding {
     let sent: String = observed.sent().map(|line| line.as_str().to_owned() + "\n").collect();
     let found = observed.records.iter().enumerate().find_map(|(at, record)| {
@@ -64,7 +64,7 @@ pub(super) fn leaks(observed: &Transcript) -> Finding {
         let leak = leaks_in(line.as_str()).into_iter().find(|leak| !sent.contains(&leak.beginning))?;
         Some((at, leak))
     });
-    // Omits the line from the report, because reports are shared.
+    // The report does not contain the line, because reports are published.
     let outcome = match found {
         None => Outcome::Held,
         Some((at, leak)) => failed(format!("line {at} contains {}: {}…", leak.kind, leak.beginning)),

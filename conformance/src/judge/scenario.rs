@@ -8,8 +8,8 @@ use crate::player::PlayResult;
 use crate::transcript::Record;
 use crate::verdict::{Finding, Outcome};
 
-/// Checks that the scenario reached its end. After a failed wait, the finding has the awaited frame and the
-/// last line.
+/// Checks that the scenario reached its end. After a failed wait, the finding contains the awaited frame
+/// and the last line.
 pub(super) fn scenario(level: CheckLevel, played: &PlayResult, observed: &Transcript) -> Finding {
     let is_of_agent = |record: &Record| matches!(record, Record::Received(_));
     let outcome = match &played.broke_off {

@@ -5,9 +5,9 @@ use serde_json::Value;
 /// Weight of a difference: the level that its finding gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// Level *must*: the dialect's document requires the expected value.
+    /// Level *must*: the document of the dialect requires the expected value.
     Must,
-    /// Level of the case: only the recording shows the expected value.
+    /// Level of the case: the expected value is known only from the recording.
     Case,
     /// Level *info*: the difference is useful to know and never a failure.
     Info,
@@ -41,12 +41,12 @@ impl Difference {
     }
 }
 
-/// Formats a value in few characters.
+/// Formats a value as JSON of at most 60 characters, in backticks.
 pub(super) fn brief(value: &Value) -> String {
     short(&value.to_string())
 }
 
-/// Formats a text in few characters, as a quotation.
+/// Formats at most 60 characters of a text, in backticks.
 pub(crate) fn short(text: &str) -> String {
     format!("`{}`", clipped(text))
 }

@@ -5,9 +5,9 @@ use agentese::types::Direction;
 use crate::transcript::{Record, Transcript};
 use crate::verdict::LineExcerpt;
 
-/// Largest number of characters to show of a line, which may have megabytes.
+/// Maximum number of displayed characters of a line.
 const MAX_LINE: usize = 64 << 10;
-/// Number of lines to show before the one that differs.
+/// Number of lines that are displayed before the differing one.
 const BEFORE: usize = 3;
 
 /// Creates an excerpt of a line that may be too long for a report.

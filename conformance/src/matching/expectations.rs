@@ -1,9 +1,9 @@
 //! The second way of matching: a case's own expectations, the checks of `expect`, for cases without a
 //! recording.
 //!
-//! A check looks only at the agent's frames that fit a pattern. It requires that they are the expected ones
-//! in the expected order, or that their values at a path make up a text. All frames in between are free, so
-//! that a check holds for every agent that follows the document.
+//! A check examines only frames of the agent that fit a pattern. It requires the expected frames in the
+//! expected order, or that their values at a path form a text. All other frames are ignored, so that a check
+//! holds for every agent that follows the document.
 
 mod frames;
 mod lines;
@@ -17,8 +17,8 @@ use crate::verdict::{Finding, Mismatch, Outcome};
 
 use lines::AgentLines;
 
-/// Makes the checks in `expect`. The name of a finding is `expect` and the name of the check. A case without
-/// `expect` has no findings.
+/// Performs the checks in `expect`. Each finding is named `expect` followed by the name of the check. A case
+/// without `expect` has no findings.
 pub fn check(case: &Scenario, transcript: &Transcript) -> Vec<Finding> {
     let Some(expectations) = &case.expect else { return Vec::new() };
     let lines = AgentLines::of(transcript);
@@ -48,7 +48,7 @@ pub fn check_patterns(expectation: &Expectation) -> Result<(), PatternError> {
     patterns.into_iter().try_for_each(|pattern| Pattern::new(pattern).map(|_| ()))
 }
 
-/// Returns the name of a check, which is unique in its case.
+/// Returns the name of a check, which is unique within its case.
 pub fn name(expectation: &Expectation) -> &str {
     match expectation {
         Expectation::Frames(it) => &it.check,

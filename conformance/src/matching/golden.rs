@@ -1,10 +1,10 @@
 //! The third way of matching: comparison with a golden transcript.
 //!
 //! The matcher compares two transcripts of one case: the golden one and the observed one. It sorts both into
-//! streams: answers, events, dialogs. Answers are paired by their ids, events and dialogs by their order.
-//! Values that an agent makes up are bound at their first occurrence, and have to form the same pair later.
-//! Generated tables list these values, the events that come in pieces, and the allowed differences; no code
-//! here names a dialect. See docs/conformance-matching.md.
+//! streams: answers, events, dialogs. Answers are paired by their ids, events and dialogs by their order. A
+//! value that an agent generates is paired with the recorded value at its first occurrence; later occurrences
+//! must form the same pair. Generated tables list these values, the events that arrive in pieces, and the
+//! allowed differences. No code here depends on a dialect. See docs/conformance-matching.md.
 
 mod align;
 mod allowance_finder;
@@ -54,7 +54,7 @@ pub struct Comparison<'a> {
     pub observed: &'a Transcript,
     /// The case that both transcripts belong to.
     pub case: &'a Scenario,
-    /// `true` if the observed agent is the recorded one. Then undocumented texts are compared too.
+    /// `true` if the observed agent is the recorded agent. In this case undocumented texts are compared too.
     pub same_agent: bool,
     /// Choices of the recorded agent and of this one.
     pub choices: &'a Choices,
@@ -72,7 +72,7 @@ pub struct ComparisonResult {
 }
 
 impl ComparisonResult {
-    /// Counts the findings that can make a case fail.
+    /// Returns the number of findings that can make a case fail.
     fn failures(&self) -> usize {
         let fails = |finding: &&Finding| {
             finding.level != agentese::types::CheckLevel::Info

@@ -1,4 +1,4 @@
-//! Near misses: frames that fit an expectation except for one member.
+//! Near misses: frames that fit a pattern except for one member.
 
 use serde_json::Value;
 
@@ -103,7 +103,7 @@ mod tests {
         let wanted_both = ("b.c".to_owned(), "`b.c` is 3, expected 2".to_owned());
         assert_eq!(both.map(|it| (it.path, it.message)), Some(wanted_both));
         assert_eq!(first_difference(&wanted, &wanted), None);
-        // No other member shows that this is the same frame.
+        // No other member indicates that this is the same frame.
         assert_eq!(near_miss(&json!({"type": "a"}), &json!({"type": "b"})), None);
     }
 }

@@ -1,5 +1,5 @@
-//! Paths into values, as in `message.content.0.text`: names of members and indexes of arrays, separated by
-//! dots. `[]` is every element of an array.
+//! Paths into JSON values, as in `message.content.0.text`: names of members and indexes of arrays,
+//! separated by dots. `[]` stands for every element of an array.
 
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ pub(super) fn change(value: &mut Value, path: &str, change: &mut dyn FnMut(&mut 
     }
 }
 
-/// Copies a value without the members at some paths.
+/// Copies a value, leaving out the members at the given paths.
 pub(super) fn without(value: &Value, paths: &[&str]) -> Value {
     if paths.is_empty() {
         return value.clone();

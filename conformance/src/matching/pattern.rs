@@ -29,7 +29,7 @@ pub enum PatternError {
     /// The operator's value is of the wrong type.
     #[error("invalid value of `{operator}`: expected {takes}")]
     Value {
-        /// The operator.
+        /// Name of the operator.
         operator: &'static str,
         /// Description of the valid values.
         takes: &'static str,
@@ -37,14 +37,14 @@ pub enum PatternError {
     /// The regular expression is invalid.
     #[error("invalid regular expression `{expression}`: {reason}")]
     Expression {
-        /// The expression.
+        /// The regular expression.
         expression: String,
         /// Description of the error.
         reason: String,
     },
 }
 
-/// A valid pattern.
+/// Pattern that has been parsed and is valid.
 #[derive(Debug, Clone)]
 pub struct Pattern(Node);
 

@@ -1,4 +1,4 @@
-//! Errors in a request's history that providers reject. The rules are the same for all APIs.
+//! Errors in the message history of a request that providers reject. The rules are the same for all APIs.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,11 @@ use agentese::types::{ModelRequest, RequestRole};
 /// Returns the errors in the history of a request: calls without results, results without calls, repeated
 /// ids, empty messages.
 ///
-/// A real provider rejects such a request, and therefore also every later request of the session.
+/// A real provider rejects such a request, and every later request of the session, since it repeats the
+/// history.
 pub fn history_faults(request: &ModelRequest) -> Vec<String> {
     let mut faults = Vec::new();
-    // Calls that wait for their results, by id, or by name if the API has no ids.
+    // Calls without a result so far, by id, or by name if the API has no ids.
     let mut open: BTreeSet<&str> = BTreeSet::new();
     for (at, message) in request.messages.iter().enumerate() {
         for result in message.results.iter().flatten() {
@@ -69,7 +70,7 @@ mod tests {
         let calls = json!({"role": "assistant", "calls": [call, {"id": "b", "name": "ls", "arguments": {}}]});
         let results = json!({"role": "tool", "results": [{"id": "b", "text": ""}, {"id": "a", "text": ""}]});
         assert_eq!(faults(json!([{"role": "user", "text": "x"}, calls, results])), [""; 0]);
-        // Google has no ids: two calls of one tool have one name.
+        // Google's API has no ids, so two calls of one tool have the same name.
         let unnamed = json!({"role": "assistant", "calls": [{"name": "ls", "arguments": {}}]});
         let result = json!({"role": "tool", "results": [{"id": "ls", "text": ""}]});
         assert_eq!(faults(json!([unnamed, result])), [""; 0]);

@@ -1,8 +1,7 @@
-//! The part of HTTP/1.1 that a server needs if it has to break off at any byte.
+//! A minimal HTTP/1.1 server that can break off a response at any byte.
 //!
 //! A library would prevent the faults that a script requests: a body without its last chunk, a reset in the
-//! middle of a chunk, a request without a response. So `httparse` parses the head, and this file writes the
-//! rest.
+//! middle of a chunk, a request without a response. So only the head is parsed by a library, `httparse`.
 
 use std::io;
 use std::time::Duration;
@@ -17,7 +16,7 @@ const LONGEST_BODY: usize = 256 << 20;
 /// Longest head in bytes.
 const LONGEST_HEAD: usize = 256 << 10;
 
-/// A request.
+/// HTTP request of an agent.
 #[derive(Debug)]
 pub(super) struct HttpRequest {
     /// Method of the request.
@@ -35,7 +34,7 @@ impl HttpRequest {
     }
 }
 
-/// A connection: the socket, and unused bytes that were read.
+/// A connection: its socket, and bytes that were read but not used yet.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
@@ -92,7 +91,7 @@ impl Connection {
             let size = usize::from_str_radix(size, 16)
                 .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "invalid chunk size"))?;
             if size == 0 {
-                // Skips trailers, up to an empty line.
+                // Trailers are skipped up to an empty line.
                 while !self.take_line().await?.is_empty() {}
                 return Ok(body);
             }
@@ -159,7 +158,7 @@ impl Connection {
         while !matches!(self.stream.read(&mut rest).await, Ok(0) | Err(_)) {}
     }
 
-    /// Makes the next close a reset, so that the client sees no regular end.
+    /// Lets the next close reset the connection, so that the client does not see a regular end.
     pub(super) fn reset(&mut self) -> io::Result<()> {
         self.stream.set_zero_linger()
     }
@@ -177,8 +176,8 @@ enum Framing {
     Chunked,
 }
 
-/// Head of a request: method, target, framing of the body, `true` for `expect: 100-continue`, and length of
-/// the head.
+/// Parsed head of a request: method, target, framing of the body, `true` for `expect: 100-continue`, and
+/// length of the head in bytes.
 type RequestHead = (String, String, Framing, bool, usize);
 
 fn parse_head(bytes: &[u8]) -> io::Result<Option<RequestHead>> {

@@ -11,10 +11,10 @@ use base64::Engine as _;
 use super::http::Connection;
 use super::wire::{self, StreamPart};
 
-/// Number of bytes that are gathered before a write, if the script has no pauses between pieces.
+/// Number of bytes that are collected before a write, if the script has no pauses between pieces.
 const GATHERED: usize = 64 << 10;
 
-/// Time to wait before the connection is reset, because a reset discards bytes that the client has not read.
+/// Pause before the connection is reset, because a reset discards bytes that the client has not read.
 const BEFORE_CUT: Duration = Duration::from_millis(50);
 
 /// Writes an answer. Returns `false` if the connection ends with it.
@@ -57,7 +57,7 @@ pub(super) async fn play(
     for StreamPart { bytes, is_piece } in wire::parts(turn, request) {
         if let Some((kind, after)) = broken
             && pieces >= after
-            // Parts before the first piece belong to the beginning of the answer; parts behind the last piece
+            // Parts before the first piece belong to the beginning of the answer. Parts after the last piece
             // are not sent.
             && (is_piece || pieces > 0 && kind == Interruption::Hang)
         {
@@ -150,7 +150,7 @@ impl Body<'_> {
         let mut head =
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\n".to_owned();
         // With `connection: close`, some clients accept a cut body as complete. So a connection that will be
-        // cut claims to stay open, as those of real providers do.
+        // cut has no such header, as with real providers.
         if !is_cut || !self.chunked {
             head.push_str("connection: close\r\n");
         }

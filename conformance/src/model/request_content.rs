@@ -1,4 +1,4 @@
-//! Content of a request, in the same form for all APIs.
+//! Content of a request to the model, in one form for all APIs.
 
 use agentese::types::{
     ModelApi, ModelRequest, ModelRequestBuilder, RequestCall, RequestMessage, RequestResult, RequestRole,
@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 /// Length in bytes up to which a text is logged unshortened.
 const SHOWN: usize = 4000;
 
-/// Reads the content of a request. Omits parts that do not fit the API, so that the log has all readable
-/// parts.
+/// Reads the content of a request. Parts that do not fit the API are omitted, so that the log contains
+/// everything readable.
 pub(super) fn read(api: ModelApi, path: &str, body: &Value) -> ModelRequest {
     let (system, messages) = match api {
         ModelApi::AnthropicMessages => anthropic(body),
@@ -28,7 +28,7 @@ pub(super) fn read(api: ModelApi, path: &str, body: &Value) -> ModelRequest {
     .build();
     request.system = Some(system).filter(|system| !system.is_empty());
     request.model = match api {
-        // …/models/NAME:streamGenerateContent
+        // The path ends in `NAME:streamGenerateContent`.
         ModelApi::GoogleGenerativeAi => {
             path.rsplit('/').next().and_then(|last| last.split(':').next()).map(str::to_owned)
         }
@@ -67,7 +67,7 @@ pub(super) fn shortened(request: &ModelRequest) -> Value {
     value
 }
 
-/// Returns the members of a request that are not its model, its prompts, its messages or its tools.
+/// Returns the members of a request other than its model, prompts, messages and tools.
 fn options(body: &Value) -> Map<String, Value> {
     const NO_OPTIONS: [&str; 8] =
         ["messages", "system", "tools", "input", "instructions", "contents", "systemInstruction", "model"];
@@ -143,7 +143,7 @@ impl Draft {
         self.0.results.get_or_insert_default().push(result);
     }
 
-    /// Returns the message. A user message that contains only tool results gets the role of a tool.
+    /// Returns the message. A user message with nothing but tool results gets the role of a tool.
     fn finish(mut self) -> RequestMessage {
         let message = &mut self.0;
         if message.results.is_some() && message.text.is_none() && message.images.is_none() {
@@ -273,8 +273,8 @@ fn responses(body: &Value) -> (String, Vec<RequestMessage>) {
     (system, messages)
 }
 
-/// Returns the assistant's message at the end, or adds one. In this API, each content block is an item of its
-/// own.
+/// Returns the last message if the assistant sent it, or adds one. In this API, each content block is a
+/// separate item.
 fn assistant(messages: &mut Vec<RequestMessage>) -> &mut RequestMessage {
     if messages.last().is_none_or(|message| message.role != RequestRole::Assistant) {
         messages.push(RequestMessage::new(RequestRole::Assistant));

@@ -1,4 +1,5 @@
-//! Answers the requests of one connection, with the login, the script or an error.
+//! Handles the requests of one connection. The response is the login, an answer of the script,
+//! or an error.
 
 use std::io;
 use std::time::Duration;

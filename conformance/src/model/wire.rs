@@ -9,7 +9,7 @@ use agentese::types::{ModelApi, ModelRequest, ScriptError, ScriptStop};
 use agentese_script::{Block, Tokens, Turn, blocks, stop_of, tokens_of};
 use serde_json::{Value, json};
 
-/// A part of a stream that is sent in one write.
+/// Part of a stream, sent in a single write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StreamPart {
     /// One or more server-sent events.
@@ -24,9 +24,9 @@ struct Answer<'a> {
     model: &'a str,
     blocks: Vec<Block>,
     stop: ScriptStop,
-    /// `None` if the script suppresses the report of usage.
+    /// The reported usage; `None` if the script suppresses the report.
     tokens: Option<Tokens>,
-    /// `true` if the stream has its closing events.
+    /// `true` if the stream includes its closing events.
     ends: bool,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn parts(turn: &Turn, request: &ModelRequest) -> Vec<StreamPart> {
     out.0
 }
 
-/// Returns the body of an error response, which is sent instead of a stream.
+/// Returns the body of an error response, sent instead of a stream.
 pub(super) fn error_body(api: &ModelApi, error: &ScriptError, status: u16) -> Value {
     let message = error.message.as_deref().unwrap_or_default();
     let kind = error.r#type.as_deref().unwrap_or("api_error");
@@ -107,7 +107,7 @@ fn unnamed(data: &Value) -> String {
 struct StreamParts(Vec<StreamPart>);
 
 impl StreamParts {
-    /// Adds an event whose name is the member `type` of its data.
+    /// Adds an event whose name is taken from the member `type` of its data.
     fn event(&mut self, is_piece: bool, data: &Value) {
         let name = data["type"].as_str().unwrap_or_default();
         self.0.push(StreamPart { bytes: named(name, data), is_piece });

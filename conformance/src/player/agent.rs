@@ -1,4 +1,4 @@
-//! The agent's process: its input, its output and its end.
+//! The process of the agent under test: its input, its output and its end.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use super::PlayError;
 use crate::recording::Recorder;
 
-/// Time limit of a write.
+/// Time limit of one write to the agent.
 const WRITE: Duration = Duration::from_secs(20);
 /// Time for the process group to end after SIGTERM.
 const TERM_GRACE: Duration = Duration::from_secs(3);
@@ -24,13 +24,13 @@ const TERM_GRACE: Duration = Duration::from_secs(3);
 const DRAIN: Duration = Duration::from_secs(2);
 /// Length in bytes from which a line is recorded on a separate thread.
 const LONG_LINE: usize = 1 << 20;
-/// Number of characters of the agent's stderr, counted from its end, that a transcript contains.
+/// Maximum number of characters of the agent's stderr, counted from its end, that a transcript contains.
 const STDERR: usize = 4000;
 
-/// A running agent.
+/// The running agent, with the recorder of its lines.
 pub(super) struct Agent {
     process: ChildProcess,
-    /// `None` after stdin was closed.
+    /// Writer to stdin; `None` after stdin was closed.
     stdin: Option<BoxWriter>,
     reader: JoinHandle<()>,
     /// `true` while the player does not read stdout.
@@ -45,7 +45,7 @@ impl Agent {
         environment: &[(String, String)],
         recorder: Arc<Recorder>,
     ) -> Result<Self, PlayError> {
-        // `finish` waits for the end of the process after stdin is closed, and records the outcome.
+        // After stdin is closed, `finish` waits for the end of the process and records its exit.
         let options = child_options(argv, work, environment).graces(Duration::from_millis(100), TERM_GRACE);
         let (stdout, stdin, child) = Transport::from_child(options)?.into_parts();
         let program = argv.first().cloned().unwrap_or_default();
@@ -55,14 +55,14 @@ impl Agent {
         Ok(Self { process, stdin: Some(stdin), reader, paused: held, recorder })
     }
 
-    /// Writes a text to the agent. Records it before, so that the record of an answer never precedes the
-    /// record of its command.
+    /// Writes a text to the agent. The text is recorded first, so that the record of an answer never precedes
+    /// the record of its command.
     pub(super) async fn write(&mut self, text: &str) -> Result<(), String> {
         self.recorder.sent(text);
         self.write_bytes(text.as_bytes()).await
     }
 
-    /// Writes bytes without a record.
+    /// Writes bytes without recording them.
     pub(super) async fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), String> {
         let Some(stdin) = &mut self.stdin else { return Err("stdin is closed".to_owned()) };
         let write = async {
@@ -72,7 +72,7 @@ impl Agent {
         match tokio::time::timeout(WRITE, write).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => {
-                // The agent may end at any time: the comparison judges its end, and later steps of the
+                // The agent may end at any time. The comparison judges its end, and later steps of the
                 // scenario fail anyway.
                 self.recorder.control("player_error", Some(format!("cannot write to stdin: {error}")));
                 Ok(())
@@ -115,7 +115,7 @@ impl Agent {
         };
         self.recorder.control(&format!("signal {signal}"), None);
         let id = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw);
-        // After the process has ended, its number may belong to another process.
+        // After the process has ended, its id may belong to another process.
         match id.filter(|_| self.process.exited().is_none()) {
             None => Ok(()),
             Some(id) => kill_process(id, number).map_err(|error| format!("cannot send {signal}: {error}")),
@@ -139,8 +139,8 @@ impl Agent {
         self.recorder.exit("exit", code(&exit), Some(stderr[start..].to_owned()));
     }
 
-    /// Waits until all output from before the agent's end has been read. The wait has a limit, because
-    /// another process may keep the pipe open.
+    /// Reads all output from before the agent's end. The wait has a limit, because another process may keep
+    /// the pipe open.
     async fn drain(&mut self) {
         if !self.reader.is_finished() && !*self.paused.borrow() {
             let _ = tokio::time::timeout(DRAIN, &mut self.reader).await;
@@ -169,8 +169,8 @@ fn code(exit: &Exit) -> Option<i64> {
     exit.code.map(i64::from).or(exit.signal.map(|signal| -i64::from(signal)))
 }
 
-/// Resolves a program by the working directory and `PATH` of this process, because the agent starts with
-/// different ones.
+/// Resolves a program with the working directory and `PATH` of this process, because those of the agent
+/// differ.
 pub fn find_program(program: &str) -> PathBuf {
     let path = Path::new(program);
     if path.components().count() > 1 {
@@ -181,8 +181,8 @@ pub fn find_program(program: &str) -> PathBuf {
     candidates.find(|candidate| candidate.is_file()).unwrap_or_else(|| path.to_owned())
 }
 
-/// Returns an error message for an argument that is the relative path of a file. The agent cannot find such a
-/// file, because it starts in another directory. Returns `None` if there is no such argument.
+/// Returns an error message if an argument is the relative path of a file. The agent cannot find such a file,
+/// because it starts in another directory. Returns `None` if there is no such argument.
 pub fn relative_argument(command: &[String]) -> Option<String> {
     let is_here = |word: &&String| Path::new(word).is_relative() && Path::new(word).is_file();
     let argument = command.iter().skip(1).find(is_here)?;
@@ -215,7 +215,7 @@ async fn read_unless_paused(mut stdout: BoxReader, recorder: Arc<Recorder>, mut 
     let mut buffer: Vec<u8> = Vec::new();
     let mut searched = 0;
     loop {
-        // Without the sender, reading continues.
+        // If the sender was dropped, reading continues.
         let _ = held.wait_for(|held| !held).await;
         buffer.reserve(64 << 10);
         let read = tokio::select! {
@@ -246,8 +246,8 @@ async fn read_unless_paused(mut stdout: BoxReader, recorder: Arc<Recorder>, mut 
     recorder.end();
 }
 
-/// Records a line that was read at the time `at`. A long line takes seconds and is recorded on another
-/// thread, so that the output of other agents is read meanwhile.
+/// Records a line that was read at the time `at`. A long line takes seconds, so it is recorded on another
+/// thread, and the output of other agents is read in the meantime.
 async fn record(recorder: &Arc<Recorder>, line: &[u8], eol: Option<&'static str>, at: Instant) {
     if line.len() < LONG_LINE {
         return recorder.received_bytes(line, eol, at);

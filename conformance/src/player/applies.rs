@@ -1,4 +1,4 @@
-//! Check that a case applies to an agent.
+//! Decision if a case applies to an agent.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use agentese::types::{CaseNeed, Profile, Scenario, ScenarioStep};
 use super::needs::{commands, needs};
 use crate::matching::Rules;
 
-/// Returns the reason why a case does not apply to an agent: the profile excludes a thing that the case
+/// Returns the reason why a case does not apply to an agent. The profile may exclude something that the case
 /// needs, sends or covers. Returns `None` if the case applies.
 pub fn not_applicable(case: &Scenario, profile: &Profile) -> Option<String> {
     if let Some(name) = not_chosen(case, profile) {
@@ -41,8 +41,8 @@ pub fn not_applicable(case: &Scenario, profile: &Profile) -> Option<String> {
     Some(format!("the case tests the event {name}, which the agent does not send"))
 }
 
-/// Returns the name of a state member that the case reads and that the agent omits by its own choice, such as
-/// a session file.
+/// Returns a state member that the case reads and that the agent omits by its own choice, such as the session
+/// file. Returns `None` if there is no such member.
 fn not_chosen(case: &Scenario, profile: &Profile) -> Option<String> {
     let (choices, rules) = (profile.choices.as_ref()?, Rules::of(&case.dialect)?);
     let read = case.steps.iter().flat_map(|step| match step {

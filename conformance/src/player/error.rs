@@ -53,13 +53,13 @@ pub enum PlayError {
     /// A step waits for a request to the model, but the case has no model.
     #[error("{place} waits for a request to the model, but the case has no model")]
     NoModel {
-        /// The step.
+        /// Description of the step.
         place: String,
     },
     /// A setup command of the case failed.
     #[error("the setup command `{command}` failed: {reason}")]
     Setup {
-        /// The command.
+        /// The shell command that failed.
         command: String,
         /// Description of the failure.
         reason: String,

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-/// Number of free slots. At first, there is one slot for each job. The number is negative if cases have taken
-/// slots again that were not free.
+/// Number of free slots; initially one for each job. The number is negative if cases have reacquired slots
+/// while none was free.
 #[derive(Debug, Clone)]
 pub(crate) struct JobSlots(Arc<watch::Sender<i64>>);
 
@@ -19,7 +19,7 @@ impl JobSlots {
     pub(crate) async fn acquire(&self, parts: u32) -> JobSlot {
         let parts = i64::from(parts);
         let mut free = self.0.subscribe();
-        // The sender lives as long as this receiver.
+        // The sender exists as long as this receiver, so the wait cannot fail.
         let _ = free.wait_for(|free| *free >= parts).await;
         let slot = JobSlot(Arc::new(SlotState {
             slots: Some(self.clone()),
@@ -33,9 +33,9 @@ impl JobSlots {
 
 /// The slot of a case.
 ///
-/// A case that waits for a silent agent releases its slot, so that another case can begin meanwhile. When the
-/// agent writes again, the case takes a slot at once, even if no slot is free. No case begins until there is
-/// a free slot.
+/// A case that waits for a silent agent releases its slot, so that another case can begin. When the agent
+/// writes again, the case reacquires a slot at once, even if none is free. New cases begin only when a slot
+/// is free.
 ///
 /// Clones belong to the same case. The slot becomes free when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
@@ -43,7 +43,7 @@ pub struct JobSlot(Arc<SlotState>);
 
 #[derive(Debug, Default)]
 struct SlotState {
-    /// `None` for a case to which no limit applies.
+    /// The slots of the run; `None` for a case without a limit.
     slots: Option<JobSlots>,
     size: i64,
     is_occupied: Mutex<bool>,
@@ -71,7 +71,7 @@ impl JobSlot {
         self.0.set_occupied(false);
     }
 
-    /// Takes the slot again, even if no slot is free.
+    /// Reacquires the slot, even if no slot is free.
     pub(crate) fn reacquire(&self) {
         self.0.set_occupied(true);
     }

@@ -24,7 +24,7 @@ impl RunDirectory {
     pub(crate) fn create() -> Result<Self, PlayError> {
         let failed = |source| PlayError::File { path: std::env::temp_dir(), source };
         let directory = tempfile::Builder::new().prefix("agentese-run-").tempdir().map_err(failed)?;
-        // Agents print resolved paths.
+        // Agents print paths with symbolic links resolved, so this path is resolved too.
         let path = fs::canonicalize(directory.path()).map_err(failed)?;
         for part in ["work", "home", "tmp"] {
             create_folder(&path.join(part))?;
@@ -100,15 +100,15 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// Writes the model's script to a file, for agents that play the script themselves.
+    /// Writes the model script to a file, for agents that play the script themselves.
     pub(super) fn write_script(&self, script: &ModelScript) -> Result<PathBuf, PlayError> {
         let path = self.path.join("script.json");
         write(&path, serde_json::to_string(script).unwrap_or_default().as_bytes())?;
         Ok(path)
     }
 
-    /// Resolves the path of a file of the run. Rejects paths that lead out of the run's directory, because
-    /// cases may come from strangers.
+    /// Resolves the path of a file of the run. Fails for a path that leads out of the run's directory,
+    /// because the author of a case may not be trusted.
     fn resolve(&self, name: &str, agent: &Path) -> Result<PathBuf, PlayError> {
         let mut parts = Path::new(name).components();
         let base = match parts.next() {
@@ -147,8 +147,8 @@ fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-/// Merges two sets of settings. Objects are merged member by member; any other value in `overrides` replaces
-/// the whole value.
+/// Merges two sets of settings. Objects are merged member by member. Any other value in `overrides` replaces
+/// the base value.
 fn merged(base: &Map<String, Value>, overrides: Option<&Map<String, Value>>) -> Map<String, Value> {
     let mut out = base.clone();
     for (name, value) in overrides.into_iter().flatten() {

@@ -7,7 +7,8 @@ use agentese::types::{CaseNeed, Profile, Scenario, ScenarioStep, ScriptBlock, Sc
 use base64::Engine as _;
 use serde_json::Value;
 
-/// Returns the features that a case requires: the declared `needs`, and the ones that its content shows.
+/// Returns the features that a case requires: the declared `needs`, and further ones that its content
+/// implies.
 pub fn needs(case: &Scenario) -> Vec<CaseNeed> {
     let answers: Vec<&ScriptResponse> =
         case.model.iter().flat_map(|model| model.responses.iter().chain(&model.default)).collect();
@@ -15,7 +16,7 @@ pub fn needs(case: &Scenario) -> Vec<CaseNeed> {
     let is_own = |name: &String| name.starts_with("agent/") || name.starts_with("home/");
     let own_files = case.files.iter().flatten().any(|(name, _)| is_own(name));
     let seen = [
-        // A default answer alone does not show that the case needs a model.
+        // A script that only has a default answer does not imply that the case needs a model.
         (CaseNeed::Model, case.model.as_ref().is_some_and(|model| !model.responses.is_empty())),
         (CaseNeed::Tools, blocks().any(|block| matches!(block, ScriptBlock::Tool(_)))),
         (
@@ -31,7 +32,7 @@ pub fn needs(case: &Scenario) -> Vec<CaseNeed> {
     all
 }
 
-/// Returns `true` if an answer of the script fails or breaks off. An answer that hangs does not count,
+/// Returns `true` if an answer of the script fails or breaks off. An answer that hangs is not a failure,
 /// because it waits for an abort.
 fn fails(answer: &ScriptResponse) -> bool {
     let breaks = [answer.drop_after, answer.fin_after, answer.stream_error_after];
@@ -49,8 +50,8 @@ pub fn commands(case: &Scenario) -> BTreeSet<String> {
     names.collect()
 }
 
-/// Returns `true` if the agent plays the model's script itself. The suite then cannot see the requests to the
-/// model.
+/// Returns `true` if the agent plays the model script itself. Then the suite does not receive the requests to
+/// the model.
 pub(super) fn plays_the_script(profile: &Profile) -> bool {
     profile.claims.as_ref().is_some_and(|claims| claims.embedded_model == Some(true))
 }
@@ -66,7 +67,7 @@ fn values(step: &ScenarioStep) -> Vec<Value> {
         }
         _ => return Vec::new(),
     };
-    // Some readers treat two objects in a line as two commands.
+    // Two objects in one line are both examined, because some agents read them as two commands.
     let values = text.split('\n').flat_map(|line| serde_json::Deserializer::from_str(line).into_iter());
     values.map_while(Result::ok).collect()
 }

@@ -1,4 +1,4 @@
-//! Redaction: replaces texts that differ from run to run with texts that are the same in all runs.
+//! Redaction: replaces texts that differ between runs by fixed texts.
 
 use agentese::types::{LinePart, Profile};
 
@@ -30,7 +30,7 @@ impl Redactions {
         for (name, path) in directory.parts() {
             let path = path.to_string_lossy();
             pairs.push((path.to_string(), format!("/{name}-dir")));
-            // Some agents turn paths into names of folders.
+            // Some agents derive folder names from paths.
             pairs.push((path.trim_start_matches('/').replace('/', "-"), format!("{name}-dir")));
         }
         pairs.push((host.to_owned(), "127.0.0.1:4010".to_owned()));
@@ -39,7 +39,8 @@ impl Redactions {
 
     /// Returns the text with all replacements made.
     pub fn text(&self, text: &str) -> String {
-        // Runs of one character are not searched: lines may have megabytes of them.
+        // Long repetitions of one character are not searched, because a line may contain megabytes of
+        // them.
         let Some(parts) = parts(text) else { return self.plain(text) };
         let part = |part: &LinePart| match part {
             LinePart::Text(text) => self.plain(text),
@@ -50,7 +51,7 @@ impl Redactions {
 
     fn plain(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        // Some writers of JSON escape the slashes of paths.
+        // Some JSON writers escape the slashes of paths.
         if text.contains(r"\/") {
             let plain = slashes(&text);
             if self.0.iter().any(|(from, _)| from.contains('/') && plain.contains(from)) {
@@ -78,7 +79,7 @@ fn slashes(text: &str) -> String {
     out
 }
 
-/// Replaces each occurrence of `from`, unless it ends in the middle of a number: `:40` also occurs in
+/// Replaces each occurrence of `from`, except in the middle of a number: `:40` also occurs in
 /// `:4010`.
 fn replaced(text: String, from: &str, to: &str) -> String {
     if !text.contains(from) {

@@ -25,8 +25,8 @@ pub struct RequestFinding {
     pub missing: bool,
 }
 
-/// Makes a case's checks of the model's requests. The list is empty for an agent that plays the script
-/// itself.
+/// Performs the case's checks of the model's requests. Returns no findings for an agent that plays the
+/// script itself.
 pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelRequest]) -> Vec<RequestFinding> {
     if plays_the_script(profile) {
         return Vec::new();
@@ -69,15 +69,15 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
             (Some(request), Ok(pattern)) => request_difference(check.request, request, &expect, &pattern),
         };
         let level = check.level.unwrap_or_else(level);
-        // Counted from the end, the index selects another request if some are missing.
+        // A negative index counts from the end, so it selects another request if some are missing.
         let missing = failure.is_some() && (request.is_none() || check.request < 0);
         findings.push(RequestFinding { description: check.says.clone(), level, failure, path, missing });
     }
     findings
 }
 
-/// Describes the first difference of a request from the pattern, and returns the path of the member. The
-/// description is `None` if there is no difference.
+/// Describes the first difference between a request and its pattern, and returns the path of the differing
+/// member. The description is `None` if there is no difference.
 fn request_difference(
     place: i64,
     request: &ModelRequest,
@@ -94,8 +94,8 @@ fn request_difference(
     }
 }
 
-/// Adapts the expected request to the profile. An agent without tools sends no tools, and no system prompt
-/// about them.
+/// Adapts the expected request to the profile. If the agent has no tools, the request contains no tools,
+/// and no system prompt about them.
 fn without_tools(expect: &Value, profile: &Profile) -> Value {
     let mut expect = expect.clone();
     let has_none = profile

@@ -1,4 +1,4 @@
-//! Commands of a case. They run before the agent starts, or as steps.
+//! Shell commands of a case, which run before the agent starts or as steps.
 
 use std::path::Path;
 use std::process::Stdio;

@@ -19,20 +19,21 @@ use crate::variables::Variables;
 /// Time limit of a wait, if the case sets no limit. It is long enough for a busy machine.
 const WAIT: Duration = Duration::from_secs(60);
 
-/// A step that is ready to be played: its content was checked before the agent starts.
+/// A step whose content was checked before the agent starts.
 #[derive(Debug, Clone)]
 pub(super) enum PreparedStep {
-    /// Waits for the frame that shows that the agent is ready; `None` if the agent sends no such frame.
+    /// Waits until the agent sends its ready frame; the pattern is `None` if the agent has no such
+    /// frame.
     WaitForReady(Option<Value>, Duration),
     /// Sends pieces of bytes, with a pause after each.
     Bytes(Vec<Vec<u8>>, Duration),
-    /// Waits for a request to the model; `None` if the suite cannot see the requests.
+    /// Waits for a request to the model; `None` if the suite does not receive the requests.
     WaitForRequest(Option<ModelRequestStep>),
     /// Any other step, unchanged.
     Plain(ScenarioStep),
 }
 
-/// Prepares the steps of a case. Errors in the case are reported here, before the agent starts.
+/// Prepares the steps of a case before the agent starts. Fails if a step is invalid.
 pub(super) fn prepare(case: &Scenario, profile: &Profile) -> Result<Vec<PreparedStep>, PlayError> {
     let steps = case.steps.iter().enumerate();
     let checked = |place: String, pattern: &Value| {
@@ -90,7 +91,7 @@ pub(super) fn limit(milliseconds: Option<u64>) -> Duration {
     milliseconds.map_or(WAIT, Duration::from_millis)
 }
 
-/// A running scenario.
+/// Runner of the steps of one case.
 pub(super) struct CaseRunner<'a> {
     pub agent: Agent,
     /// The model of the case, if there is one.
@@ -100,11 +101,11 @@ pub(super) struct CaseRunner<'a> {
     pub environment: Vec<(String, String)>,
     pub work: PathBuf,
     pub patience: f64,
-    /// Slot that the case occupies, because the number of concurrent cases is limited.
+    /// Slot for this case, since the number of concurrent cases is limited.
     pub slot: JobSlot,
-    /// Index of the frame at which the next wait begins to search.
+    /// Index of the frame from which the next wait searches.
     pub cursor: usize,
-    /// Index of the current step.
+    /// Index of the step in progress.
     pub at: usize,
     /// `true` if the step's wait timed out while the agent was still running.
     pub wait_timed_out: bool,
@@ -122,7 +123,7 @@ pub(super) fn sends_input(steps: &[PreparedStep]) -> bool {
 }
 
 impl CaseRunner<'_> {
-    /// Plays the steps in order. Returns the reason if the scenario broke off.
+    /// Plays the steps in order. Returns the reason if the scenario broke off, and `None` at its end.
     pub(super) async fn play(&mut self, steps: &[PreparedStep]) -> Option<String> {
         for (at, step) in steps.iter().enumerate() {
             (self.at, self.wait_timed_out) = (at, false);
@@ -205,7 +206,7 @@ impl CaseRunner<'_> {
                 self.recorder.note(&self.variables.text(&note.note));
                 Ok(())
             }
-            // The code above handles these steps.
+            // These steps were handled above.
             ScenarioStep::Ready(_) | ScenarioStep::Bytes(_) | ScenarioStep::ModelRequest(_) => Ok(()),
         }
     }
@@ -226,7 +227,7 @@ impl CaseRunner<'_> {
         limit.mul_f64(self.patience)
     }
 
-    /// Parses a pattern after its variables are replaced.
+    /// Replaces the variables in a pattern, and parses it.
     pub(super) fn pattern(&self, pattern: &Value) -> Result<Pattern, String> {
         Pattern::new(&self.variables.value(pattern)).map_err(|error| error.to_string())
     }

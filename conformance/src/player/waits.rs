@@ -15,12 +15,12 @@ use crate::matching::path;
 use crate::recording::Recorder;
 use crate::suggestions::counted;
 
-/// Time without output after which a waiting case releases its slot. If an answer has a wrong id, the wait
-/// fails after the same time.
+/// Time without output after which a waiting case releases its slot. A wait also fails after this time of
+/// silence if an answer had an unknown id.
 const SILENCE: Duration = Duration::from_secs(3);
 
 impl CaseRunner<'_> {
-    /// Waits for the frame that shows that the agent is ready.
+    /// Waits until the agent sends its ready frame.
     pub(super) async fn wait_for_ready(&mut self, pattern: &Pattern, limit: Duration) -> Result<(), String> {
         let found = await_frame(&self.recorder, pattern, self.cursor, limit).await;
         let (at, _) = found.inspect_err(|_| self.record_timeout())?;
@@ -43,7 +43,7 @@ impl CaseRunner<'_> {
         let mut changes = model.changes();
         let come = async {
             while counted_so_far() < wanted {
-                // The model lives as long as this receiver.
+                // The model exists as long as this receiver, so the wait cannot fail.
                 let _ = changes.changed().await;
             }
         };
@@ -58,7 +58,7 @@ impl CaseRunner<'_> {
         })
     }
 
-    /// Waits until the agent has been quiet for some time, counted from now on.
+    /// Waits until the agent has sent nothing for some time, measured from now on.
     pub(super) async fn wait_for_quiet(&mut self, step: &QuietStep) {
         let pause = self.scaled(Duration::from_millis(step.quiet_ms));
         let limit = self.scaled(limit(step.timeout_ms));
@@ -108,8 +108,8 @@ impl CaseRunner<'_> {
         self.capture(wait.capture.as_ref(), &found)
     }
 
-    /// Finds the first fitting frame from a position on. Fails before the time limit if an answer has an id
-    /// that the client never sent, and no output follows it for a while.
+    /// Finds the first frame from a position on that fits. Fails before the time limit if an answer has an
+    /// unknown id and no further output follows for a while.
     async fn find_frame(
         &mut self,
         pattern: &Pattern,
@@ -129,7 +129,7 @@ impl CaseRunner<'_> {
                 return found;
             }
             let last = self.recorder.last_received();
-            // A quiet agent needs no processor, so the case releases its slot.
+            // An idle agent needs no processor time, so the case releases its slot.
             if last.is_some_and(|last| last.elapsed() >= silence) {
                 self.slot.release();
             } else {
@@ -144,14 +144,14 @@ impl CaseRunner<'_> {
         }
     }
 
-    /// Records a timeout, if the agent was still running when the wait failed.
+    /// Records that a wait timed out, if the agent was still running.
     fn record_timeout(&mut self) {
         self.wait_timed_out = self.recorder.progress().1;
     }
 
-    /// Describes the difference between the pattern and a frame that almost fits it.
+    /// Describes how a frame that almost fits the pattern differs from it.
     fn near_miss_text(&self, pattern: &Value, from: usize) -> Option<String> {
-        // An answer to another command cannot be the expected one.
+        // An answer to another command is not a near miss.
         let sent: Vec<Value> = self.sent().iter().filter_map(|frame| frame.get("id").cloned()).collect();
         let near = std::cell::RefCell::new(None);
         self.recorder.find(from, |frame| {
@@ -165,7 +165,7 @@ impl CaseRunner<'_> {
         near.into_inner()
     }
 
-    /// Describes a command that has no answer, if the pattern is about that answer.
+    /// Describes a command without an answer, if the pattern expects that answer.
     fn unanswered(&self, pattern: &Value) -> Option<String> {
         let id = pattern.get("id")?;
         let sent = self.sent().into_iter().rfind(|frame| frame.get("id") == Some(id))?;
@@ -226,7 +226,7 @@ async fn await_frame(
                 return Err("the agent's stdout has ended".to_owned());
             }
             from = from.max(count);
-            // The recorder lives as long as this receiver.
+            // The recorder exists as long as this receiver, so the wait cannot fail.
             let _ = changes.changed().await;
         }
     };

@@ -1,11 +1,11 @@
 //! Converts a recorded session to a case. The client's actions become steps, and the model's answers become
 //! the model's script.
 //!
-//! A step waits for the frames that the recorded client had seen before its next action: answers to its
-//! commands, ends of runs, dialogs that it answered.
+//! A step waits for frames that the recorded client had received before its next action: answers to its
+//! commands, ends of runs, and dialogs that it answered.
 //!
-//! The client may send back values that the agent made up: paths, and ids of sessions, entries and dialogs.
-//! The step that waits for the frame with such a value stores it in a variable.
+//! The client may send values that the agent generated: paths, and ids of sessions, entries and dialogs. The
+//! step that waits for the frame with such a value stores it in a variable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,11 +27,11 @@ const EXIT: u64 = 5000;
 /// Directories of a run, by their names in transcripts and in cases.
 const RUN_DIRECTORIES: [(&str, &str); 3] =
     [("/work-dir", "${WORK}"), ("/home-dir", "${HOME}"), ("/tmp-dir", "${TMP}")];
-/// Shortest text, in bytes, that may count as made up by the agent.
+/// Minimum length in bytes of a text that may be a generated value of the agent.
 const MIN_GENERATED: usize = 6;
 
-/// Creates the case of a session, with this name. The case lacks facts that no frame shows: the model's usage
-/// and pauses, the agent's settings and files. The author has to add them.
+/// Creates the case of a session, with this name. The author has to add facts that no frame contains: the
+/// model's usage and pauses, and the agent's settings and files.
 ///
 /// # Errors
 /// If the session is not a transcript, or if the result is not a valid case.
@@ -79,14 +79,14 @@ struct CaseBuilder {
     steps: Vec<Value>,
     /// Frames since the client's last action.
     frames: Vec<FrameText>,
-    /// Waits so far: the index of the step, and the frame that the step waits for.
+    /// Waits so far, each with the index of its step and the frame it waits for.
     waits: Vec<(usize, Value)>,
-    /// Values that the agent made up, with the names of their variables.
+    /// Values that the agent generated, with the names of their variables.
     captured: BTreeMap<String, String>,
 }
 
 impl CaseBuilder {
-    /// Adds waits for the frames that the client had seen before its next action. At the end of the session,
+    /// Adds waits for frames that the client had received before its next action. At the end of the session,
     /// adds waits only for answers, dialogs and ends of runs.
     fn wait(&mut self, at_the_end: bool) {
         let seen = std::mem::take(&mut self.frames);
@@ -154,7 +154,7 @@ impl CaseBuilder {
         self.steps.push(step);
     }
 
-    /// Replaces the id of the answered question by a variable.
+    /// Replaces the id of the answered question with a variable.
     fn replace_question_id(&mut self, frame: &mut Value) {
         let Some(id) = frame.get("id").and_then(Value::as_str).map(str::to_owned) else { return };
         let asked = |(_, frame): &(usize, Value)| {
@@ -168,7 +168,7 @@ impl CaseBuilder {
         }
     }
 
-    /// Replaces values that the agent made up, and the directories of the run, by variables.
+    /// Replaces values that the agent generated, and the directories of the run, with variables.
     fn replace_generated_values(&mut self, value: &mut Value) {
         match value {
             Value::Object(members) => {
@@ -215,7 +215,7 @@ fn path_of_text(frame: &Value, text: &str, spec: &Spec) -> Option<String> {
             Value::Array(items) => {
                 items.iter().enumerate().find_map(|(at, item)| walk(item, text, &below(&at.to_string())))
             }
-            // A path cannot contain a name with a dot.
+            // A name with a dot cannot be part of a path.
             Value::Object(members) => members
                 .iter()
                 .filter(|(name, _)| !name.contains('.') && !name.is_empty())
@@ -231,10 +231,10 @@ fn path_of_text(frame: &Value, text: &str, spec: &Spec) -> Option<String> {
 /// Returns the model's answers, one after the other.
 fn responses(spec: &Spec, transcript: &Transcript) -> Result<Vec<Value>, String> {
     let mut view = View::open(spec.name).map_err(|error| error.to_string())?;
-    // A message that only an answer contains was present before, or has been seen before.
+    // A message that occurs only in an answer was part of the conversation before.
     let mut grew = BTreeSet::new();
     let mut told: Vec<Arc<Message>> = Vec::new();
-    // Messages leave the conversation when the client opens another session.
+    // Messages that are no longer in the conversation, because the client opened another session.
     let mut left: Vec<Arc<Message>> = Vec::new();
     for record in &transcript.records {
         match record {

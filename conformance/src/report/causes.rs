@@ -1,7 +1,7 @@
-//! Causes of an agent's failures: each cause is reported once.
+//! Causes of failures, each of which is reported once.
 //!
-//! A cause is a check, a place in the frame, and a kind of difference. The differing values do not count. One
-//! cause may occur in many cases.
+//! A cause is a check, a place in the frame, and a kind of difference; the differing values do not matter.
+//! One cause may occur in many cases.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ pub struct Cause<'r> {
     pub check: &'r ReportCheck,
     /// Number of failures with this cause.
     pub times: usize,
-    /// Cases with this cause, in order; the first failure's case is the first.
+    /// Cases with this cause, in order, starting with the case of the first failure.
     pub cases: Vec<&'r ReportCase>,
 }
 
@@ -29,8 +29,8 @@ impl Cause<'_> {
     }
 }
 
-/// Returns the causes of all failures that are not known. Requirements of the document come first. After
-/// that, the causes with the most cases come first.
+/// Returns the causes of all unexpected failures. Violations of the document precede other causes; then
+/// causes with more cases precede those with fewer.
 pub fn causes(report: &SuiteReport) -> Vec<Cause<'_>> {
     let mut causes: Vec<Cause<'_>> = Vec::new();
     let mut places: HashMap<(&str, String, String), usize> = HashMap::new();
@@ -58,7 +58,7 @@ pub fn causes(report: &SuiteReport) -> Vec<Cause<'_>> {
             }
         }
     }
-    // The rest of a case often follows from an unreadable line, or from a failed wait. An expectation of the
+    // An unreadable line or a failed wait often causes all later failures of a case. An expectation of the
     // case explains more than a difference from a recording. A missing event explains the differences around
     // it.
     let first = |cause: &Cause<'_>| match cause.check.check.as_str() {
@@ -78,7 +78,7 @@ fn weight(level: CheckLevel) -> usize {
     CheckLevel::ALL.iter().position(|known| *known == level).unwrap_or_default()
 }
 
-/// Returns a message without its numbers and quoted values. Names of members stay.
+/// Returns a message without numbers and quoted values. Names of members are kept.
 fn without_values(message: &str) -> String {
     let mut out = String::new();
     let mut parts = message.split('`');

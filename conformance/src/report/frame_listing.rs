@@ -1,5 +1,5 @@
-//! Lines of a case for users. `->` marks a line to the agent, `<-` a line from it, and `--` an event that is
-//! not a line.
+//! Listing of the lines of a case, for users. `->` marks a line to the agent, `<-` a line from it, and `--`
+//! an event that is not a line.
 
 use std::fmt::Write as _;
 

@@ -20,9 +20,7 @@ use crate::suggestions::counted;
 const STYLE: &str = include_str!("html/assets/page.css");
 const SCRIPT: &str = include_str!("html/assets/page.js");
 
-/// Choices of the page's colours: id in the style sheet, and name.
-///
-/// The style sheet refers to these ids.
+/// Colour themes of the page: the id in the style sheet, and the displayed name.
 const THEMES: [(&str, &str); 3] = [("theme-auto", "Auto"), ("theme-light", "Light"), ("theme-dark", "Dark")];
 
 /// Content security policy: allows only the style and the script of this file, by their hashes.
@@ -35,7 +33,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Returns the outcome of a case on the page: class and name.
+/// Returns the class and the displayed name of a case's outcome.
 fn kind(case: &ReportCase) -> (&'static str, &'static str) {
     match case.verdict {
         CaseVerdict::Pass => ("pass", "pass"),
@@ -47,11 +45,11 @@ fn kind(case: &ReportCase) -> (&'static str, &'static str) {
     }
 }
 
-/// Number of bytes on the page up to which lines are shown whole, for failed cases first. After that, cases
-/// have beginnings of lines, and excerpts of lines with a difference.
+/// Number of bytes on the page up to which whole lines are displayed, for failed cases first. Beyond it,
+/// only beginnings of lines and excerpts around differences are displayed.
 const WHOLE: usize = 400_000;
 
-/// Renders the page.
+/// Renders the whole page as HTML.
 pub fn html(report: &Report) -> String {
     let data = &report.data;
     let mut left = WHOLE;
@@ -139,7 +137,7 @@ fn causes_of(data: &SuiteReport) -> Markup {
     }
 }
 
-/// Returns the filters of the page: class, name, number of cases.
+/// Returns the filters of the page: CSS class, displayed name, number of cases.
 fn views(data: &SuiteReport) -> Vec<(&'static str, &'static str, usize)> {
     let words = [
         ("all", "all"),
@@ -197,7 +195,7 @@ fn seconds(ms: u64) -> String {
 mod tests {
     use super::*;
 
-    /// All details of a hundred failed cases would need forty megabytes.
+    /// A page with all details of a hundred failed cases would need forty megabytes.
     #[test]
     fn a_page_about_many_failures_has_less_than_two_megabytes() {
         use serde_json::json;
@@ -233,7 +231,7 @@ mod tests {
         assert!(page.contains("case-99") && page.contains("<mark>3</mark>"));
     }
 
-    /// Each of these texts would end its element early.
+    /// Each of these texts would end the element that contains it.
     #[test]
     fn style_and_script_stay_in_their_elements() {
         assert!(!STYLE.contains('<') && !SCRIPT.contains("</") && !SCRIPT.contains("<!--"));

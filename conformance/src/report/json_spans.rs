@@ -21,8 +21,8 @@ pub(super) fn span_of(line: &str, path: &str) -> Option<(usize, usize)> {
     Some(at)
 }
 
-/// Returns the byte position of the first object in the line that has a member of this name. The object is
-/// itself a member of the line.
+/// Returns the byte position of the first object that is a member of the line and has a member with this
+/// name.
 fn envelope_span(line: &str, name: &str) -> Option<usize> {
     let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).ok()?;
     let places = members.keys().filter_map(|member| inside(line, 0, member));
@@ -56,7 +56,7 @@ fn parts(path: &str) -> Vec<String> {
     parts
 }
 
-/// Returns the range of a member or an element of the value at a position.
+/// Returns the byte range of a member or an element inside the value at a position.
 fn inside(line: &str, from: usize, part: &str) -> Option<(usize, usize)> {
     let bytes = line.as_bytes();
     let mut at = skip(bytes, from);
@@ -96,7 +96,7 @@ fn skip(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the end of the value that begins at a position. The text has to be valid JSON.
+/// Returns the end of the value that starts at a position. The text must be valid JSON.
 fn end(bytes: &[u8], from: usize) -> Option<usize> {
     let (mut at, mut depth, mut in_text) = (from, 0_usize, false);
     loop {
@@ -151,7 +151,7 @@ mod tests {
             assert_eq!(found, Some(wanted), "{path}");
         }
         assert_eq!(span_of(line, "none"), None);
-        // The line's own member is preferred to a member of an envelope.
+        // A member of the line itself is preferred to a member of an object in the line.
         assert_eq!(span_of(r#"{"e": {"b": [7]}, "b": [8]}"#, "b[0]").map(|(from, _)| from), Some(24));
         let line = r#"{"type": "event", "event": {"b": [7]}}"#;
         assert_eq!(span_of(line, "b[0]").map(|(from, to)| &line[from..to]), Some("7"));

@@ -1,4 +1,4 @@
-//! The report for a terminal.
+//! The report as text for a terminal.
 
 use std::fmt::Write as _;
 
@@ -12,11 +12,11 @@ use super::json_spans::{excerpt, span_of};
 use crate::judge::{can_fail, is_visible};
 use crate::suggestions::counted;
 
-/// Longest part of a line to show, in characters.
+/// Maximum displayed length of a line, in characters.
 const LINE: usize = 400;
-/// Number of causes to show with their frames; each other cause gets a line.
+/// Maximum number of causes that are displayed with their frames. Each further cause gets one line.
 const CAUSES: usize = 12;
-/// Number of cases to name for a cause.
+/// Maximum number of cases that are named for a cause.
 const NAMED: usize = 8;
 
 /// Formats the report: each cause once with its cases, a line for each other case that needs attention, and a
@@ -87,7 +87,7 @@ fn by_reason<'r>(cases: impl Iterator<Item = &'r ReportCase>) -> Vec<(&'r str, V
     by_reason
 }
 
-/// Formats one line for a run in which all cases are inconclusive.
+/// Returns the line for a run in which all cases are inconclusive.
 fn none_judged(report: &SuiteReport) -> String {
     let mut reasons: Vec<&str> = report.cases.iter().filter_map(|case| case.reason.as_deref()).collect();
     reasons.dedup();
@@ -132,10 +132,10 @@ fn frame(out: &mut String, label: &str, frame: &ReportFrame, path: Option<&str>)
     let _ = writeln!(out, "      {label} {arrow} {line}");
 }
 
-/// Number of characters to show on both sides of a mark.
+/// Number of displayed characters on each side of a mark.
 const AROUND: usize = 160;
 
-/// Returns an excerpt of the line, with `»` before the differing member and `«` after it.
+/// Returns an excerpt of the line in which the differing member is between `»` and `«`.
 fn marked(line: &str, path: &str) -> Option<String> {
     let [before, value, after] = excerpt(line, span_of(line, path)?, AROUND);
     Some(format!("{}»{}«{}", clip(&before), clip(&value), clip(&after)))
@@ -222,7 +222,7 @@ fn summary(out: &mut String, report: &SuiteReport) {
     }
 }
 
-/// Counts failures by level, because a failure of the level *must* weighs more.
+/// Counts failures by level, because a failure of the level *must* is more severe.
 fn levels(out: &mut String, report: &SuiteReport) {
     let of_level = |level: CheckLevel| {
         let checks = report.cases.iter().flat_map(|case| &case.checks).filter(|check| check.level == level);

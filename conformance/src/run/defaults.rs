@@ -1,4 +1,4 @@
-//! Defaults of a run.
+//! Default values of the options of a run.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ pub fn default_jobs() -> usize {
     std::thread::available_parallelism().map_or(2, usize::from)
 }
 
-/// Finds the profile for a program and a dialect, if the command line has no profile. The candidates are
-/// `PROGRAM-DIALECT` with the requested revision, then without it, then `PROGRAM` if it is of that dialect.
-/// An unknown agent gets the files and the environment of the dialect's own profile. It does not get the
-/// facts about one agent: name, version, missing features, expected failures.
+/// Finds the profile for a program and a dialect, if the command line names none. The candidates are
+/// `PROGRAM-DIALECT` with the requested revision, then without it, then `PROGRAM` if its dialect is the
+/// requested one. An unknown agent gets the files and the environment of the dialect's own profile. It does
+/// not get properties of that profile's agent: name, version, missing features, expected failures.
 ///
 /// # Errors
 /// If there is no profile for the dialect, or if it is invalid.
@@ -24,7 +24,7 @@ pub fn profile_for(suite: &Suite, dialect: &str, command: &[String]) -> Result<P
     let family = dialect.split('@').next().unwrap_or_default();
     let program = command.first().map(|program| Path::new(program).file_name().unwrap_or_default());
     let program = program.map(|name| name.to_string_lossy().into_owned());
-    // A script has the program names of its package.
+    // For a script, the program names in its package are candidates too.
     let names: Vec<String> = program.iter().cloned().chain(package_names(command)).collect();
     let known = suite.profiles();
     let is_of_dialect = |profile: &Profile| profile.dialect.split('@').next() == Some(family);
@@ -54,8 +54,7 @@ pub fn profile_for(suite: &Suite, dialect: &str, command: &[String]) -> Result<P
     Ok(profile)
 }
 
-/// Returns the names of the programs that a package declares. The package is the one of the script in the
-/// command line.
+/// Returns the program names in the package of the script that the command line starts.
 fn package_names(command: &[String]) -> Vec<String> {
     let names = || {
         let text = std::fs::read_to_string(package(command)?.join("package.json")).ok()?;
@@ -90,7 +89,7 @@ mod tests {
         };
         let found = profile(r#"{"pi": "dist/cli.js"}"#);
         assert_eq!((found.name.as_str(), found.expected_failures.as_deref()), ("pi", Some("pi")));
-        // A package with another name is an unknown agent.
+        // A package with another name belongs to an unknown agent.
         for other in [r#"{"other": "dist/cli.js"}"#, r#""dist/cli.js""#] {
             let found = profile(other);
             assert_eq!((found.agent.as_str(), found.expected_failures, found.choices), ("node", None, None));

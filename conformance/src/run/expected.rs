@@ -1,4 +1,4 @@
-//! Known failures: a file lists them with their reasons.
+//! Known failures of an agent. A file lists them with their reasons.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -33,8 +33,8 @@ impl ExpectedFailuresFile {
         Ok(Self { source: path.display().to_string(), file })
     }
 
-    /// Reads the file that a profile names, if it names one. A name that ends in .json is a path that starts
-    /// in the folder `place`.
+    /// Reads the file that a profile names; returns `None` if it names none. A name that ends in `.json` is
+    /// a path relative to the folder `place`.
     ///
     /// # Errors
     /// If the file does not exist or is invalid.
@@ -58,8 +58,8 @@ impl ExpectedFailuresFile {
 /// Marks known failures. Returns the problems of the file: failures that no longer happen, unknown cases or
 /// checks, repeated lines, lines without a reason.
 ///
-/// `known` are the names of all cases, played or not. A line about a check below the level of the run is no
-/// problem.
+/// `known` are the names of all cases, played or not. Lines about checks below the level of the run are
+/// ignored.
 pub fn apply(
     expected: &ExpectedFailuresFile,
     cases: &mut [ReportCase],
@@ -106,13 +106,14 @@ pub(crate) fn without_indexes(path: &str) -> String {
     out
 }
 
-/// Returns the name of the event, command or dialog in a failure. Prefers the name in the expected frame to
-/// the name in the found frame. Returns `None` if both frames lack a name, as the answers of JSON-RPC do.
+/// Returns the name of the event, command or dialog of a failure. The name in the expected frame is
+/// preferred to the name in the found frame. Returns `None` if both frames lack a name, as answers of
+/// JSON-RPC do.
 fn row(check: &ReportCheck) -> Option<String> {
     [&check.expected, &check.found].into_iter().flatten().find_map(|shown| named(&shown.line))
 }
 
-/// Returns the name in a frame.
+/// Returns the name of the event, command or dialog in a frame.
 fn named(line: &str) -> Option<String> {
     let frame: Value = serde_json::from_str(line).ok()?;
     let name = match (&frame["method"], &frame["type"]) {
@@ -124,13 +125,13 @@ fn named(line: &str) -> Option<String> {
     name?.as_str().map(str::to_owned)
 }
 
-/// Marks the failures of a case that a line of the file describes. Returns a problem if there is no such
+/// Marks the failures of a case that match a line of the file. Returns a problem if there is no such
 /// failure.
 fn mark(case: &mut ReportCase, line: &ExpectedFailure, source: &str) -> Option<String> {
     let name = case.name.clone();
     let check = line.check.as_str();
     match case.verdict {
-        // An inconclusive case proves nothing about the line.
+        // An inconclusive case neither confirms nor refutes the line.
         CaseVerdict::Inconclusive => return None,
         CaseVerdict::NotApplicable => {
             return Some(format!("{source}: {name} is not applicable; remove its lines"));

@@ -1,4 +1,4 @@
-//! Preflight: a few cases are played first. Their outcome decides if the others are played too.
+//! Preflight: a few cases are played first. Their results decide if the others are played.
 
 use agentese::types::Scenario;
 
@@ -7,13 +7,13 @@ use super::CaseResult;
 /// Number of cases in a preflight round.
 const MAX_CASES: usize = 4;
 
-/// Number of preflight rounds in which all cases have to time out before the other cases are skipped. A fault
-/// in the first round may not affect other cases.
+/// Number of preflight rounds. The other cases are skipped only if all cases of all rounds time out, because
+/// a fault in the first round may not affect other cases.
 pub(super) const ROUNDS: usize = 2;
 
-/// Returns the indexes of the cases in the next preflight round. They are spread over the remaining cases,
-/// because a single fault may affect neighbouring cases. The same cases lead to the same choice. The list is
-/// empty if at most [`MAX_CASES`] cases remain.
+/// Returns the indexes of the cases for the next preflight round. They are spread over the remaining cases,
+/// because a single fault often affects neighbouring cases. The choice is deterministic. The list is empty if
+/// at most [`MAX_CASES`] cases remain.
 pub(super) fn preflight_cases(cases: &[Scenario], outcome: &[Option<CaseResult>]) -> Vec<usize> {
     let is_left = |at: &usize| outcome[*at].is_none() && cases[*at].alone != Some(true);
     let left: Vec<usize> = (0..cases.len()).filter(is_left).collect();

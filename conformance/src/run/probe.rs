@@ -1,4 +1,4 @@
-//! Probe of an agent before its cases are played.
+//! Test start of an agent before its cases are played.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use crate::matching::{Rules, short};
 use crate::player::{PlayOptions, play, relative_argument};
 use crate::transcript::Transcript;
 
-/// Usual maximum of the time until an agent's first output, in milliseconds.
+/// Upper limit of the usual time until an agent's first output, in milliseconds.
 const USUAL_START_MS: f64 = 1500.0;
 
 /// Time limit for the agent's answers.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Maximum factor by which waits get longer for a slow agent.
+/// Maximum factor by which the waits for a slow agent are extended.
 const SLOWEST: f64 = 10.0;
 
 /// Confidence from which another dialect is reported. If that dialect has another framing, the cases are not
@@ -29,9 +29,9 @@ const MIN_CONFIDENCE: f64 = 0.95;
 pub enum ProbeResult {
     /// The agent answers in a known dialect.
     Recognized {
-        /// Remark that another dialect with the same framing fits better.
+        /// Remark if another dialect with the same framing fits better.
         remark: Option<String>,
-        /// The agent's own choices, from its answer about the state.
+        /// The agent's own choices, from its answer to the state query.
         choices: Option<Map<String, Value>>,
         /// Start time as a multiple of the usual start time; at least 1.
         slowness: f64,
@@ -84,7 +84,8 @@ fn first_output_ms(records: &[TranscriptRecord]) -> f64 {
     times.next().unwrap_or_default()
 }
 
-/// Returns the choices of an agent that has just started: its answer to the probe command of its dialect.
+/// Returns the choices of an agent that has just started, from its answer to the probe command of its
+/// dialect.
 pub(crate) fn choices(transcript: &Transcript, dialect: &str) -> Option<Map<String, Value>> {
     let question = Rules::of(dialect)?.probe_command();
     let mut answers =
@@ -119,7 +120,7 @@ fn judge(
     }
 }
 
-/// Describes how an agent ended that sent no frame.
+/// Describes the exit of an agent that sent no frame.
 fn end(records: &[TranscriptRecord]) -> String {
     let last = records.iter().rev().find_map(|record| match record {
         TranscriptRecord::Control(control) if control.event == "exit" => Some(control),

@@ -1,4 +1,4 @@
-//! Selection of cases.
+//! Selection of cases by patterns.
 
 use agentese::types::Scenario;
 use globset::{Glob, GlobMatcher};
@@ -24,7 +24,7 @@ pub enum SelectionError {
     /// A pattern is invalid.
     #[error("invalid pattern `{pattern}`: {reason}")]
     Pattern {
-        /// The pattern.
+        /// The invalid pattern.
         pattern: String,
         /// Description of the error.
         reason: String,
@@ -32,15 +32,15 @@ pub enum SelectionError {
     /// A pattern fits no case.
     #[error("no case matches `{pattern}`; {instead}see `list --covers` for names and covered items")]
     NoMatch {
-        /// The pattern.
+        /// The pattern without a match.
         pattern: String,
-        /// Question with similar names, for the message. Empty if no name is similar.
+        /// Suggestion of similar names for the message; empty if no name is similar.
         instead: String,
     },
 }
 
-/// Returns the cases that match at least one pattern. [`Selection::new`] describes the patterns. Each option
-/// `--only` works in this way.
+/// Returns the cases that match at least one pattern. [`Selection::new`] describes the patterns. All options
+/// `--only` use this function.
 ///
 /// # Errors
 /// If a pattern is invalid, or matches no case.
@@ -100,9 +100,9 @@ impl CasePattern {
         }
     }
 
-    /// Returns, for each case, `true` if the pattern matches it.
+    /// Returns a flag for each case: `true` if the pattern matches it.
     fn of(&self, cases: &[Scenario]) -> Vec<bool> {
-        // A whole name selects only that case, although other names may contain it.
+        // A complete name selects only that case, although other names may contain it.
         let named: Vec<bool> = cases.iter().map(|case| case.name == self.text()).collect();
         if named.contains(&true) {
             return named;

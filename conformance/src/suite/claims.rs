@@ -1,5 +1,4 @@
-//! Check of the names in a profile's claims. With an unknown name, a profile would exclude cases without a
-//! notice.
+//! Check of the names in a profile's claims. A misspelt name would otherwise exclude cases silently.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +11,10 @@ use crate::player::needs;
 /// Checks that each name in the claims is declared by the dialect or used by a case of the suite.
 ///
 /// # Errors
-/// If a name is unknown. The error has the first unknown name, and similar names.
+/// If a name is unknown. The error contains the first unknown name, and similar names.
 pub(super) fn check(suite: &Suite, profile: &Profile) -> Result<(), SuiteError> {
     let Some(claims) = &profile.claims else { return Ok(()) };
-    // Other functions report an unknown dialect.
+    // An unknown dialect is reported elsewhere.
     let Ok(spec) = dynamic::spec(&profile.dialect) else { return Ok(()) };
     let commands: BTreeSet<&str> = spec.commands.iter().map(|row| row.wire).collect();
     let events: BTreeSet<&str> = spec.events.iter().map(|row| row.name).collect();
@@ -35,7 +34,7 @@ pub(super) fn check(suite: &Suite, profile: &Profile) -> Result<(), SuiteError> 
     ];
     for (what, member, names, declared) in claimed {
         for name in names.iter().filter(|name| !declared.contains(name.as_str())) {
-            // The suite of a user may have cases about undeclared names.
+            // A user's own suite may contain cases about undeclared names.
             let covers = format!("{what} {name}");
             if cases.iter().any(|case| case.covers.iter().flatten().any(|covered| *covered == covers)) {
                 continue;

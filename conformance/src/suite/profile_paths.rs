@@ -1,4 +1,5 @@
-//! Paths in a profile. They start at the folder of the profile's file, and not at the working directory.
+//! Resolution of paths in a profile. They start at the folder of the profile's file, and not at the
+//! working directory.
 
 use std::path::Path;
 
@@ -10,10 +11,10 @@ use crate::file::FileError;
 /// Variable for the folder of the profile's file, in all texts of the profile.
 const FOLDER: &str = "${PROFILE}";
 
-/// Resolves the paths of a profile. The relative path of a program starts at the folder of the file. A
+/// Resolves the paths of a profile. A relative path of the program starts at the folder of the file. A
 /// program without a path is searched in `PATH`.
 ///
-/// Arguments stay unchanged, because the profile does not show if an argument is a path.
+/// Arguments stay unchanged, because a profile does not declare which of them are paths.
 ///
 /// # Errors
 /// If the working directory is unavailable.

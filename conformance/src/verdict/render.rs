@@ -10,11 +10,11 @@ use serde_json::value::RawValue;
 
 use super::{LineExcerpt, Mismatch};
 
-/// Number of characters to show of a line without a mark.
+/// Maximum displayed length of a line without a mark, in characters.
 const LINE: usize = 200;
-/// Number of characters to show on both sides of a mark.
+/// Number of displayed characters on each side of a mark.
 const AROUND: usize = 40;
-/// Number of characters to show between the marks.
+/// Maximum number of displayed characters between the marks.
 const MARKED: usize = 160;
 
 /// Formats a difference as several lines of at most about 300 characters. The lines are: the description, the
@@ -37,7 +37,7 @@ pub fn render(mismatch: &Mismatch) -> String {
             Some(shown) => {
                 let _ = write!(out, "\n  {title:<9}{}", frame(shown, &line.unwrap_or_default()));
             }
-            // A difference without frames concerns the transcript as a whole.
+            // A difference without frames is about the transcript as a whole.
             None if mismatch.expected.is_some() || mismatch.found.is_some() => {
                 let _ = write!(out, "\n  {title:<9}nothing");
             }
@@ -60,7 +60,7 @@ fn marked_lines(mismatch: &Mismatch) -> (Option<String>, Option<String>) {
     let lines =
         [&mismatch.expected, &mismatch.found].map(|shown| shown.as_ref().map(|shown| shown.line.as_str()));
     let parts = lines.map(|line| line.and_then(|line| locate(line, &mismatch.path)));
-    // Shows both values from their first difference on.
+    // Both excerpts start at the first difference of the two values.
     let same = match (lines, &parts) {
         ([Some(expected), Some(found)], [Some(was), Some(came)]) => {
             let both = expected[was.clone()].chars().zip(found[came.clone()].chars());
@@ -75,8 +75,8 @@ fn marked_lines(mismatch: &Mismatch) -> (Option<String>, Option<String>) {
     (expected, found)
 }
 
-/// Returns an excerpt of the line, with marks around `part`. Shortens the beginning of the part, if both
-/// values have their first `same` characters in common.
+/// Returns an excerpt of the line, with marks around `part`. If both values start with the same `same`
+/// characters, that beginning is shortened.
 fn marked(line: &str, part: Range<usize>, same: usize) -> String {
     let value = &line[part.clone()];
     let skipped = same.saturating_sub(AROUND);
@@ -108,7 +108,7 @@ fn clip(line: &str) -> String {
     line.chars().take(LINE).chain(['…']).collect()
 }
 
-/// Members of an envelope that contain the event. A path may start in them.
+/// Members of an envelope that contain the event. A path may start inside them.
 const ENVELOPES: [&str; 2] = ["event", "params"];
 
 /// Returns the byte range of the value at a path. If the value is missing, returns the range of the innermost
@@ -126,7 +126,7 @@ fn locate(line: &str, path: &str) -> Option<Range<usize>> {
     if depth == 0 {
         return None;
     }
-    // The value borrows from the line.
+    // The parsed value borrows from the line, so its address gives its position.
     let start = value.as_ptr() as usize - line.as_ptr() as usize;
     Some(start..start + value.len())
 }

@@ -1,4 +1,4 @@
-//! Areas that need a whole agent: their findings about an agent with a defect, and about one without.
+//! Attacks that need a complete agent: their results for an agent with a defect, and for one without.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ fn program() -> String {
 
 const SPOIL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attack/spoil.py");
 
-/// Carries out one attack on the reference agent in a dialect, always with the same seed. `spoiled` is the
+/// Runs one attack on the reference agent in a dialect, always with the same seed. `spoiled` is the
 /// defect that a wrapper adds to the agent.
 fn attacked(area: &str, dialect: &str, spoiled: Option<&str>, more: &[&str]) -> (Option<i32>, Value) {
     let folder = tempfile::tempdir().unwrap();
@@ -43,7 +43,7 @@ fn finds(area: &str, dialect: &str, spoiled: Option<&str>, more: &[&str], messag
     assert!(report["reason"].as_str().unwrap().contains(message), "{report:#}");
 }
 
-/// Returns the command line of a program around the agent, with a wrapper that adds a defect.
+/// Returns the command line of a program around the agent, through a wrapper that adds a defect.
 fn spoiled(defect: &str, line: &str) -> String {
     format!("python3 {SPOIL} {defect} {} {line}", program())
 }

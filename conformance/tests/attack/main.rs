@@ -6,7 +6,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Attacks the agent of `agent.py` with one of its defects, always with the same seed. Returns exit code and report.
+/// Attacks the agent `agent.py` with one of its defects, always with the same seed. Returns the exit code and
+/// the report.
 fn attacked(defect: &str, only: &[&str], more: &[&str]) -> (Option<i32>, Value) {
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("report.json");
@@ -25,7 +26,7 @@ fn attacked(defect: &str, only: &[&str], more: &[&str]) -> (Option<i32>, Value) 
     (output.status.code(), serde_json::from_str(&text).unwrap())
 }
 
-/// Returns the finding of the only attack.
+/// Returns the finding of a report on a single attack.
 fn found(report: &Value) -> &str {
     let attack = &report["attacks"][0];
     assert_eq!(attack["outcome"], "found", "{report:#}");

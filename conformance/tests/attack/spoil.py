@@ -9,7 +9,7 @@ DEFECT, COMMAND = sys.argv[1], sys.argv[2:]
 
 
 def relay(source: int, target: int) -> None:
-    """Forwards lines, and repeats each answer."""
+    """Forwards lines, and sends each answer twice."""
     with os.fdopen(source, "rb") as lines, os.fdopen(target, "wb") as out:
         for line in lines:
             out.write(line)
@@ -36,7 +36,7 @@ elif DEFECT == "keeps-files":
 elif DEFECT == "meddles" and os.path.isdir(".git"):
     subprocess.run(["git", "config", "meddled.with", "yes"], check=True)
 elif DEFECT == "ignores-the-editor":
-    # Removes the editor's file methods from what the agent receives.
+    # Removes the editor's file methods from the lines to the agent.
     source, target = os.pipe()
     if os.fork() == 0:
         os.close(source)
@@ -52,7 +52,7 @@ elif DEFECT == "ignores-the-editor":
     os.close(source)
 elif DEFECT == "answers-twice":
     source, target = os.pipe()
-    # The relay is an orphan, because the attack inspects the children of the command.
+    # The relay must not be a child of the command, because the attack inspects the command's children.
     if os.fork() == 0:
         os.close(target)
         if os.fork() == 0:

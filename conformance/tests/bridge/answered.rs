@@ -1,7 +1,7 @@
 //! Check that the model's answers reach the client.
 //!
-//! By the loss report, answers to some inputs of the user may differ from the recording. So this check
-//! compares the answers with the model's script instead.
+//! The loss report permits some answers to differ from the recording. So this check compares the answers
+//! with the model script instead.
 
 use agentese::types::{ModelRequest, ModelScript, Scenario, ScriptResponse};
 use agentese_conformance::transcript::Transcript;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::front_output::{FrontFrame, front_frames};
 use crate::loss_report::UnexplainedDifference;
 
-/// Name of the check. It requires that each answer arrives whole, in order, and again in the history.
+/// Name of the check that each answer arrives complete and in order, and again in the history.
 const ANSWERED: &str = "answered";
 
 /// Texts of the model's answers, and names of the tools that they call.
@@ -45,8 +45,8 @@ fn of(row: &str, message: String) -> UnexplainedDifference {
     }
 }
 
-/// Returns the model's answers in the order of the requests. Leaves out requests that offer no tools: these
-/// are for a summary, and their answers are not messages.
+/// Returns the model's answers in the order of the requests. Requests without tools are omitted: they are
+/// for a summary, and their answers are not messages.
 fn scripted_answers(case: &Scenario, requests: &[ModelRequest]) -> Answers {
     let mut given = Answers::default();
     let Some(model) = &case.model else { return given };
@@ -80,17 +80,17 @@ impl Answers {
         }));
     }
 
-    /// Adds a text. An answer with nothing but calls has no text.
+    /// Adds a text, unless it is empty. An answer that consists of calls has no text.
     fn add_text(&mut self, text: String) {
         self.texts.extend(Some(text).filter(|text| !text.is_empty()));
     }
 }
 
-/// Returns the answers that the client received. Also returns a difference for each history with other
-/// answers.
+/// Returns the answers that the client received. Also returns a difference for each history whose answers
+/// differ.
 fn received_answers(observed: &Transcript) -> (Answers, Vec<UnexplainedDifference>) {
     let (mut heard, mut left) = (Answers::default(), Vec::new());
-    // The growing answer, for dialects without ends of messages.
+    // Text of the growing answer, for dialects in which the end of a message does not contain the text.
     let mut grows = String::new();
     for frame in front_frames(observed) {
         match frame {

@@ -1,18 +1,18 @@
-//! Adaptation of recordings: the text of arguments that grow piece by piece.
+//! Adaptation of recordings: the text of streamed tool arguments.
 //!
 //! Agents with snapshots send the arguments as parsed so far, and a bridge writes them without white space.
 //! The recordings are rewritten in the same way, because otherwise the texts could not be compared.
 
 use serde_json::Value;
 
-/// `UPDATE`: type of an event with a piece; `PIECE`: type of a piece of a tool call's arguments.
+/// Type of an event with a piece of a message; `PIECE` is the type of a piece of a tool call's arguments.
 const UPDATE: &str = "message_update";
 const PIECE: &str = "toolcall_delta";
 
 /// Path of a piece's text in its event.
 const TEXT: &str = "/assistantMessageEvent/delta";
 
-/// Pieces of the current call.
+/// Pieces of one tool call.
 struct Call {
     block: Value,
     /// Indexes of the records with the call's pieces.
@@ -21,7 +21,7 @@ struct Call {
 }
 
 /// Rewrites a recording: the arguments of each call have no white space, and the first piece contains all of
-/// them. Arguments that broke off are not JSON, and stay unchanged.
+/// them. Incomplete arguments are not JSON, and stay unchanged.
 pub fn without_white_space(recording: &str) -> String {
     let mut records: Vec<String> = recording.lines().map(str::to_owned).collect();
     let mut call: Option<Call> = None;

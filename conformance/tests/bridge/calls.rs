@@ -1,8 +1,8 @@
-//! Check of the tool calls in a bridge's output. Each call that begins also ends, once, and before the end of
-//! its run.
+//! Check of the tool calls in a bridge's output. Each call that starts also ends, exactly once and before the
+//! end of its run.
 //!
-//! An Opal agent sends no events for a call that it drops after an abort. A bridge makes both events itself,
-//! so a missing event is always a fault of the bridge.
+//! An Opal agent sends no events for a call that it drops after an abort. The bridge creates both events
+//! itself, so a missing event is always an error of the bridge.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +12,11 @@ use serde_json::Value;
 use crate::front_output::{FrontFrame, front_frames, matching};
 use crate::loss_report::UnexplainedDifference;
 
-/// Name of the check that calls begin and end once.
+/// Name of the check that each call starts and ends once.
 const CALLS: &str = "calls";
 
-/// Returns a difference for each call that begins twice, ends without a beginning, or has not ended at the
-/// end of its run.
+/// Returns a difference for each call that starts twice, ends without a start, or has not ended at the end of
+/// its run.
 pub fn unended(front: &str, observed: &Transcript) -> Vec<UnexplainedDifference> {
     let Some(tools) = matching(agentese::dynamic::spec(front).unwrap()).tools else { return Vec::new() };
     let (mut begun, mut open, mut left) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
@@ -43,7 +43,7 @@ pub fn unended(front: &str, observed: &Transcript) -> Vec<UnexplainedDifference>
             (kind, Some(call)) if kind == tools.ends && !open.remove(call) => {
                 wrong(kind, format!("`{call}` has not begun"));
             }
-            // A run that broke off has no end.
+            // A run that broke off has no end event.
             ("agent_start", _) => {
                 open.clear();
                 begun.clear();

@@ -1,4 +1,4 @@
-//! Output of a bridge to its client: its events, without their envelopes.
+//! Output of a bridge to its client, with events taken out of their envelopes.
 
 use agentese::spec::Spec;
 use agentese_conformance::transcript::{Record, Transcript};

@@ -26,10 +26,10 @@ use paths::{in_answer, is_about, is_within, without_indexes};
 
 use crate::runs;
 
-/// Members that identify a frame. A bridge always has to set them correctly.
+/// Members that identify a frame. The bridge must set them correctly in every case.
 const KINDS: &[&str] = &["type", "id", "command", "jsonrpc", "method"];
 
-/// Members whose values depend on the models in the agent's own profile, and not on the case.
+/// Members whose values depend on the models in the agent's profile, not on the case.
 const PROFILE_MEMBERS: &[&str] = &[
     "model.",
     "context.window",
@@ -39,15 +39,15 @@ const PROFILE_MEMBERS: &[&str] = &[
     "message<assistant>.usage.cost",
 ];
 
-/// Further members of this kind, which no table contains: the provider of the models, and the other known
-/// providers.
+/// Further members of this kind, which no generated table contains: the provider of the models, and the other
+/// known providers.
 const PROVIDERS: &[&str] = &["data.auth.provider", "data.auth.providers"];
 
-/// The thinking level: its first value comes from the agent's own profile.
+/// Member with the thinking level. Its initial value comes from the agent's profile.
 const LEVEL: &str = "thinkingLevel";
 
-/// Intents of commands that set the thinking level. After such a command, the agent's own profile no longer
-/// determines it.
+/// Intents of commands that set the thinking level. After such a command, the level no longer depends on the
+/// profile.
 const SETS_LEVEL: &[Intent] =
     &[Intent::SetThinking, Intent::CycleThinking, Intent::SetModel, Intent::CycleModel, Intent::OpenSession];
 
@@ -57,15 +57,15 @@ const PLACE_OF_TEXT: &str = "message<assistant>.blocks<text>.index";
 /// Name of the check that a case was played to its end.
 pub const SCENARIO: &str = "scenario";
 
-/// `REQUESTS`: name of the check of the model's requests; `USER_INPUT_CHECK`: description of that check, if
-/// it is about the user's input.
+/// Name of the check of the model's requests. `USER_INPUT_CHECK` is its description if it is about the user's
+/// input.
 const REQUESTS: &str = "requests";
 pub const USER_INPUT_CHECK: &str = "the model is sent the words of the user";
 
-/// Checks of frames.
+/// Names of the checks that compare frames.
 pub const FRAME_CHECKS: &[&str] = &["answers", "events", "dialogs", "order", "order-between-streams"];
 
-/// Checks of the agent's process and its lines. A bridge has to pass them in every case.
+/// Checks of the agent's process and its lines. A bridge must pass them in every case.
 pub const PROCESS_CHECKS: &[&str] = &["end", "exit", "frames", "lines", "leaks", "noise"];
 
 /// A difference that the loss report does not explain.
@@ -82,8 +82,8 @@ pub struct UnexplainedDifference {
 }
 
 impl UnexplainedDifference {
-    /// Returns `true` if a line of a list of known failures describes this difference. A line without a path
-    /// describes differences of whole frames.
+    /// Returns `true` if an entry of a list of known failures describes this difference. An entry without a
+    /// path describes differences of whole frames.
     pub fn is_listed_in(&self, line: &ExpectedFailure) -> bool {
         let path = line.path.as_deref().unwrap_or_default();
         let row = line.row.as_deref().unwrap_or_default();
@@ -96,10 +96,11 @@ impl UnexplainedDifference {
 pub struct LossReport {
     front: &'static Spec,
     rows: Vec<RowFidelity>,
-    /// Known failures of our server of the client's dialect, compared with the recordings, without a bridge.
+    /// Known failures of this project's server of the client's dialect, compared with the recordings, without
+    /// a bridge.
     known: Vec<ExpectedFailure>,
-    /// The observed session; `None` if unknown. It gives the positions of frames that the recording does not
-    /// contain.
+    /// The observed session; `None` if unknown. It contains the positions of frames that are not in the
+    /// recording.
     observed: Option<Transcript>,
 }
 
@@ -109,7 +110,7 @@ struct Frame {
     row: String,
     /// The event, the parameters of a dialog, or an object with the `data` of an answer.
     body: Value,
-    /// For an answer: the line of the answered command, and `true` for a success.
+    /// For an answer: the line of its command, and `true` if the command succeeded.
     answers: Option<(String, bool)>,
 }
 
@@ -120,8 +121,8 @@ impl LossReport {
         Self { front, rows: explain(front, spec(agent)).unwrap(), known: Vec::new(), observed: None }
     }
 
-    /// Adds known failures of our server of the client's dialect. They occur with any agent behind the
-    /// bridge.
+    /// Adds known failures of this project's server of the client's dialect. They occur with any agent behind
+    /// the bridge.
     pub fn with_known(self, known: Vec<ExpectedFailure>) -> Self {
         Self { known, ..self }
     }
@@ -143,7 +144,7 @@ impl LossReport {
         !untold.into_iter().any(|member| member.neutral == PLACE_OF_TEXT)
     }
 
-    /// Returns the name that stands for a missing command, if the line is a failure without a command's name.
+    /// Returns the placeholder for a missing command name if the line is a failure that names no command.
     fn parse(&self, shown: &LineExcerpt) -> Option<String> {
         self.is_unnamed(&shown.line).then(|| self.front.edges.parse_command.to_owned())
     }
@@ -164,7 +165,7 @@ impl LossReport {
             _ => None,
         };
         let failed: Vec<_> = findings.iter().filter_map(failed).collect();
-        // A case that waits for a missing frame ends there: all later differences follow from that.
+        // A case that waits for a missing frame ends there, and all later differences follow from that.
         let mut waits = failed.iter().filter(|(check, _)| check == SCENARIO);
         let in_vain = waits.find_map(|(_, wait)| self.unmet_wait(case, wait, golden));
         let broken_off = in_vain.map(|step| sent_until(case, step, golden));
@@ -181,13 +182,13 @@ impl LossReport {
             let is_behind = broken_off.is_some_and(|last| match (check.as_str(), place) {
                 (SCENARIO, _) => true,
                 (_, Some(place)) => place > last,
-                // An expectation of the whole case may be about the part that was not played.
+                // An expectation of the whole case may concern the part that was not played.
                 (check, None) => check.starts_with("expect ") || check == REQUESTS,
             });
             if is_behind {
                 return false;
             }
-            // All of a request except for the input of the user depends only on the agent.
+            // All parts of a request except the user's input depend only on the agent.
             (check != REQUESTS || mismatch.message.starts_with(USER_INPUT_CHECK))
                 && !is_known()
                 && !self.follows_lost_command(&lost, mismatch, golden)
@@ -198,7 +199,7 @@ impl LossReport {
         unexplained.map(|(check, mismatch)| self.left(check, mismatch, golden)).collect()
     }
 
-    /// Converts a failed check to the form of lists of known failures.
+    /// Converts a failed check to the form of an entry in lists of known failures.
     fn left(&self, check: &str, mismatch: &Mismatch, golden: &Transcript) -> UnexplainedDifference {
         let shown = [&mismatch.expected, &mismatch.found];
         let named = |shown: &LineExcerpt| {
@@ -206,7 +207,7 @@ impl LossReport {
         };
         let row = shown.into_iter().flatten().find_map(named).unwrap_or_default();
         let path = match mismatch.path.as_str() {
-            // A missing request lacks all messages.
+            // A missing request lacks all of its messages.
             "" if check == REQUESTS => "messages".to_owned(),
             path => without_indexes(path).0,
         };
@@ -214,13 +215,14 @@ impl LossReport {
         UnexplainedDifference { check: check.to_owned(), row, path, message: says }
     }
 
-    /// Returns `true` if the loss report calls the frame or its differing member approximated or lost.
+    /// Returns `true` if the frame or its differing member is approximated or lost according to the loss
+    /// report.
     fn explains(&self, mismatch: &Mismatch, golden: &Transcript) -> bool {
-        // An expectation names a part of a frame; then the found frame comes first.
+        // An expectation contains only a part of a frame, so the found frame is examined first.
         let shown = [&mismatch.expected, &mismatch.found];
         let frames: Vec<Frame> =
             shown.into_iter().flatten().filter_map(|shown| self.frame(shown, golden)).collect();
-        // A rejection without a command's name belongs to any command that may be rejected.
+        // A rejection that names no command may belong to any command that can be rejected.
         let unnamed = mismatch.found.as_ref().filter(|_| mismatch.expected.is_none());
         if unnamed.is_some_and(|found| self.parse(found).is_some())
             && self.is_refused_otherwise(None, None, golden)
@@ -236,7 +238,7 @@ impl LossReport {
         let is_refusal = path == "success" || successes.first() != successes.last();
         match row.fidelity {
             Fidelity::Lost => true,
-            // The presence and the success of an answer.
+            // The presence and the success of an answer depend on the command as a whole.
             _ if frame.kind == RowKind::Command && (path.is_empty() || is_refusal) => {
                 let sent = frame.answers.as_ref().map(|(sent, _)| sent.as_str());
                 sent.is_some_and(|sent| {
@@ -247,7 +249,7 @@ impl LossReport {
             // The presence, the number and the order of frames.
             fate if path.is_empty() => fate == Fidelity::Approximated,
             _ if KINDS.contains(&path.as_str()) => false,
-            // Other differences after a command do not change its failures.
+            // Other differences after a command do not affect its error.
             fate if path.starts_with("error") => {
                 let refuses = row.differences.iter().any(|differs| differs.refuses);
                 fate == Fidelity::Approximated
@@ -262,14 +264,14 @@ impl LossReport {
                     .iter()
                     .filter(about)
                     .partition(|member| self.is_set_by_profile(member, mismatch, golden));
-                // An undeclared member does not come from the agent, and has to be right.
+                // An undeclared member does not come from the agent, so it must be correct.
                 told.is_empty()
                     && (!given.is_empty() || row.missing_members.iter().any(|member| about(&member)))
             }
         }
     }
 
-    /// Returns `true` if the frame belongs to a later session of the connection, and not to the first one.
+    /// Returns `true` if the frame belongs to a later session of the connection, not to the first one.
     ///
     /// Returns `false` if the loss report calls the command that opens sessions carried.
     fn is_of_another_session(&self, mismatch: &Mismatch, golden: &Transcript) -> bool {
@@ -306,7 +308,7 @@ impl LossReport {
         names(line) || asked().is_some_and(|asked| names(&asked))
     }
 
-    /// Returns `true` if the agent's own profile determines the value of the member.
+    /// Returns `true` if the value of the member depends on the agent's profile.
     fn is_set_by_profile(&self, member: &Member, mismatch: &Mismatch, golden: &Transcript) -> bool {
         let before = mismatch.expected.as_ref().map_or(0, |shown| shown.record);
         let is_level = member.neutral == LEVEL;
@@ -319,7 +321,7 @@ impl LossReport {
         let stands_for = |name: String| {
             let row = self.row(RowKind::Command, &name);
             let is_for = |intent: &Intent| row.is_some_and(|row| row.intents.contains(&intent.name()));
-            // A command that may begin a fresh session need not open a stored one.
+            // A command that can also start a new session does not prove that a stored one is opened.
             intents.iter().any(is_for) && !is_for(&Intent::NewSession)
         };
         records.iter().any(|record| match record {
@@ -330,8 +332,8 @@ impl LossReport {
 
     /// Returns the number of the failed step, from 1, if the loss report explains why its wait failed.
     ///
-    /// The step waits for an approximated or lost frame, or for a member of an answer whose rejection is
-    /// explained. The agent has to be running, and has to have answered its commands.
+    /// Such a step waits for an approximated or lost frame, or for a member of an answer whose rejection is
+    /// explained. The agent must be running and must have answered its commands.
     fn unmet_wait(&self, case: &Scenario, wait: &Mismatch, golden: &Transcript) -> Option<usize> {
         let says = wait.message.as_str();
         let number: usize = says.strip_prefix("step ")?.split(':').next()?.parse().ok()?;
@@ -359,7 +361,7 @@ impl LossReport {
         rows.next().is_some_and(explained).then_some(number)
     }
 
-    /// Returns `true` if the line is a failure without a command's name.
+    /// Returns `true` if the line is a failure that names no command.
     fn is_unnamed(&self, line: &str) -> bool {
         serde_json::from_str::<Value>(line)
             .is_ok_and(|frame| frame["command"] == self.front.edges.parse_command)
@@ -402,7 +404,7 @@ impl LossReport {
                         };
                         golden.sent().find(is_meant).map(|sent| sent.as_str().to_owned())
                     }
-                    // A failure without a command's name follows the line that it is about.
+                    // A failure that names no command follows the line that it concerns.
                     None => sent_before(shown.record, golden),
                 };
                 let name = || command(asked.as_deref()?);

@@ -1,5 +1,5 @@
-//! The suite's cases of one dialect, played through `agentese bridge` against agentese in another dialect. They
-//! agree with the recording, or differ only as the loss report of the pair allows.
+//! Plays the suite's cases of one dialect through `agentese bridge` against the reference agent in another
+//! dialect. The results agree with the recording, or differ only as the loss report of the pair permits.
 #![expect(clippy::print_stdout, reason = "the outcome of each pair is printed")]
 
 mod answered;
@@ -23,7 +23,7 @@ use futures::{StreamExt, stream};
 use loss_report::{LossReport, SCENARIO, UnexplainedDifference};
 use pairs::{Pair, all};
 
-/// Environment variable with the selection: `all`, one pair as in `pi-opal`, or one of its cases as in
+/// Environment variable that selects the tests: `all`, one pair as in `pi-opal`, or one case of a pair as in
 /// `pi-opal/steer-text`. Without it, a sample is played.
 const WHICH: &str = "AGENTESE_BRIDGE";
 
@@ -39,13 +39,13 @@ fn program() -> String {
     program.to_str().unwrap().to_owned()
 }
 
-/// Result of a pair: cases that agree, cases with explained differences, and unexplained differences.
+/// Results of a pair: cases that agree, cases with explained differences, and unexplained differences.
 #[derive(Default)]
 struct Outcome {
     agree: BTreeSet<String>,
     explained: BTreeSet<String>,
     unexplained: BTreeMap<String, Vec<UnexplainedDifference>>,
-    /// Failures that no difference between the dialects can cause, by the case.
+    /// Failures, by case, that no difference between the dialects can cause.
     broken: BTreeMap<String, Vec<String>>,
 }
 
@@ -84,7 +84,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
     let mut outcome = Outcome::default();
     for CaseResult { judgement: judged, .. } in ran {
         let name = judged.case.name.clone();
-        // With a single case, shows its lines.
+        // If a single case is selected, its lines are printed.
         if std::env::var(WHICH).is_ok_and(|which| which.ends_with(&format!("/{name}"))) {
             println!("{}", judged.recording.as_ref().map(frame_listing).unwrap_or_default());
         }
@@ -96,7 +96,8 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
         };
         let mut by_itself = observed.iter().flat_map(by_itself).collect::<Vec<_>>();
         let golden = played.golden(&judged.case.dialect, &name).unwrap();
-        // A case without a recording has its own expectations; its commands are the same.
+        // A case without a recording contains its own expectations; the commands are those of the observed
+        // session.
         if golden.as_ref().or(observed.as_ref()).is_some_and(|session| report.moves_answers(session)) {
             let told = observed
                 .iter()
@@ -114,7 +115,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
                 outcome.unexplained.insert(name, vec![case_difference(format!("not played: {why}"))]);
             }
             came @ (Verdict::Inconclusive | Verdict::Fail) => {
-                // If the case was not played to its end, this finding has the reason.
+                // If the case was not played to its end, this finding contains the reason.
                 let counts =
                     |finding: &&Finding| finding.level == CheckLevel::Must || finding.check == "scenario";
                 let musts: Vec<_> = judged.findings.iter().filter(counts).cloned().collect();
@@ -122,7 +123,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
                 if !broken.is_empty() {
                     outcome.broken.insert(name.clone(), broken);
                 }
-                // A case without a recording has its own expectations.
+                // A case without a recording contains its own expectations.
                 let nothing = || Transcript { header: TranscriptHeader::new(1, "none"), records: Vec::new() };
                 let golden = golden.unwrap_or_else(nothing);
                 report.observe(observed);
@@ -144,7 +145,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
     outcome
 }
 
-/// Returns the pairs to play. For each pair, returns the names of its cases, or `None` for all cases.
+/// Returns the pairs to play, each with the names of its cases, or `None` for all cases.
 fn plan(suite: &Suite) -> Vec<(Pair, Option<Vec<String>>)> {
     match std::env::var(WHICH) {
         Ok(which) if which == "all" => all().into_iter().map(|pair| (pair, None)).collect(),
@@ -203,8 +204,8 @@ async fn cases_agree_with_the_recording_or_differ_as_reported() {
     assert!(wrong.is_empty(), "the loss report does not explain this:\n{}", wrong.join("\n"));
 }
 
-/// The bridge tests also permit the known differences of our servers from their recordings with agents of their
-/// own. Lines of such a list about whole frames have to name the row.
+/// The tests of a bridge also permit the known failures of this project's servers. Each entry about a whole
+/// frame must name the event, command or dialog.
 #[test]
 fn known_failures_of_fronts_name_a_path_or_a_row() {
     let suite = Suite::embedded();

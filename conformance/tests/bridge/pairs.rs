@@ -34,7 +34,7 @@ impl Pair {
         format!("{}-{}", self.front, self.agent)
     }
 
-    /// Returns a profile that starts our agent in its own dialect behind a bridge. The agent gets the
+    /// Returns a profile that starts the reference agent in its dialect behind a bridge. The agent gets the
     /// arguments of its own profile.
     pub fn profile(&self, suite: &Suite, program: &str) -> Profile {
         let named = |dialect: &str| suite.profile(&format!("agentese-{dialect}")).unwrap();
@@ -48,12 +48,13 @@ impl Pair {
         profile.command = Some(command);
         profile.name = self.name();
         profile.expected_failures = None;
-        // The model's usage, its thinking and the size of a compaction do not depend on dialects.
+        // The model's usage, its thinking and the size of a compaction must not depend on the dialect.
         adopt_models(&mut profile, &front);
         profile.dialect = front.dialect;
-        // A server of pi ends with its run; after a case that broke off, the run lasts as long as its tools.
+        // A server of pi ends only after its run. If a case broke off, that takes as long as the tools of the
+        // run.
         profile.exit_grace_ms = Some(EXIT_GRACE_MS);
-        // The suite finds this agent's choices with its first question.
+        // The suite reads this agent's choices from its first query.
         profile.choices = None;
         profile
     }
@@ -63,8 +64,8 @@ impl Pair {
         suite.profile(&format!("agentese-{}", self.front)).unwrap().dialect
     }
 
-    /// Returns the known failures of our server of the client's dialect, compared with the recordings of the
-    /// dialect's agents.
+    /// Returns the known failures of this project's server of the client's dialect, compared with the
+    /// recordings.
     pub fn known(&self, suite: &Suite) -> Vec<ExpectedFailure> {
         let front = suite.profile(&format!("agentese-{}", self.front)).unwrap();
         let file = front.expected_failures.and_then(|name| suite.expected(&name).unwrap());
@@ -97,7 +98,8 @@ impl Pair {
         agentese::any::explain(spec(self.front), spec(self.agent)).unwrap()
     }
 
-    /// Adds a wait for the end of a run, if the agent begins a run without a command after a compaction.
+    /// Adds a wait for the end of a run to a case, if the agent starts a run without a command after a
+    /// compaction.
     fn waiting_for_the_end(case: Scenario, rows: &[RowFidelity]) -> Scenario {
         let goes_on = |row: &RowFidelity| {
             row.differences.iter().any(|one| one.places.iter().any(|place| place == CONTINUED_RUN))
@@ -114,8 +116,8 @@ impl Pair {
         serde_json::from_value(written).unwrap()
     }
 
-    /// Writes the suite to a folder, and adapts the recordings to the pair. The tools get the agent's names,
-    /// and arguments get the form that the bridge sends.
+    /// Writes the suite to a folder, and adapts the recordings to the pair. The tools have the names of the
+    /// agent, and arguments have the form in which the bridge sends them.
     pub fn suite(&self, folder: &Path) -> Suite {
         let suite = Path::new(env!("CARGO_MANIFEST_DIR"));
         for name in ["cases", "profiles", "expected"] {
@@ -124,7 +126,7 @@ impl Pair {
         for name in ["transcripts", "alternatives"] {
             let to = folder.join(name).join(self.front);
             std::fs::create_dir_all(&to).unwrap();
-            // A dialect may lack other recordings.
+            // A dialect may have no other recordings.
             let files = std::fs::read_dir(suite.join(name).join(self.front)).into_iter().flatten();
             for file in files.map(|file| file.unwrap().path()) {
                 let text = std::fs::read_to_string(&file).unwrap();
@@ -174,7 +176,7 @@ impl Pair {
     fn with_tools_of_the_agent(&self, case: Scenario) -> Scenario {
         let text = self.renamed(serde_json::to_string(&case).unwrap(), "\"");
         let mut renamed: Scenario = serde_json::from_str(&text).unwrap();
-        // A case may have the name of a tool.
+        // The case itself may be named like a tool.
         renamed.name = case.name;
         renamed
     }
@@ -238,10 +240,10 @@ const COMPACTED: &str = "auto_compaction_end";
 /// Events that carry a piece of a streamed answer.
 const PIECES: &[&str] = &["message_update", "message_delta"];
 
-/// Pause between two pieces, in milliseconds, from which the bridge sends them separately.
+/// Minimum pause between two pieces, in milliseconds, after which the bridge sends them separately.
 const APART_MS: u64 = 50;
 
-/// Adapts a case to a bridge, which joins pieces that arrive together. A wait for several pieces becomes a
+/// Adapts a case to a bridge, which joins pieces that arrive together: each wait for several pieces becomes a
 /// wait for one piece.
 fn waiting_for_one_piece(case: Scenario) -> Scenario {
     let mut written = serde_json::to_value(case).unwrap();
@@ -313,7 +315,7 @@ fn ids(models: &Value) -> Vec<String> {
 
 /// Returns `true` if a case starts its agent in a special way, or writes files that only agents of its
 /// dialect read. Such files are settings, models, extensions and sessions. Agents of other dialects cannot
-/// play such a case.
+/// run such a case.
 fn configures_agent(case: &Scenario) -> bool {
     let mut files = case.files.iter().flatten().map(|(path, _)| path);
     case.arguments.is_some()
@@ -336,7 +338,8 @@ fn the_model_calls_the_agents_shell_and_receives_the_user_input() {
         let case = case(agent, "steer-and-follow-up");
         assert_eq!(case["model"]["responses"][0]["blocks"][0]["tool"]["name"], tool, "{agent}");
         let words = &case["requests"][2];
-        // Opal's agents read the input before they would stop, so that only the last request has all of it.
+        // Agents of Opal read the input when they would otherwise stop, so only the last request contains all
+        // of it.
         let (request, place) = if agent == "opal" { (-1, "$some") } else { (1, "$last") };
         assert_eq!(
             (&words["says"], &words["expect"]["messages"][place]["text"]),

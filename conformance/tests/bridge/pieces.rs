@@ -1,4 +1,4 @@
-//! Check of streamed answers: the joined pieces are the text. The number of pieces does not matter.
+//! Check of streamed answers: the joined pieces equal the text. The number of pieces does not matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,12 +29,13 @@ type PieceTexts = BTreeMap<(&'static str, Option<u64>), String>;
 
 #[derive(Default)]
 struct PieceChecker {
-    /// `true` if the agent shows the boundaries of blocks.
+    /// `true` if the agent's events show the boundaries of blocks.
     shows_block_boundaries: bool,
-    /// Kind and index of the blocks that pieces refer to, if all pieces of a kind are compared together.
+    /// Type of a block and the index that its pieces name, if all pieces of a type are compared together.
     named: BTreeSet<(&'static str, usize)>,
     texts: PieceTexts,
-    /// For dialects without ends of messages: the answers so far, and the growing one.
+    /// Complete answers so far, for dialects in which the end of a message does not contain its text; the
+    /// next field is the growing answer.
     answers: BTreeSet<String>,
     answer: Option<String>,
     unexplained: Vec<UnexplainedDifference>,
@@ -105,11 +106,11 @@ impl PieceChecker {
         }
     }
 
-    /// Compares the pieces with the conversation, for dialects in which the end of a message does not contain
-    /// its text.
+    /// Compares the pieces with the messages in an answer, for dialects in which the end of a message does
+    /// not contain its text.
     fn history(&mut self, data: &Value) {
         let messages = data["messages"].as_array().into_iter().flatten();
-        // A summary has no pieces.
+        // A summary is not streamed, so it has no pieces.
         let is_answer =
             |message: &&Value| message["role"] == "assistant" && message.pointer("/metadata/type").is_none();
         let texts = messages.filter(is_answer).filter_map(|message| message["content"].as_str());
@@ -160,7 +161,7 @@ mod tests {
     use super::*;
     use crate::front_output::session_of;
 
-    /// Creates the frames of an answer in these pieces, for each kind of dialect.
+    /// Creates the frames of an answer that is streamed in these pieces, for each kind of dialect.
     fn answers(pieces: &[&str]) -> [Vec<Value>; 4] {
         let whole = "one two";
         let frames = |piece: &dyn Fn(&str) -> Value, end: &dyn Fn(Value) -> Value| {

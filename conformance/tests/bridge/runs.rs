@@ -1,7 +1,7 @@
-//! Check of the runs in a bridge's output. Runs, turns and messages begin and end in order, and repeated
-//! messages are equal to the original ones.
+//! Check of the runs in a bridge's output. Runs, turns and messages start and end in order, and repeated
+//! messages equal the original ones.
 //!
-//! A bridge makes all these events itself, so an error is always a fault of the bridge.
+//! A bridge creates all these events itself, so a wrong event is always an error of the bridge.
 
 use agentese_conformance::transcript::Transcript;
 use serde_json::Value;
@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::front_output::{FrontFrame, front_frames};
 use crate::loss_report::UnexplainedDifference;
 
-/// Name of the check that runs are in order and that repeated messages are correct.
+/// Name of the check that runs are in order and repeated messages are correct.
 const RUNS: &str = "runs";
 
-/// By event: members that repeat the content of other frames. This check compares them with those frames, so
+/// Members that repeat the content of other frames, by event. This check compares them with those frames, so
 /// they need not equal the recording.
 const REPEATS: &[(&str, &[&str])] =
     &[("agent_end", &["messages"]), ("turn_end", &["message", "toolResults", "tool_results"])];
@@ -23,29 +23,29 @@ pub fn repeats(event: &str, path: &str) -> bool {
     REPEATS.iter().any(|(known, members)| *known == event && members.contains(&first))
 }
 
-/// A member that a tool call gets when it begins to run, after the end of its message.
+/// Member that a tool call gets only when it starts to run, after the end of its message.
 const WRITTEN_LATER: &str = "intent";
 
 /// Roles of messages that belong to a run. Messages with other roles may occur at any time.
 const OF_RUNS: &[&str] = &["user", "assistant", "toolResult"];
 
-/// The state of a run, as far as its events have shown it.
+/// State of a run, derived from its events so far.
 #[derive(Default)]
 struct RunChecker {
     is_active: bool,
     /// Completed messages of the run.
     messages: Vec<Value>,
-    /// Number of the run's messages before the current turn.
+    /// Number of messages of the run before the current turn; `None` outside a turn.
     turn: Option<usize>,
-    /// Results of tools that are not messages.
+    /// Results of tools in the current turn that are not messages.
     results: Vec<Value>,
-    /// Role of the current message.
+    /// Role of the message in progress; `None` without one.
     open: Option<String>,
     unexplained: Vec<UnexplainedDifference>,
 }
 
-/// Returns a difference for each event that is out of order or repeats a message wrongly. Checks only
-/// dialects that have events for the end of a message.
+/// Returns a difference for each event that is out of order or repeats a message wrongly. Only dialects with
+/// events for the end of a message are checked.
 pub fn wrong(observed: &Transcript) -> Vec<UnexplainedDifference> {
     let events = || {
         front_frames(observed).filter_map(|told| match told {
@@ -101,7 +101,7 @@ impl RunChecker {
             }
             "message_end" => {
                 let begun = self.open.take();
-                // A failed message may be null.
+                // The message of a failed answer may be null.
                 let is_it = event["message"].is_null() || begun.as_deref() == Some(role(event));
                 self.check(begun.is_some() && is_it, kind, "", "it is not the one that has begun");
                 self.messages.extend(Some(&event["message"]).filter(|message| !message.is_null()).cloned());
@@ -115,7 +115,7 @@ impl RunChecker {
         self.messages.iter().skip(self.turn.unwrap_or_default())
     }
 
-    /// Checks that a member, if present, is equal to the earlier content that it repeats.
+    /// Checks that a member, if present, equals the earlier content that it repeats.
     fn repeats(&mut self, kind: &str, member: &str, event: &Value, said: impl Fn(&Self) -> Value) {
         let Some(again) = event.get(member) else { return };
         let (again, said) = (finished(again), finished(&said(self)));
@@ -139,7 +139,7 @@ fn role(event: &Value) -> &str {
     event["message"]["role"].as_str().unwrap_or_default()
 }
 
-/// Returns the value without members that calls get later.
+/// Returns the value without members that tool calls get later.
 fn finished(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(finished).collect(),
@@ -214,7 +214,7 @@ mod tests {
             let (mut dropped, mut doubled) = (run(), run());
             dropped.remove(place);
             doubled.insert(place, doubled[place].clone());
-            // Only the last frame shows the end of the run.
+            // Without the last frame, the run has no end, which this check does not report.
             assert!(place == 9 || !of(&dropped).is_empty(), "{place}");
             assert_ne!(of(&doubled), [], "{place}");
         }

@@ -1,5 +1,5 @@
-//! A driver with its own client of pi, written by hand with pipes and threads. Without arguments it has no
-//! defect. `--break DEFECT` adds a defect for the suite to find.
+//! A driver with a small client for pi, written with pipes and threads. It is correct unless the argument
+//! `--break DEFECT` adds a defect, which the suite must find.
 
 #![allow(clippy::print_stdout, reason = "a driver reports on stdout")]
 
@@ -28,7 +28,7 @@ struct State {
     pending: Vec<(String, String, String)>,
     /// Ids of questions, by the driver's name for them.
     dialog_ids: HashMap<String, Value>,
-    /// An event that is held back.
+    /// An event whose report is delayed.
     delayed_event: Option<Value>,
     events: usize,
     closing: bool,
@@ -113,7 +113,7 @@ impl State {
     }
 
     fn handle_line(&mut self, line: &str) {
-        // Half a surrogate pair is valid in JSON, but not in a Rust text.
+        // Half a surrogate pair is valid in JSON, but not in a Rust string.
         let decode = |line| match is("drops-halves") {
             true => serde_json::from_str(line).ok(),
             false => agentese::wire::decode::<Value>(line).ok(),

@@ -1,4 +1,4 @@
-//! Clients with a defect: each defect is caught by its check.
+//! Clients with a defect: the expected check finds each defect.
 
 use agentese_conformance::judge::Judgement;
 use agentese_conformance::verdict::{Outcome, Verdict};
@@ -14,7 +14,7 @@ const SEPARATORS: &str = "client-separators";
 const CROSSED: &str = "client-out-of-order";
 const DIES: &str = "client-agent-dies";
 
-/// Defects: name, a case that shows it, and the check that catches it.
+/// Defects: name, a case that reveals it, and the check that finds it.
 const DEFECTS: &[(&str, &str, &str)] = &[
     ("drops-event", TEXT, "events"),
     ("repeats-event", TEXT, "events"),
@@ -89,7 +89,7 @@ async fn each_defect_is_caught() {
     );
 }
 
-/// Without a defect, the same client passes. So the checks find the defects and nothing else.
+/// Without a defect, the same client passes. So the checks find nothing but the defects.
 #[tokio::test]
 async fn without_a_defect_the_same_client_passes() {
     for name in [TEXT, DIALOGS, REFUSED, LATER, SEPARATORS, CROSSED, DIES, "ext-command-queue"] {

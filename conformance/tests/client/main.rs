@@ -1,4 +1,4 @@
-//! Client mode: the suite plays agents to client libraries and judges the libraries.
+//! Tests of client mode, in which the suite plays the agent and judges a client library.
 
 mod defects;
 mod ours;

@@ -1,12 +1,12 @@
-//! The driver of the Rust library passes every case that a client can play, in all dialects.
+//! The driver of the Rust library passes every case for clients, in all dialects.
 
 use agentese::types::TranscriptRecord;
 use agentese_conformance::verdict::Verdict;
 
 use crate::support::{cases, client, example, failure_texts, judge, verdict};
 
-/// Checks the driver in a dialect. `client_only` is the number of cases that only clients can play. `least`
-/// is the minimum number of passed cases. All other cases must not be applicable.
+/// Checks the driver in a dialect. `client_only` is the expected number of cases that only clients can
+/// play, and `least` the minimum number of passed cases. All other cases must be not applicable.
 async fn passes(dialect: &str, client_only: usize, least: usize) {
     let (cases, extra) = cases(dialect);
     assert_eq!(extra.len(), client_only, "{dialect}: cases that are made for clients");
@@ -21,12 +21,12 @@ async fn passes(dialect: &str, client_only: usize, least: usize) {
     assert!(wrong.is_empty(), "{dialect}:\n{}", wrong.join("\n"));
     let passed = judged.iter().filter(|judged| verdict(judged) == Verdict::Pass).count();
     assert!(passed >= least, "{dialect}: only {passed} cases were played");
-    // Coverage counts items that the client has seen, so edges of agents do not occur.
+    // Coverage lists only items that the client has received or sent, so edges of agents are not included.
     for judged in judged.iter().filter(|judged| verdict(judged) == Verdict::Pass) {
         let shown = judged.case.covers.clone().unwrap_or_default();
         assert!(!shown.iter().any(|what| what.starts_with("edge ")), "{dialect}/{}", judged.case.name);
         let mut records = judged.recording.iter().flat_map(|recording| &recording.records);
-        // Some agents end at once, or their client disconnects at once.
+        // In some cases the agent or the client ends at once.
         let is_silent = !records.any(|record| matches!(record, TranscriptRecord::Line(_)));
         assert!(is_silent || !shown.is_empty(), "{dialect}/{} shows nothing", judged.case.name);
     }

@@ -1,4 +1,4 @@
-//! Helpers of the tests: the programs of the drivers, and a player of many cases.
+//! Helpers for the tests: the programs of the drivers, and functions that play many cases.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use agentese_conformance::verdict::{Outcome, Verdict};
 /// Path of the suite's program.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_agentese-conformance");
 
-/// Returns the path of a driver, an example of this crate.
+/// Returns the path of a driver that is an example of this crate.
 pub fn example(name: &str) -> String {
     let path = Path::new(PROGRAM).with_file_name("examples").join(name);
     assert!(path.exists(), "{} is not built: cargo build -p agentese-conformance --examples", path.display());
@@ -25,7 +25,8 @@ pub fn client(driver: &[&str], patience: f64) -> Client {
     Client { driver, program: PathBuf::from(PROGRAM), patience }
 }
 
-/// Returns all cases of a dialect for clients. The second value has the cases that only clients can play.
+/// Returns all cases of a dialect for clients. The second value contains the cases that only clients can
+/// play.
 pub fn cases(dialect: &str) -> (Vec<Scenario>, Vec<ClientOnlyCase>) {
     let suite = Suite::embedded();
     let extra = client_only_cases(&suite, agentese::dynamic::spec(dialect).unwrap()).unwrap();
@@ -41,7 +42,7 @@ pub async fn judge(cases: &[Scenario], extra: &[ClientOnlyCase], client: &Client
     run.ran.into_iter().map(|CaseResult { judgement: judged, .. }| judged).collect()
 }
 
-/// Returns the verdict, with `must` and `should` checks.
+/// Returns the verdict that follows from the checks of the levels *must* and *should*.
 pub fn verdict(judged: &Judgement) -> Verdict {
     judged.verdict(CheckLevel::Should)
 }

@@ -1,4 +1,4 @@
-//! Torture: sound clients pass it, clients with wrong assumptions fail.
+//! Torture of clients: correct clients pass, clients with a defect fail.
 
 use agentese::types::CheckLevel;
 use agentese_conformance::Suite;
@@ -50,7 +50,7 @@ async fn a_line_of_64_mib_is_accepted() {
     passes("pi", 0..1, &[&example("rust_driver")]).await;
 }
 
-/// Defects, and the checks that catch them within 40 seeds.
+/// Defects, and the checks that find them within 40 seeds.
 const DEFECTS: &[(&str, &str)] = &[
     ("splits-u2028", "events"),
     ("drops-halves", "events"),

@@ -1,4 +1,4 @@
-//! Edges that a case covers, found in the actions of its client.
+//! Edges that a case covers, derived from the actions of its client.
 
 use std::collections::BTreeSet;
 
@@ -8,18 +8,18 @@ use agentese_protocol::dialect::Edges;
 use base64::Engine as _;
 use serde_json::Value;
 
-/// Length in bytes from which a line is long.
+/// Length in bytes from which a line is considered long.
 const LONG: usize = 10_000;
 
 type EdgeCheck = fn(&ClientInput, &Index) -> bool;
 
-/// The edges, each with a check that a case covers it. Some edges have rules in the declaration. The others
-/// apply to every client and agent.
+/// The edges, each with a check that a case covers it. Some edges have a rule in the declaration; the others
+/// are the same in every dialect.
 pub const EDGES: &[(&str, EdgeCheck)] = &[
     ("unknown_command", |written, index| {
         written.commands().any(|name| index.commands.iter().all(|row| name.as_deref() != Some(row.wire)))
     }),
-    // Some agents fail to parse a command because a member is missing; the answer is the same.
+    // Some agents report a missing member as an unreadable line. The answer is the same.
     ("parse_failure", |written, index| {
         let answer = index.revision.edges.parse_command;
         written.lines().any(|line| !is_object(line)) || !answer.is_empty() && written.answers.contains(answer)
@@ -41,8 +41,8 @@ pub const EDGES: &[(&str, EdgeCheck)] = &[
     ("slow_reader", |written, _| written.holds),
 ];
 
-/// Returns the edges that have rules in the declaration. The pattern names all fields, so that a new rule is
-/// a compile error here.
+/// Returns the edges that have a rule in the declaration. The pattern names all fields, so that a new rule
+/// causes a compile error here.
 pub fn of_rules(edges: &Edges) -> BTreeSet<&'static str> {
     let Edges {
         unknown_command_echoes_id: _,
@@ -52,11 +52,11 @@ pub fn of_rules(edges: &Edges) -> BTreeSet<&'static str> {
         parse_command: _,
         blank_line_is_error: _,
         unfinished_line_counts: _,
-        // Rules about members of answers: every case with an answer covers them.
+        // Rules about members of answers, which every case with an answer covers.
         empty_data: _,
         response_order: _,
         end_of_input: _,
-        // A rule of a revision for clients alone: no case is played against it.
+        // Rule that only clients follow, so no case for agents covers it.
         bare_events: _,
         longest_command: _,
     } = edges;
@@ -71,7 +71,7 @@ pub struct ClientInput {
     failures: usize,
     /// Names of the commands in failed answers.
     answers: BTreeSet<String>,
-    /// `true` if the client sends a line without its end, or in several writes.
+    /// `true` if the client sends a line without its line feed, or in several writes.
     parts: bool,
     long: bool,
     splits: bool,
@@ -82,7 +82,7 @@ pub struct ClientInput {
 }
 
 impl ClientInput {
-    /// Collects the actions of a case's steps. `received` are the recorded or expected frames.
+    /// Collects the actions of a case. `received` contains the recorded or expected frames.
     pub fn of(case: &Scenario, received: &str) -> Self {
         let frames = received.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let failed: Vec<Value> =
@@ -121,12 +121,12 @@ impl ClientInput {
         }
     }
 
-    /// Iterates over the lines, without their ends.
+    /// Iterates over the lines of the client, without their line feeds.
     fn lines(&self) -> impl Iterator<Item = &[u8]> {
         self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes).split(|byte| *byte == b'\n')
     }
 
-    /// Iterates over the commands of lines that are JSON; `None` for a line without a command.
+    /// Iterates over the command names of lines that are JSON; `None` for a line without a command.
     fn commands(&self) -> impl Iterator<Item = Option<String>> {
         let frames = self.lines().filter_map(|line| serde_json::from_slice::<Value>(line).ok());
         frames.map(|frame| frame["method"].as_str().or(frame["type"].as_str()).map(str::to_owned))

@@ -1,9 +1,9 @@
-//! A graph of the imports between files, and its cycles, called circles here.
+//! Graph of the imports between files. A cycle in it is called a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Arrows from a file to another file. Each has the names that the first file imports from the second.
+/// Arrows from a file to other files, each with the names that the first file imports from the other.
 #[derive(Default)]
 pub struct Graph(BTreeMap<String, BTreeMap<String, BTreeSet<String>>>);
 
@@ -16,7 +16,8 @@ impl Graph {
         }
     }
 
-    /// Returns the circles, sorted. In a circle, each of at least two files reaches all others.
+    /// Returns the circles in sorted order. A circle is a set of at least two files, each of which
+    /// reaches all others along arrows.
     pub fn circles(&self) -> Vec<BTreeSet<&str>> {
         let reached: BTreeMap<&str, BTreeSet<&str>> =
             self.0.keys().map(|file| (file.as_str(), self.reached(file))).collect();

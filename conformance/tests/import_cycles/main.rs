@@ -1,20 +1,20 @@
-//! No circles of imports: the files of a crate have an order in which each one imports only from the ones below it.
+//! Test that imports form no circles: the files of a crate can be ordered so that each file imports only from
+//! files below it.
 //!
 //! An arrow leads from a file to each file that defines a name which its code contains: in `use`, in an expression, a type, a
 //! pattern, an attribute or an argument of a macro. Renames, groups, globs and re-exports are followed to the definition.
 //! No arrow is drawn
 //! - by `mod name;` and by a re-export, which declare names and use nothing;
-//! - from a file to one whose module contains it. A module and the files of its folder are one thing to all others: its own
-//!   file may hold what the parts share, and put them together;
-//! - from generated files, which follow from the declaration, and from code that only tests compile.
+//! - from a file to one whose module contains it. To all other files, a module and the files of its folder
+//!   are a unit. The module's own file may contain items that its parts share;
+//! - from generated files, and from code that is compiled only for tests.
 //!
-//! A circle of more than two files fails. So does a pair of files that import from each other, unless `exceptions.txt` lists it
-//! with a reason, and so does a listed pair that is no circle any more. A circle is opened by moving what both sides need, a
-//! shared type or helper, into a file that both import.
+//! A circle of more than two files fails. A pair of files that import from each other fails too, unless
+//! `exceptions.txt` lists it with a reason. A listed pair that is no longer a circle fails as well. To break
+//! a circle, move the items that both files need into a third file.
 //!
-//! Names that a file takes from a module around it, and that are only re-exported there (`super::Engine`), are read in two
-//! ways: in each package as part of that module, and also followed to their definition, except in the packages that
-//! `exceptions.txt` names.
+//! A name that a containing module only re-exports, such as `super::Engine`, is checked in two ways: as part
+//! of that module, and as its definition. The second check skips the packages that `exceptions.txt` names.
 
 mod graph;
 mod modules;
@@ -47,8 +47,8 @@ static PACKAGES: LazyLock<BTreeMap<String, Vec<Modules>>> = LazyLock::new(|| {
     packages::all(&root()).into_iter().map(read).collect()
 });
 
-/// Content of `exceptions.txt`. `path <-> path: reason` allows a pair of files to import from each other. For
-/// `package: reason`, re-exports of a containing module are not followed.
+/// Content of `exceptions.txt`. An entry `path <-> path: reason` permits a pair of files to import from each
+/// other. An entry `package: reason` disables the second check for a package.
 #[derive(Default)]
 struct Exceptions {
     pairs: Vec<Pair>,
@@ -98,7 +98,7 @@ fn graph(crates: &[Modules], facades: Facades, root: &Path) -> Graph {
     graph
 }
 
-/// Describes the circles of a graph, except for the given pairs.
+/// Describes the circles of a graph, without the given pairs.
 fn others(graph: &Graph, pairs: &[Pair]) -> String {
     let is_listed = |circle: &BTreeSet<&str>| {
         pairs.iter().any(|pair| pair.len() == circle.len() && circle.iter().all(|file| pair.contains(*file)))
@@ -152,7 +152,7 @@ fn files_do_not_import_each_other_through_reexports() {
     }
 }
 
-/// Returns the circles of a made-up crate. In the text, each file follows its path in brackets.
+/// Returns the circles of an invented crate. In the text, each file follows its path, which is in brackets.
 fn circles(text: &str, facades: Facades) -> Vec<Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
     for part in text.split("\n[").skip(1) {

@@ -1,5 +1,5 @@
-//! The modules of a crate, as its files show them: names that they define, names that they import, and paths
-//! in their code. Leaves out code that only tests compile.
+//! The modules of a crate: the names that they define and import, and the paths in their code. Code that is
+//! compiled only for tests is omitted.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use syn::visit::{self, Visit};
 
 use crate::tokens;
 
-/// A path as it is written: `crate::names::pascal` is `["crate", "names", "pascal"]`.
+/// A path as segments: `crate::names::pascal` is `["crate", "names", "pascal"]`.
 pub type Segments = Vec<String>;
 
 /// Kind of a name. It decides if a path can continue after the name.
@@ -47,8 +47,8 @@ pub struct Module {
 #[derive(Default)]
 pub struct Modules {
     pub all: Vec<Module>,
-    /// The file that defines each macro. A macro that is called without a path is found by the order of the
-    /// text, and not by modules.
+    /// The file that defines each macro. A macro that is called without a path is resolved by the order of
+    /// the text, not by modules.
     pub macros: BTreeMap<String, PathBuf>,
 }
 
@@ -87,11 +87,11 @@ impl Modules {
     }
 }
 
-/// Reads the items of one module.
+/// Reader of the items of one module.
 struct Reader<'a> {
     modules: &'a mut Modules,
     number: usize,
-    /// The folder in which the files of the child modules are.
+    /// The folder that contains the files of the child modules.
     folder: PathBuf,
 }
 
@@ -107,7 +107,7 @@ impl Reader<'_> {
     fn import(&mut self, tree: &syn::UseTree, before: &[String], is_reexport: bool) {
         let with = |name: &syn::Ident| {
             let name = tokens::text(name);
-            // `use path::{self}` is the path.
+            // In `use path::{self}`, the imported name is the path itself.
             let more = (name != "self" || before.is_empty()).then_some(name);
             before.iter().cloned().chain(more).collect::<Segments>()
         };
@@ -194,7 +194,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        // A path with `::` before it begins with the name of another crate.
+        // A path that starts with `::` names another crate.
         if item.leading_colon.is_none() {
             self.import(&item.tree, &[], !matches!(item.vis, syn::Visibility::Inherited));
         }
@@ -202,7 +202,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
 
     fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
         let Some(name) = &item.ident else {
-            // Macros such as `record!` define the types that their arguments show.
+            // Macros such as `record!` define types, whose names are in their arguments.
             let defined = tokens::definitions(item.mac.tokens.clone());
             self.module().items.extend(defined);
             return visit::visit_item_macro(self, item);
@@ -210,7 +210,8 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         self.define(name, Kind::Value);
         let file = self.module().file.clone();
         self.modules.macros.insert(tokens::text(name), file);
-        // Of the paths in its rules only those that begin with `$crate` mean something here; the callers see the others.
+        // In the rules of a macro, only paths that start with `$crate` refer to names of this crate; other
+        // paths are resolved by the callers.
         let paths = tokens::read(item.mac.tokens.clone()).paths;
         self.module().paths.extend(paths.into_iter().filter(|path| path[0] == "crate"));
     }
@@ -257,7 +258,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
             syn::Meta::List(list) => {
                 self.tokens(&list.tokens);
                 if list.path.is_ident("serde") {
-                    // Serde takes paths in quotes.
+                    // Attributes of serde contain paths in quotes.
                     self.module().paths.extend(tokens::quoted(list.tokens.clone()));
                 }
             }
@@ -286,7 +287,7 @@ fn attributes(item: &syn::Item) -> &[syn::Attribute] {
     }
 }
 
-/// Returns `true` if the attribute is `#[cfg(test)]`, or another condition that holds only in tests.
+/// Returns `true` if the attribute is `#[cfg(test)]`, or another condition that is true only in tests.
 fn is_for_tests(attribute: &syn::Attribute) -> bool {
     let syn::Meta::List(list) = &attribute.meta else { return false };
     list.path.is_ident("cfg") && list.parse_args::<syn::Meta>().is_ok_and(|condition| needs_test(&condition))
@@ -300,7 +301,7 @@ fn needs_test(condition: &syn::Meta) -> bool {
         || (list.path.is_ident("any") && parts.iter().all(needs_test))
 }
 
-/// Returns the file of `#[path = "…"]`.
+/// Returns the file in an attribute `#[path = "…"]`.
 fn given_path(attribute: &syn::Attribute) -> Option<String> {
     let syn::Meta::NameValue(pair) = &attribute.meta else { return None };
     let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(path), .. }) = &pair.value else { return None };

@@ -1,4 +1,4 @@
-//! The Rust packages of this repository, as Cargo names them.
+//! The Rust packages of this repository.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

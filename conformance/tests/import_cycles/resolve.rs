@@ -1,4 +1,5 @@
-//! Finds the files that define the names in a module. Follows renames, groups, re-exports and globs.
+//! Resolution of names in a module to the files that define them. Renames, groups, re-exports and globs are
+//! followed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,21 +16,20 @@ enum Target {
 
 type Targets = BTreeSet<Target>;
 
-/// The imports and globs that one search has already followed. They are not followed again, so that a search
+/// The imports and globs that one search has already followed. These are not followed again, so that a search
 /// ends even if imports form a circle.
 #[derive(Default)]
 struct Search {
-    /// Imports that are being followed: the number of the module, and the index of the import in it.
+    /// Imports that are currently followed, as the number of a module and the index of the import in it.
     imports: Vec<(usize, usize)>,
-    /// Globs that were searched: the number of the module, and the name.
+    /// Globs that were searched, as the number of a module and the name.
     globs: BTreeSet<(usize, String)>,
 }
 
-/// Treatment of names that a module imports from a containing module that only re-exports them, as in
-/// `super::Engine`.
+/// Treatment of names that a containing module only re-exports, as in `super::Engine`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Facades {
-    /// The name counts as part of the containing module, and adds no arrow.
+    /// The name is part of the containing module, and adds no arrow.
     Opaque,
     /// The name is followed to the file that defines it.
     Followed,
@@ -42,7 +42,8 @@ struct Resolver<'a> {
     globs: Vec<Vec<Targets>>,
 }
 
-/// Finds the arrows of a crate. Calls `arrow` with the importing file, the defining file, and the name.
+/// Finds the arrows of a crate. Calls `arrow` with the importing file, the defining file, and the imported
+/// name.
 pub fn draw(modules: &Modules, facades: Facades, mut arrow: impl FnMut(&Path, &Path, &str)) {
     let resolver = Resolver::new(modules, facades);
     for (number, module) in modules.all.iter().enumerate() {
@@ -96,17 +97,18 @@ impl<'a> Resolver<'a> {
     /// Returns the imports, globs and paths of a module, each with its targets.
     fn named(&self, number: usize, module: &Module) -> Vec<(String, Targets)> {
         let mut named = Vec::new();
-        // A re-export represents its users, which are followed through it.
+        // A re-export adds no arrow itself; uses of the name are followed through it.
         for (place, import) in module.imports.iter().enumerate().filter(|(_, import)| !import.is_reexport) {
             let mut search = Search { imports: vec![(number, place)], ..Search::default() };
             named.push((import.path.join("::"), self.follow(number, &import.path, &mut search)));
         }
-        // The glob of a module draws arrows when its names are used; that of an enum represents its variants.
+        // A glob import of a module adds arrows when its names are used. A glob import of an enum adds an
+        // arrow itself.
         for (glob, targets) in module.globs.iter().zip(&self.globs[number]) {
             named.push((format!("{}::*", glob.join("::")), targets.clone()));
         }
         for path in &module.paths {
-            // Another single name is an item of this module or an import, which has its arrow.
+            // Any other single name is an item of this module, or an import that has its own arrow.
             let is_reexport =
                 || module.imports.iter().any(|import| import.is_reexport && import.name == path[0]);
             if path.len() > 1 || !module.globs.is_empty() || is_reexport() {
@@ -134,7 +136,7 @@ impl<'a> Resolver<'a> {
         targets
     }
 
-    /// Finds a name in a module or type. `from` is the module whose code contains the path.
+    /// Finds a name inside a module or type. `from` is the module whose code contains the path.
     fn member(&self, target: Target, name: &str, from: usize, search: &mut Search) -> Targets {
         match target {
             Target::Module(module) if name == "super" => {

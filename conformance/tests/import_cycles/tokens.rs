@@ -1,17 +1,17 @@
-//! Paths and definitions in the arguments of macros. These arguments are tokens without a known grammar.
+//! Paths and definitions in the arguments of macros, which are tokens without a known grammar.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 
 use crate::modules::{Kind, Segments};
 
-/// The paths in tokens, and the macros that they call.
+/// The paths in a token stream, and the names of the macros that it calls.
 #[derive(Default)]
 pub struct MacroNames {
     pub paths: Vec<Segments>,
     pub calls: Vec<String>,
 }
 
-/// Returns the text of a name, without the `r#` of a raw one.
+/// Returns the text of a name, without the prefix `r#` of a raw identifier.
 pub fn text(name: &Ident) -> String {
     let text = name.to_string();
     text.strip_prefix("r#").map_or_else(|| text.clone(), str::to_owned)
@@ -62,8 +62,7 @@ fn is_mark(token: &TokenTree, mark: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
 }
 
-/// Returns the names that a macro's arguments define with `struct`, `fn` and similar keywords, if they look
-/// like items.
+/// Returns the names that keywords such as `struct` and `fn` define in the arguments of a macro.
 pub fn definitions(stream: TokenStream) -> Vec<(String, Kind)> {
     let mut defined = Vec::new();
     let mut kind = None;
@@ -85,7 +84,7 @@ pub fn definitions(stream: TokenStream) -> Vec<(String, Kind)> {
     defined
 }
 
-/// Returns the paths in quotes.
+/// Returns the paths inside string literals.
 pub fn quoted(stream: TokenStream) -> Vec<Segments> {
     let literal = |token: TokenTree| match token {
         TokenTree::Literal(literal) => syn::parse_str::<syn::LitStr>(&literal.to_string()).ok(),

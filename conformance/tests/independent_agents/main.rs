@@ -1,5 +1,5 @@
-//! Tests of agents that were written with docs/check-your-agent.md alone, in three languages. A correct agent
-//! has a clean report. For an agent with a mistake, the first line about a failure names the mistake.
+//! Tests with agents in three languages that were written only from docs/check-your-agent.md. A correct agent
+//! passes. For an agent with a mistake, the first line that reports a failure names the mistake.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -20,9 +20,9 @@ struct Agent {
     file: &'static str,
     text: &'static str,
     profile: &'static str,
-    /// Interpreter of the program.
+    /// Interpreter that the program needs.
     needs: &'static str,
-    /// Least number of judged cases.
+    /// Minimum number of judged cases.
     judged: u64,
 }
 
@@ -50,8 +50,8 @@ const SHELL: Agent = Agent {
     judged: 10,
 };
 
-/// Returns the report, and the first line of the output that begins with `FAIL`. Returns `None` if the
-/// interpreter is not installed.
+/// Runs the suite. Returns the report, and the first line of the output that begins with `FAIL`. Returns
+/// `None` if the interpreter is not installed.
 fn played(agent: &Agent, text: &str, options: &[&str]) -> Option<(Value, String)> {
     let is_there = Command::new(agent.needs).arg("--version").output().is_ok();
     if !is_there {
@@ -86,8 +86,8 @@ fn is_clean(agent: &Agent) {
     assert!(judged >= agent.judged, "{}: {judged} cases are judged", agent.file);
 }
 
-/// A mistake: name, original text, replacement, and texts. The first line about a failure has to contain one
-/// of these texts.
+/// A mistake: name, original text, replacement, and texts. The first line that reports a failure must contain
+/// one of these texts.
 type Mistake = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 fn is_named(agent: &Agent, (what, from, to, words): &Mistake) {

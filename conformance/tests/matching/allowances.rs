@@ -1,4 +1,4 @@
-//! Tests that each allowance permits its differences, and rejects similar ones.
+//! Tests that each allowance permits the intended differences, and no similar ones.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,8 @@ fn documented_arguments_may_not_be_rejected() {
         &open(failure(Some("s"), "switch_session", "no")),
     );
     assert_eq!(failure_lines(&found), ["must answers success"]);
-    // A rejection permits only unchanged values, and only until the next success.
+    // A permitted rejection explains only values that stay unchanged, and only until the next
+    // success.
     let never = |answer: Value, queue: &str| set_mode("never", answer, queue);
     let set = || {
         command_and_answer(
@@ -65,7 +66,7 @@ fn every_general_allowance_has_a_row() {
     let by_name: BTreeSet<&str> = rows.iter().map(|(_, name)| *name).collect();
     for dialect in DIALECTS {
         for allowance in rules(dialect).allowances().filter(|row| row.scope == AllowanceScope::Everywhere) {
-            // The dialects of pi's family share their rows.
+            // The dialects of the pi family share their allowances.
             let family = ["pi", "omp", "pisces"].contains(&dialect) && by_name.contains(allowance.name);
             assert!(family || rows.contains(&(dialect, allowance.name)), "{dialect} {}", allowance.name);
         }
@@ -106,7 +107,7 @@ fn an_allowance_of_a_case_holds_within_its_bounds() {
     check(bounds(Some("abort_bash"), None, None), &first, false);
     check(bounds(Some("never_sent"), None, None), &last, false);
     check(bounds(None, Some(&["answers"]), Some(r"^data\.output$")), &last, true);
-    // A path may begin with the id of its answer.
+    // A path may start with the id of its answer.
     check(bounds(None, None, Some(r"^a data\.output$")), &last, true);
     check(bounds(None, None, Some(r"^b data\.output$")), &last, false);
     check(bounds(None, Some(&["events"]), None), &last, false);

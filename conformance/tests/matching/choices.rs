@@ -1,4 +1,5 @@
-//! Tests that an agent's choices are compared with its own ones, and that nothing else is free.
+//! Tests that an agent's choices are compared with its own reported choices, and that all other
+//! values must be equal.
 
 use agentese::types::Scenario;
 use agentese_conformance::matching::{Choices, Comparison, compare};
@@ -55,7 +56,7 @@ fn a_choice_of_the_recorded_agent_is_not_demanded_of_another() {
     let (golden, mine) = (state(&recorded()), state(&own()));
     assert!(!held(&none, &golden, &mine, None).is_empty());
     assert_eq!(held(&none, &golden, &mine, Some(&own())), [""; 0]);
-    // An agent has to show its own choice throughout: the recorded agent's choice is wrong for it.
+    // An agent must be consistent in its own choice; the recorded agent's choice is wrong for it.
     assert!(held(&none, &golden, &golden, Some(&own())).len() >= 4);
     let mut changed = own();
     changed["thinkingLevel"] = json!("low");
@@ -84,7 +85,7 @@ fn messages_have_the_chosen_model_and_its_cost() {
         held(&none, &golden, &message("tiny", json!(-1)), Some(&own())),
         ["should events message.usage.cost.input"]
     );
-    // Tokens are not a choice.
+    // The number of tokens is not a choice.
     let mut tokens = message("tiny", json!(0));
     tokens[0].1["message"]["usage"]["input"] = json!(2);
     assert_eq!(held(&none, &golden, &tokens, Some(&own())), ["should events message.usage.input"]);

@@ -1,4 +1,5 @@
-//! Tests of events of different streams, whose order does not matter, and of elements of lists.
+//! Tests of events of concurrent streams, whose relative order does not matter, and of list
+//! elements.
 
 use serde_json::{Value, json};
 

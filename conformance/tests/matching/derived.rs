@@ -1,5 +1,5 @@
-//! Tests of golden transcripts that were derived from documents. They show only a part, and an agent may send
-//! more.
+//! Tests of golden transcripts that were derived from documents. Such a transcript contains only some frames
+//! and members, and an agent may send more.
 
 use agentese_conformance::matching::ComparisonResult;
 use agentese_conformance::transcript::Transcript;
@@ -40,9 +40,9 @@ fn additional_members_must_fit_their_declaration() {
     check(json!({"stop_reason": "stop"}), &[]);
     check(json!({"stop_reason": 1}), &["should events message.stop_reason"]);
     check(json!({"usage": "much"}), &["should events message.usage"]);
-    // Values in the transcript are compared.
+    // Values that the transcript contains are compared.
     check(json!({"role": "user"}), &["should events message.role"]);
-    // A recording has everything that the agent sent.
+    // A recording contains everything that the agent sent, so additions are differences.
     let recorded = transcript(&[end(json!({}))]);
     let found = held_against(&recorded, &[end(json!({"stop_reason": "stop"}))]);
     assert_eq!(failure_lines(&found), ["should events message.stop_reason"]);
@@ -58,7 +58,7 @@ fn additional_events_are_allowed_if_the_document_shows_none_of_their_type() {
     };
     check(&[start(), turn(), end(json!({}))], &[]);
     check(&[start(), start(), end(json!({}))], &["should events"]);
-    // The set of events is open.
+    // The set of events is open, so an unknown event is permitted.
     check(&[start(), event(json!({"type": "unheard_of"})), end(json!({}))], &[]);
     check(&[turn(), end(json!({}))], &["should events"]);
 }

@@ -1,5 +1,5 @@
-//! Tests of docs/conformance-matching.md: it lists every check, and every allowance with its reason, and
-//! nothing else.
+//! Tests of docs/conformance-matching.md, which must list every check and every allowance with its
+//! reason, and nothing else.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -69,7 +69,7 @@ fn every_allowance_is_on_the_page() {
     );
 }
 
-/// Only the declaration contains a dialect's names; the matcher uses the members of the envelopes.
+/// Only the declaration contains names of a dialect. The matcher uses only members of envelopes.
 #[test]
 fn the_matcher_knows_no_wire_name() {
     let mut left = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/matching")];
@@ -86,7 +86,7 @@ fn the_matcher_knows_no_wire_name() {
                 index.commands.iter().map(|row| row.wire).chain(index.events.iter().map(|row| row.name));
             let names =
                 names.chain(index.dialogs.iter().map(|row| row.wire)).chain(index.types.keys().copied());
-            // `error` is a member of envelopes, and also an event of one dialect.
+            // `error` is a member of envelopes, and also the name of an event of one dialect.
             for name in names.filter(|name| *name != "error") {
                 assert!(!code.contains(&format!("\"{name}\"")), "{} names `{name}`", path.display());
                 checked += 1;

@@ -63,7 +63,7 @@ fn the_best_fitting_golden_transcript_is_used() {
     assert!(count >= 4, "only {count} alternatives");
 }
 
-/// The golden transcript of another case has to fail: otherwise the comparison would prove nothing.
+/// The golden transcript of another case must fail; otherwise the comparison would prove nothing.
 #[test]
 fn another_case_s_transcript_fails() {
     let suite = Suite::embedded();
@@ -88,7 +88,7 @@ fn another_case_s_transcript_fails() {
             };
             let compared = compare(rules(dialect), &comparison);
             let weighty = failures(&compared).iter().any(|finding| finding.level != CheckLevel::Info);
-            // In two cases of a failed start the agent sends nothing.
+            // In two cases the start of the agent fails, so it sends nothing.
             let silent =
                 |transcript: &agentese_conformance::Transcript| transcript.received().next().is_none();
             assert!(

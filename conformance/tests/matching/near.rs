@@ -1,5 +1,5 @@
-//! Tests of frames with one wrong member. They are compared with the expected frame, and only that member may
-//! differ.
+//! Tests of frames with one wrong member. Such a frame is compared with the expected frame, and only that
+//! member is reported.
 
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ fn a_question_with_a_wrong_member_is_compared_with_the_expected_one() {
         let found = failure_lines(&compared("pi", &question(json!({})), &observed));
         assert!(found.iter().any(|said| said == wanted), "{wanted}: {found:?}");
     }
-    // A dialog with another method and another text is another question.
+    // A dialog with another method and another text is a different question.
     let other = question(json!({"method": "input", "title": "Who?"}));
     let found = failure_lines(&compared("pi", &question(json!({})), &other));
     assert_eq!(found, ["should dialogs", "should dialogs"]);
@@ -103,7 +103,7 @@ fn an_event_of_another_stream_is_compared_with_the_expected_one() {
     assert_eq!(failure_lines(&compared("pisces", &told("0-a"), &told("7-z"))), ["should events id"]);
 }
 
-/// An event's session has another id in each run, but the event is the same.
+/// The id of an event's session differs between runs, but the event is the same.
 #[test]
 fn an_event_of_a_session_is_compared_with_the_expected_one() {
     let told = |session: &str, call: &str| -> Lines {
@@ -116,7 +116,7 @@ fn an_event_of_a_session_is_compared_with_the_expected_one() {
     assert_eq!(found, ["must events call_id"]);
 }
 
-/// A missing flag of a cut text is reported before the differing text.
+/// A missing flag for a truncated text is reported before the different text.
 #[test]
 fn a_missing_cut_flag_is_reported_before_the_text() {
     let result = |text: &str, details: Value| {
@@ -137,7 +137,7 @@ fn another_event_is_no_near_miss() {
     assert_eq!(found, ["should events", "should events"]);
 }
 
-/// Sets of events are open, and so are records, because clients ignore undeclared ones.
+/// Undeclared events and members are permitted, because clients ignore them.
 #[test]
 fn undeclared_events_and_members_are_ignored() {
     let run = |more: bool| {
@@ -173,7 +173,7 @@ fn cut(lines: std::ops::Range<u32>, total: u32) -> Lines {
         "result": {"content": [{"type": "text", "text": text}], "details": {"truncation": facts}}}))
 }
 
-/// A cut text has to be a piece of the same whole, and the size of the whole is not free.
+/// A truncated text must be a piece of the same whole text, whose size must be equal.
 #[test]
 fn another_cut_is_a_cut_of_the_same() {
     let golden = cut(100..200, 200);
@@ -188,7 +188,7 @@ fn another_cut_is_a_cut_of_the_same() {
     assert_eq!(short("line\n"), ["should answers data.output"]);
 }
 
-/// A session may be stored elsewhere, but with an absolute path.
+/// A session may be stored in another folder, but its path must be absolute.
 #[test]
 fn another_folder_is_a_whole_path() {
     let of = |file: &str| crate::rows::data("get_state", json!({"sessionFile": file}));

@@ -1,5 +1,5 @@
 //! Tests that changes without a meaning pass: the order of members, white space, the boundaries of pieces,
-//! other made-up names.
+//! other generated names.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use crate::support::{DIALECTS, compared_in, failure_lines};
 
-/// Applies a change to each golden transcript, and compares the result with the original. The comparison has
-/// to pass.
+/// Applies a change to each golden transcript and compares the result with the original. The comparison must
+/// pass.
 fn passes(change: impl Fn(&str, &Transcript) -> Transcript) {
     let suite = Suite::embedded();
     let mut changed = 0;
@@ -54,7 +54,8 @@ fn reversed(value: Value) -> Value {
 fn the_order_of_members_is_free() {
     passes(|_, golden| {
         map(golden, |line| {
-            // The name of a cut argument is visible only if it is the last member.
+            // The name of an incomplete argument is recognised only as the last member, so such lines are
+            // not reordered.
             if line.contains("partialJson") || line.contains("partialArgs") {
                 return line.to_owned();
             }
@@ -103,8 +104,8 @@ fn names_that_agents_make_up_are_free() {
     });
 }
 
-/// Cuts each piece in two. The first half keeps the snapshot with the whole piece, because agents may send a
-/// newer snapshot.
+/// Splits each piece in two. The first half keeps the snapshot with the complete piece, because agents may
+/// send a newer snapshot.
 #[test]
 fn the_number_of_pieces_is_free() {
     passes(|_, golden| {

@@ -1,4 +1,4 @@
-//! Tests that the matcher notices every single removal, repetition or change in a golden transcript.
+//! Tests that the matcher notices each removal, repetition or change of a frame in a golden transcript.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use serde_json::Value;
 
 use crate::support::{DIALECTS, allowed, compared_in, failures, rules, with_line};
 
-/// Number of values of which only one is changed. With this number, a dialect takes some seconds.
+/// One of this many values is changed, so that the test of a dialect takes some seconds.
 const STRIDE: usize = 67;
 
 /// Result of the comparison after a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reaction {
     Failed,
-    /// The change passes by an allowance.
+    /// An allowance permits the change.
     Allowed,
     Not,
 }
 
-/// Number of noticed changes and of all changes, by kind.
+/// Numbers of noticed changes and of all changes, by kind of change.
 #[derive(Default)]
 struct Rates {
     noticed: BTreeMap<&'static str, (usize, usize)>,
@@ -45,7 +45,7 @@ impl Rates {
 }
 
 fn reaction(dialect: &str, case: &Scenario, golden: &Transcript, observed: &Transcript) -> Reaction {
-    // Ignores the allowances of the case: a separate test checks that they are narrow.
+    // The allowances of the case are removed; another test checks that they are narrow.
     let mut case = case.clone();
     case.allow = None;
     let compared = compared_in(dialect, &case, golden, observed);
@@ -56,7 +56,7 @@ fn reaction(dialect: &str, case: &Scenario, golden: &Transcript, observed: &Tran
     }
 }
 
-/// Returns a key for events of the same type whose order is compared. Returns `None` for answers, questions,
+/// Returns a key that is equal for events whose order is compared. Returns `None` for answers, questions,
 /// and events of tools.
 fn kind(line: &str) -> Option<String> {
     let frame: Value = serde_json::from_str(line).ok().filter(|frame| !is_free(frame))?;
@@ -69,7 +69,8 @@ fn kind(line: &str) -> Option<String> {
     (!kind.starts_with("tool_") && !mark.contains("toolResult") && kind != "sub_agent_event").then_some(mark)
 }
 
-/// Swaps a line with the next one, and changes the snapshots in it. Records if the matcher notices.
+/// Swaps a line with the next one, and changes the snapshots in it. Records whether the matcher notices the
+/// change.
 fn places(dialect: &str, what: &str, case: &Scenario, golden: &Transcript, record: usize, rates: &mut Rates) {
     let text = |record: usize| match golden.records.get(record) {
         Some(Record::Received(line)) => Some(line.as_str()),
@@ -104,7 +105,7 @@ fn places(dialect: &str, what: &str, case: &Scenario, golden: &Transcript, recor
     }
 }
 
-/// Returns `true` for a frame that an agent may send any number of times, or not at all.
+/// Returns `true` for a frame that an agent may send any number of times, including none.
 fn is_free(frame: &Value) -> bool {
     let kind = |frame: &Value| frame.get("type").and_then(Value::as_str).map(str::to_owned);
     let names = [kind(frame), frame.get("params").and_then(kind), frame.get("event").and_then(kind)];
@@ -116,14 +117,14 @@ fn is_free(frame: &Value) -> bool {
         || frame.get("widgetKey").is_some_and(|key| key == "autoresearch")
 }
 
-/// Collects the JSON pointers to all values that are compared for equality.
+/// Collects the JSON pointers of all values that are compared for equality.
 fn leaves(dialect: &str, value: &Value, at: &str, found: &mut Vec<String>) {
     let each = |name: String, value: &Value, found: &mut Vec<String>| {
         leaves(dialect, value, &format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), found);
     };
     match value {
         Value::Object(members) => {
-            // Texts of failed tools, of tools that write files, and of cut output are free.
+            // Texts of failed tools, of tools that write files, and of truncated output may differ.
             let is_free = members.get("isError") == Some(&Value::Bool(true))
                 || members.get("is_error") == Some(&Value::Bool(true))
                 || members.get("ok").is_some()
@@ -137,7 +138,7 @@ fn leaves(dialect: &str, value: &Value, at: &str, found: &mut Vec<String>) {
                     continue;
                 }
                 if ["message", "partial"].contains(&name.as_str()) && value.get("usage").is_some() {
-                    // Another test covers snapshots.
+                    // Snapshots are covered by another test.
                     continue;
                 }
                 each(name.clone(), value, found);
@@ -208,7 +209,8 @@ fn lines(
         places(dialect, &what(), case, golden, record, rates);
         let mut found = Vec::new();
         leaves(dialect, &frame, "", &mut found);
-        // The first id of a question or a notice only binds.
+        // The first occurrence of the id of a question or notice creates a binding, so any id is accepted
+        // there.
         found.retain(|pointer| frame.get("method").is_none() || pointer != "/id");
         for pointer in found.iter().skip(*count % 3).step_by(3) {
             let what = || format!("{dialect}/{name} record {record} {pointer}: {:.200}", line.as_str());

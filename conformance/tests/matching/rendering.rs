@@ -1,4 +1,4 @@
-//! Tests of a difference as text.
+//! Tests of the text that describes a difference.
 
 use agentese_conformance::verdict::{Outcome, render};
 use serde_json::json;

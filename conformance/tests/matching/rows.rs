@@ -1,5 +1,5 @@
-//! Rows of the table of allowances: the recording, a permitted difference, and a similar one that is not
-//! permitted.
+//! Rows of the table for tests of allowances. Each has a recording, a permitted difference, and a similar
+//! difference that is not permitted.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ pub fn command_and_answer(command: Value, answer: Value) -> Lines {
     vec![('>', command), ('<', answer)]
 }
 
-/// Creates a command, and its success with this data.
+/// Creates a command, and a successful answer with this data.
 pub fn data(command: &str, data: Value) -> Lines {
     let answer = json!({"id": "a", "type": "response", "command": command, "success": true, "data": data});
     command_and_answer(json!({"id": "a", "type": command}), answer)

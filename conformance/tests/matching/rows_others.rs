@@ -1,4 +1,4 @@
-//! Allowances of the other dialects.
+//! Rows for the allowances of Opal, Operator and other dialects outside the pi family.
 
 use serde_json::{Value, json};
 

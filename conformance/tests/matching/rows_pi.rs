@@ -1,4 +1,4 @@
-//! Allowances of pi and its family.
+//! Rows for the allowances of the pi family.
 
 use serde_json::{Value, json};
 

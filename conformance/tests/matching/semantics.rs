@@ -1,4 +1,4 @@
-//! Tests of the rules of equality, one by one.
+//! Tests of each rule of equality.
 
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn a_generated_name_is_bound_in_both_directions() {
     let (p, q) = ("bbbbbbbb-2222-4333-8444-555555555555", "cccccccc-7777-4888-9999-aaaaaaaaaaaa");
     check(of([x, x]), of([p, p]), &[]);
     check(of([x, y]), of([p, q]), &[]);
-    // One id must not become two, and two must not become one.
+    // One recorded id must not correspond to two observed ids, nor two to one.
     check(of([x, x]), of([p, q]), &["should answers data.sessionId", "should answers data.sessionFile"]);
     check(of([x, y]), of([p, p]), &["should answers data.sessionId", "should answers data.sessionFile"]);
 }
@@ -59,7 +59,7 @@ fn a_message_has_one_moment_in_one_unit() {
         of([1_800_000_000; 2]),
         &["must events message.timestamp", "must events message.timestamp"],
     );
-    // Two messages may share a millisecond by chance.
+    // Two messages may have the same time in milliseconds by chance.
     let two =
         |times: [u64; 2]| vec![user("message_start", "a", times[0]), user("message_start", "b", times[1])];
     check(two([1_795_293_436_469; 2]), two([1_800_000_000_000, 1_800_000_000_007]), &[]);
@@ -101,7 +101,7 @@ fn update(event: Value, so_far: &str) -> (char, Value) {
     ('<', json!({"type": "message_update", "assistantMessageEvent": event, "message": assistant(so_far)}))
 }
 
-/// Creates a message in pieces, with the text of each snapshot.
+/// Creates a message that is streamed in pieces. Each entry contains a piece and the text of its snapshot.
 fn message(pieces: &[(&str, &str)], text: &str) -> Lines {
     let mut lines = vec![('<', json!({"type": "message_start", "message": assistant("")}))];
     lines.push(update(json!({"type": "text_start", "contentIndex": 0}), ""));
@@ -123,7 +123,7 @@ fn pieces_are_joined() {
         message(&[("Hel", "Hel"), ("l", "Hell")], "Hello"),
         &["should events assistantMessageEvent.delta"],
     );
-    // A piece of another block does not belong to the pieces around it.
+    // A piece of another block is not part of the text around it.
     let mut mixed = message(&[("Hel", "Hel"), ("lo", "Hello")], "Hello");
     mixed[3].1["assistantMessageEvent"]["contentIndex"] = json!(1);
     let found = failure_lines(&compared("pi", &golden, &mixed));
@@ -133,7 +133,7 @@ fn pieces_are_joined() {
 #[test]
 fn snapshots_contain_the_pieces_and_no_more_than_the_message() {
     let golden = message(&[("Hel", "Hel"), ("lo", "Hello")], "Hello");
-    // The recorded agent sends a live object, which may be ahead.
+    // The snapshot of the recorded agent is a live object, which may be ahead of its pieces.
     check(golden.clone(), message(&[("Hel", "Hello"), ("lo", "Hello")], "Hello"), &[]);
     let behind =
         failure_lines(&compared("pi", &golden, &message(&[("Hel", "He"), ("lo", "Hello")], "Hello")));
@@ -201,8 +201,8 @@ fn partial_output_of_a_cut_result_is_not_its_beginning() {
     };
     let golden = vec![begin(), show("7\n8\n", true), end("7\n8\n9\n", true)];
     check(golden.clone(), vec![begin(), show("1\n2\n", false), end("7\n8\n9\n", true)], &[]);
-    // If the output is cut as the result is, or if the result is whole, the output has to be the beginning of
-    // the result.
+    // The partial output must be the beginning of the result, if both are truncated or if the result is
+    // complete.
     let both = vec![begin(), show("1\n2\n", true), end("7\n8\n9\n", true)];
     check(golden, both, &["must tool-updates partialResult"]);
     let whole = vec![begin(), show("7\n", false), end("7\n8\n", false)];
@@ -324,7 +324,7 @@ fn required_members_of_the_declared_type_are_a_must_and_others_weigh_as_the_case
     check(golden.clone(), with("delayMs", Some(json!("200"))), &["must events delayMs"]);
     check(golden.clone(), with("delayMs", Some(Value::Null)), &["must events delayMs"]);
     check(golden.clone(), with("delayMs", None), &["must events delayMs"]);
-    // Records are open: clients ignore new members.
+    // Clients ignore additional members of records.
     check(golden.clone(), with("more", Some(json!(1))), &[]);
     check(golden.clone(), with("errorMessage", Some(json!("other words"))), &[]);
     check(golden.clone(), with("errorMessage", Some(json!(""))), &["must events errorMessage"]);
@@ -364,6 +364,6 @@ fn ten_thousand_frames_are_compared_in_little_time() {
     observed.swap(100, 101);
     let (sender, over) = std::sync::mpsc::channel();
     std::thread::spawn(move || sender.send(failure_lines(&compared("pi", &golden, &observed))));
-    // A quadratic comparison would take minutes.
+    // A quadratic comparison of these texts would take minutes.
     assert!(!over.recv_timeout(LONG).expect("the comparison takes too long").is_empty());
 }

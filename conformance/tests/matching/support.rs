@@ -1,4 +1,4 @@
-//! Helpers of the tests in this folder.
+//! Helpers for the tests in this folder.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ pub fn transcript(lines: &[(char, Value)]) -> Transcript {
     for (dir, value) in lines {
         let record = match dir {
             '>' => {
-                // A text is the line itself.
+                // A JSON string stands for the line itself, which may be invalid JSON.
                 let line = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 json!({"t": 1, "dir": "c2s", "line": line})
             }
@@ -84,7 +84,7 @@ pub fn allowed(compared: &ComparisonResult) -> Vec<&str> {
     names
 }
 
-/// Returns the failures as `level check path`.
+/// Formats the failures as `level check path`.
 pub fn failure_lines(compared: &ComparisonResult) -> Vec<String> {
     let failures = failures(compared).into_iter();
     failures

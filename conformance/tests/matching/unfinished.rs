@@ -1,5 +1,5 @@
-//! Tests of messages that never complete because a command replaces their run, and of open objects that look
-//! closed.
+//! Tests of messages that are never completed because a command replaces their run, and of incomplete
+//! objects that look complete.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn message(text: &str, time: u64) -> Value {
     })
 }
 
-/// Creates a message that begins and grows, but never ends.
+/// Creates a message that starts and grows, but never ends.
 fn begun(time: u64) -> Lines {
     let update = |piece: &str, so_far: &str| {
         json!({"type": "message_update", "message": message(so_far, time), "assistantMessageEvent": {
@@ -79,7 +79,7 @@ fn a_verification_in_tool_details_has_its_own_end_time() {
         )
     };
     check("pisces", &done(RECORDED + 5), &done(RECORDED + 86_400_000), &[]);
-    // A value in seconds has another unit.
+    // A time in seconds has the wrong unit.
     let place = "must events result.details.results[0].verification.attempts[0].endedAt";
     check("pisces", &done(RECORDED + 5), &done(RECORDED / 1000), &[place]);
 }
@@ -98,7 +98,7 @@ fn the_file_of_a_failed_request_is_named_by_its_moment() {
         let (golden, observed) =
             (transcript(&ended("1795293174038-2v3rx8sr41njj.json")), transcript(&ended(file)));
         let case = crate::support::case(Vec::new());
-        // With the recorded agent, undocumented texts are compared too.
+        // For the recorded agent, undocumented texts are compared too.
         let comparison = Comparison {
             golden: &golden,
             alternatives: &[],

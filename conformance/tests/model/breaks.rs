@@ -1,4 +1,4 @@
-//! Tests of every way in which an answer breaks off, from a client's view.
+//! Tests of every way in which an answer can break off, as a client observes it.
 
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -9,8 +9,8 @@ use tokio::net::TcpStream;
 
 use crate::http::{End, LONG, post, read, send, start};
 
-/// Returns `true` if the stream has neither further bytes nor an end. Call it after a later request was
-/// answered, which proves that enough time has passed.
+/// Returns `true` if the stream provides neither further bytes nor an end. It is called after the
+/// answer to a later request, which proves that enough time has passed.
 fn is_silent(stream: &TcpStream) -> bool {
     let read = stream.try_read(&mut [0; 64]);
     read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
@@ -28,7 +28,7 @@ async fn a_cut_answer_ends_without_its_last_chunk() {
     let response = post(model.address(), "/v1/messages", &json!({})).await;
     assert_eq!(response.end, End::Cut);
     assert!(response.body.contains("two") && !response.body.contains("three"), "{}", response.body);
-    // The head must let the client expect that the connection stays open.
+    // By its head, the connection stays open after the response.
     assert!(!response.head.contains("connection: close"), "{}", response.head);
     assert!(post(model.address(), "/v1/messages", &json!({})).await.body.contains("next"));
 }
@@ -64,11 +64,11 @@ async fn a_hanging_answer_sends_its_pieces_and_keeps_the_connection() {
         seen.push_str(std::str::from_utf8(&bytes[..count]).unwrap());
     }
     assert!(!seen.contains("two"));
-    // The stream has neither bytes nor an end.
+    // The stream provides neither further bytes nor an end.
     assert!(post(model.address(), "/v1/messages", &json!({})).await.body.contains("next"));
     assert!(is_silent(&stream));
     drop(stream);
-    // The model releases a client that has disconnected.
+    // The model ends its connection to a client that has disconnected.
     tokio::time::timeout(LONG, model.stop()).await.unwrap();
 }
 
@@ -140,7 +140,7 @@ async fn an_error_in_place_of_the_answer_has_status_headers_and_the_body_of_its_
     assert!(response.head.contains("x-should-retry: false"));
 }
 
-/// A body can be cut anywhere: this test cuts in the middle of a character.
+/// A body can be cut at any byte, here in the middle of a character.
 #[tokio::test]
 async fn a_body_can_be_cut_at_any_byte() {
     let script = |cut: usize| json!({"responses": [{"text": "grüß", "cut_after_bytes": cut}]});

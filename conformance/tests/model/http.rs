@@ -1,4 +1,4 @@
-//! A minimal HTTP client that shows every byte.
+//! Minimal HTTP client that gives access to every byte of a response.
 
 use std::net::SocketAddr;
 
@@ -10,12 +10,12 @@ use tokio::net::TcpStream;
 
 pub use crate::long::LONG;
 
-/// End of a response.
+/// Way in which a response ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// The end that the head announces.
+    /// The response has the announced length.
     Complete,
-    /// The connection was closed too early.
+    /// The connection was closed before the announced end.
     Cut,
     /// The connection was reset.
     Reset,
@@ -34,7 +34,7 @@ pub async fn start(script: Value) -> ScriptedModel {
     ScriptedModel::start(script).await.unwrap()
 }
 
-/// Sends a request on a connection of its own and returns the socket.
+/// Sends a request on a new connection and returns the socket.
 pub async fn send(address: SocketAddr, path: &str, body: &Value) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let body = body.to_string();

@@ -1,4 +1,4 @@
-//! Tests of the scripted model, with a client that uses nothing but HTTP.
+//! Tests of the scripted model with a plain HTTP client.
 
 mod breaks;
 mod http;

@@ -1,4 +1,4 @@
-//! Tests of the recorded requests, which are the same for all APIs.
+//! Tests of the recorded requests, which have the same form for all APIs.
 
 use agentese::types::ModelRequest;
 use agentese_conformance::model::{ModelOptions, ScriptedModel};
@@ -102,7 +102,7 @@ async fn one_conversation_reads_the_same_in_every_api() {
         let request = serde_json::to_value(model.requests().last().unwrap()).unwrap();
         let mut messages = request["messages"].clone();
         for result in messages[2]["results"].as_array_mut().unwrap() {
-            // One API includes an error flag in each result.
+            // Only one API includes an error flag in each tool result.
             if result["is_error"] == false {
                 result.as_object_mut().unwrap().shift_remove("is_error");
             }
@@ -150,11 +150,11 @@ async fn the_log_is_the_declared_format_and_shortens_long_texts() {
     assert!(text.len() < 1000, "{text}");
     let request: ModelRequest = serde_json::from_str(text.trim()).unwrap();
     assert!(request.messages[0].text.as_ref().unwrap().ends_with("…[10000 characters]"));
-    // The checks use the whole text.
+    // Texts are shortened only in the log; the recorded request is complete.
     assert_eq!(model.requests()[0].messages[0].text.as_deref(), Some(long.as_str()));
 }
 
-/// Plays the login of agents that log in at their provider.
+/// The login by device code follows the script.
 #[tokio::test]
 async fn the_device_login_follows_the_script() {
     let model = start(json!({"responses": [], "device": {"pending": 1}})).await;

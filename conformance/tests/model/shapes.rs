@@ -1,4 +1,4 @@
-//! Tests of the streams, byte for byte.
+//! Tests of the streams of each API, byte for byte.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn script() -> Value {
     }]})
 }
 
-/// Plays the script for a request, and compares the whole stream.
+/// Plays the script for a request, and compares the complete stream.
 async fn stream(script: Value, path: &str, expected: &str) {
     let model = start(script).await;
     let response = post(model.address(), path, &json!({"model": "m"})).await;
@@ -128,7 +128,8 @@ async fn google_generative_ai() {
     stream(script(), "/v1beta/models/gemini-x:streamGenerateContent?alt=sse", expected).await;
 }
 
-/// This API has many events: checks their order, and the events from which clients build messages.
+/// This API sends many events. Checks their order, and the events from which clients build
+/// messages.
 #[tokio::test]
 async fn openai_responses() {
     let model = start(script()).await;

@@ -1,4 +1,4 @@
-//! Tests of the player's actions on an agent.
+//! Tests of the player's actions on an agent's process.
 
 use agentese_conformance::player::{PlayError, PlayOptions, play};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ async fn the_environment_has_only_the_variables_of_the_profile() {
         .filter_map(|line| {
             line.strip_prefix("s2c {\"env\":\"").map(|line| line.trim_end_matches("\"}").to_owned())
         })
-        // Skips variables that a shell sets by itself.
+        // Variables that a shell sets by itself are skipped.
         .filter(|line| !["PWD=", "SHLVL=", "_=", "OLDPWD="].iter().any(|own| line.starts_with(own)))
         .collect();
     assert_eq!(names, ["EXTRA=http://127.0.0.1:4010", "HOME=/home-dir", "PATH=/usr/bin:/bin"]);
@@ -104,7 +104,7 @@ async fn a_wait_that_times_out_ends_the_case_and_the_agent() {
 #[tokio::test]
 async fn a_wait_ends_with_the_agent() {
     let agent = shell("exit 3");
-    // The time limit is far longer than the test waits.
+    // The time limit of the case is far longer than that of the test.
     let case = case(json!([{"wait": {"type": "never"}, "timeout_ms": 3_600_000}]));
     let played = tokio::time::timeout(LONG, run(&case, &agent)).await.expect("it waits on");
     assert!(played.broke_off.unwrap().ends_with("the agent's stdout has ended"));
@@ -182,7 +182,7 @@ async fn waits_count_peek_and_look_from_the_start() {
     assert_eq!(outline(&played)[3..5], ["note 2 3 1 3", "ctl player_error"]);
 }
 
-/// Sends two megabytes in both directions at once: neither side waits for the other.
+/// Two megabytes are sent in both directions at once. Neither side must wait for the other.
 #[tokio::test]
 async fn long_lines_do_not_block() {
     let agent = shell("head -c 2000000 /dev/zero | tr '\\0' y; echo; cat | wc -c");
@@ -232,7 +232,7 @@ async fn an_agent_is_left_unread_until_reading_goes_on() {
     assert_eq!(lines.iter().find(|line| line.starts_with("s2c yy")).map(String::len), Some(300_004));
 }
 
-/// Pieces of this size cut characters in two, but the line is one record.
+/// Pieces of this size split characters, but the line is recorded as a whole.
 #[tokio::test]
 async fn a_line_goes_in_pieces_of_a_size() {
     let agent = shell("exec cat");
@@ -269,7 +269,7 @@ async fn an_unplayable_case_is_reported_before_the_agent_starts() {
 /// The step waits for the request itself, not for a fixed time.
 #[tokio::test]
 async fn a_step_waits_for_a_request_to_the_model() {
-    // The agent sends a request to its model on command, and does not report it.
+    // The agent sends a request to its model when it gets the command, and reports nothing.
     let ask = r#"python3 -c 'import os, sys, urllib.request as http; http.urlopen(http.Request(os.environ["MODEL"] + "/v1/messages", sys.argv[1].encode())).read()'"#;
     let body = |text: &str| json!({"model": "m", "max_tokens": 1, "stream": true, "messages": [{"role": "user", "content": text}]});
     let agent = shell(&format!(
@@ -294,7 +294,7 @@ async fn a_step_waits_for_a_request_to_the_model() {
     let reason = r#"step 1: the model received 0 of 1 request like {"$contains":"third"} within 2000 ms"#;
     assert_eq!(run(&with(never), &agent).await.broke_off.as_deref(), Some(reason));
 
-    // An agent that plays the script itself sends no visible requests.
+    // If the agent plays the script itself, the suite receives no requests.
     let mut embedded = shell("read -r line; echo '{\"type\":\"over\"}'");
     embedded.claims = serde_json::from_value(json!({"embedded_model": true})).unwrap();
     let steps = json!([{"model_asked": 1}, {"send": {"on": 1}}, {"wait": {"type": "over"}}]);

@@ -1,4 +1,4 @@
-//! Tests of the player, with agents that are one line of shell, and with replayed agents.
+//! Tests of the player, with agents that are short shell scripts, and with replayed agents.
 
 mod agents;
 #[path = "../../../sdk-rust/tests/support/long.rs"]

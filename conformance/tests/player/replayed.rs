@@ -1,4 +1,4 @@
-//! Tests of cases against agents that play the recording of the same case: the result equals the recording.
+//! Tests of cases whose agent replays the recording of the same case. The result must equal the recording.
 
 use agentese::types::TranscriptRecord;
 use agentese_conformance::Suite;
@@ -35,7 +35,8 @@ async fn plays(profile: &str, name: &str) {
         golden.received().map(|line| serde_json::from_str(line.as_str()).unwrap()).collect();
     assert_eq!(said.len(), wanted.len(), "{name}");
     for (said, wanted) in said.iter().zip(&wanted) {
-        // Agents choose the ids of dialogs, so these stay; ids of answers are this client's.
+        // The agent chooses the ids of dialogs, so these are unchanged. The ids of answers are those of
+        // this client.
         assert_eq!(said, wanted, "{name}");
     }
 }

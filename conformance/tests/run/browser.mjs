@@ -13,7 +13,7 @@ const watchdog = setTimeout(() => {
   browser.close().finally(() => process.exit(1));
 }, 120_000);
 
-/** Opens a page that records all forbidden actions of a report. */
+/** Opens a page and records all actions that a report must not perform. */
 async function openPage(name, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   await context.route(/^https?:/, (route) => route.abort());
@@ -35,7 +35,8 @@ const names = (page) => page.locator(".case:visible > summary .what strong").all
 
 const tests = {
   async "hostile text stays text"() {
-    // With the policy and without it: each of the two protections has to be enough.
+    // The page is tested with and without its content security policy, because each of the two
+    // protections must suffice.
     for (const bypassCSP of [false, true]) {
       const { page, problems, close } = await openPage("report.html", { bypassCSP });
       await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
@@ -78,7 +79,8 @@ const tests = {
     const target = page.locator(".frame:target");
     await target.waitFor();
     assert.equal(await target.evaluate((frame) => frame.open && frame.classList.contains("bad")), true);
-    // The finding may point to a line that is not JSON, which stays as it is; another frame is formatted.
+    // The finding may point to a line that is not JSON, which is not formatted; then another frame is
+    // tested.
     const at = await page.locator(".case.fail .frame").evaluateAll((frames) => {
       const frame = frames.findIndex((frame) => frame.querySelector("pre").textContent.startsWith('{"'));
       frames[frame].open = true;

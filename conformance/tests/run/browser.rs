@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::reports::{hostile, written};
 
-/// Time limit; the script ends earlier by itself.
+/// Time limit of the browser script, which normally ends by itself.
 const LONGEST: Duration = Duration::from_secs(150);
 
 /// Finds the browser: the path in `CHROMIUM`, or a browser on `PATH`.
@@ -40,7 +40,8 @@ fn the_page_works_in_a_browser_and_runs_only_its_own_script() {
     };
     if let Some(missing) = missing {
         assert!(std::env::var_os("REQUIRE_BROWSER").is_none_or(|value| value != "1"), "{missing}");
-        // Print macros do not show their output for tests that pass, so this writes to stderr.
+        // Output of print macros is hidden for tests that pass, so the message is written directly to
+        // stderr.
         let _ = writeln!(std::io::stderr(), "skipped: the report in a browser ({missing})");
         return;
     }
@@ -48,7 +49,7 @@ fn the_page_works_in_a_browser_and_runs_only_its_own_script() {
     std::fs::create_dir_all(&folder).unwrap();
     let [_, _, html, _] = written(&hostile());
     std::fs::write(folder.join("report.html"), html).unwrap();
-    // A page that is not a report proves that the test detects a running script.
+    // A page that is not a report proves that the test would detect a running script.
     let control = "<!DOCTYPE html><script>ran = true; alert('hello')</script>";
     std::fs::write(folder.join("control.html"), control).unwrap();
 

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::support::{AGENT, Suite, answers, text, verdicts};
 
-/// Creates a suite: `good` passes, `bad` fails in the check `expect answers`, `other` does not apply to this
-/// agent.
+/// Creates a suite of three cases: `good` passes, `bad` fails in the check `expect answers`, and `other`
+/// does not apply to this agent.
 fn suite() -> Suite {
     let suite = Suite::new(AGENT);
     suite.case("bad", &json!({"expect": answers(false, "must")}));
@@ -16,7 +16,7 @@ fn suite() -> Suite {
 
 fn lines(lines: &[(&str, &str)]) -> Value {
     let lines = lines.iter().map(|(case, check)| {
-        // In these cases, the member `success` of an answer fails.
+        // In these cases, the member `success` of an answer is wrong.
         json!({"case": case, "check": check, "path": "success", "reason": "a reason"})
     });
     json!({"expected_failures": 1, "failures": lines.collect::<Vec<_>>()})
@@ -48,7 +48,7 @@ fn a_known_failure_is_no_failure() {
 fn a_failure_that_is_not_known_fails_the_run() {
     let (report, code) = run(&lines(&[]), &[]);
     assert_eq!((verdicts(&report)[0].as_str(), code), ("bad fail", 1));
-    // A known failure of another check excuses nothing.
+    // A known failure of another check has no effect.
     let (report, code) = run(&lines(&[("bad", "leaks")]), &[]);
     assert_eq!((verdicts(&report)[0].as_str(), code), ("bad fail", 1));
 }
@@ -79,7 +79,7 @@ fn a_stale_line_fails_the_run() {
     assert_eq!(run(&without_reason, &[]).1, 1);
 }
 
-/// A line applies to one path: a failure of the same check at another path still counts.
+/// An entry applies to one path only. A failure of the same check at another path still counts.
 #[test]
 fn a_line_applies_to_its_path_only() {
     for (path, wanted) in [(Some("id"), " at id of bad"), (None, "`expect answers` of bad")] {
@@ -98,7 +98,7 @@ fn a_line_applies_to_its_path_only() {
     }
 }
 
-/// A line may name an event, command or dialog: the same failure of another one still counts.
+/// An entry may name an event, command or dialog. The same failure of another one still counts.
 #[test]
 fn a_line_applies_to_its_row_only() {
     let run = |row: &str| {
@@ -114,8 +114,7 @@ fn a_line_applies_to_its_row_only() {
     assert_eq!(code, 1);
 }
 
-/// A line about a case that was not played stays valid. A line about a failure below the level of the run
-/// stays valid too.
+/// An entry remains valid if its case was not played, or if its check is below the level of the run.
 #[test]
 fn lines_of_cases_that_were_not_played_stay() {
     let stale = lines(&[("good", "expect answers"), ("bad", "expect answers")]);
@@ -128,7 +127,7 @@ fn lines_of_cases_that_were_not_played_stay() {
     assert_eq!((&report["problems"], code), (&json!([]), 0), "{:?}", verdicts(&report));
 }
 
-/// The profile names the file: a file of the suite, or a file beside the profile.
+/// A profile names a file of known failures: a file of the suite, or a file beside the profile.
 #[test]
 fn a_profile_brings_its_known_failures() {
     let suite = suite();
@@ -138,7 +137,7 @@ fn a_profile_brings_its_known_failures() {
     suite.write("expected/known.json", &lines(&[("bad", "expect answers")]));
     assert_eq!(suite.report(&[]).1, 0);
     assert_eq!(suite.report(&["--expected", "none"]).1, 1);
-    // Another program is another agent, with other known failures.
+    // Another program is a different agent, which has other known failures.
     assert_eq!(suite.report(&["--", "/bin/sh", "-c", AGENT]).1, 1);
     profile["expected_failures"] = "mine.json".into();
     suite.write("elsewhere/mine-too.json", &profile);

@@ -1,4 +1,5 @@
-//! Tests of the suite against itself: real agents pass the cases that were recorded from them.
+//! Tests of the suite with its own golden transcripts: real agents pass the cases that were recorded from
+//! them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +13,7 @@ use agentese_conformance::player::PlayResult;
 use agentese_conformance::recording::Recording;
 use agentese_conformance::verdict::{Outcome, Verdict};
 
-/// Returns the known failures of the real agents: checks in which an agent breaks its dialect's document.
+/// Returns the known failures of a real agent: checks in which it violates the document of its dialect.
 fn known(text: &str) -> Vec<ExpectedFailure> {
     serde_json::from_str::<ExpectedFailures>(text).unwrap().failures
 }
@@ -41,8 +42,8 @@ fn without_requests(mut case: Scenario) -> Scenario {
     case
 }
 
-/// Returns the failed checks of a golden transcript, with their messages. In these checks, the real agent
-/// breaks its document.
+/// Returns the failed checks of a golden transcript, with their messages. In these checks the real agent
+/// violates its document.
 fn failures(judged: &Judgement) -> BTreeMap<String, String> {
     let failed = judged.findings.iter().filter_map(|finding| match &finding.outcome {
         Outcome::Held | Outcome::Allowed { .. } => None,
@@ -93,7 +94,7 @@ fn recorded_sessions_pass_their_own_cases() {
         let names: Vec<&String> = failed.keys().collect();
         assert_eq!(names, [&check], "{case}: {reason}: {failed:?}");
     }
-    // Some known failures of the real omp also show in its golden transcripts.
+    // Some known failures of the real omp also occur in its golden transcripts.
     for ExpectedFailure { case, check, .. } in known(include_str!("../../expected/omp.json")) {
         if let Some(failed) = found.get_mut(&format!("omp/{case}")) {
             failed.remove(&check);
@@ -104,7 +105,7 @@ fn recorded_sessions_pass_their_own_cases() {
     assert!(passed > 240, "{passed}");
 }
 
-/// The same session with one change has to fail. Otherwise the checks would prove nothing.
+/// A golden transcript with one change must fail; otherwise the checks would prove nothing.
 #[test]
 fn a_session_that_went_wrong_does_not_pass() {
     use agentese::types::{Direction, TranscriptControl, TranscriptLine};

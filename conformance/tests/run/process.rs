@@ -1,4 +1,4 @@
-//! Tests of an interrupted run: it ends all processes that it started, and still reports.
+//! Tests of an interrupted run, which ends all processes that it started and still writes its report.
 
 use std::io::Read as _;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::support::{Suite, verdicts};
 fn an_interruption_ends_the_agents_and_reports() {
     let folder = tempfile::tempdir().unwrap();
     let pid = folder.path().join("pid");
-    // The agent answers the probe. In a case, it writes its process id to a file and then runs forever, even
+    // The agent answers the probe. In a case, it writes its process id to a file and runs on forever, even
     // after SIGTERM.
     let agent = format!(
         r#"while read -r line; do echo '{{"type":"agent_start"}}'; case "$line" in *abort*) echo $$ >{0}.part; mv {0}.part {0}; trap '' TERM; while :; do sleep 1; done;; esac; done"#,

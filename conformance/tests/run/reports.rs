@@ -1,13 +1,14 @@
-//! Tests of the forms of a report.
+//! Tests of the formats of a report.
 
 use serde_json::{Value, json};
 
 use crate::support::{AGENT, Suite, answers, text};
 
-/// Text that breaks a form without correct escapes.
+/// Text that damages a report unless it is escaped correctly.
 const HOSTILE: &str = "<script>alert(1)</script> ]]> \u{1b}[31m \u{0} & \" ' <!-- \u{fffe} \u{2028}";
 
-/// Creates a suite with every verdict, whose agent prints texts that may break reports.
+/// Creates a suite with a case for every verdict. Its agent prints texts that could damage a
+/// report.
 pub fn hostile() -> Suite {
     let noise = r#"printf '{"type":"agent_start","x":"<img src=x onerror=alert(2)> ]]>"}\n'; printf '</pre><script>alert(3)</script>\033[2J]]>\n'; "#;
     let suite = Suite::new(&format!("{noise}{AGENT}"));
@@ -115,7 +116,7 @@ fn transcripts_are_written_and_can_be_read() {
     assert!(!suite.file("transcripts").join("none.jsonl").exists());
 }
 
-/// An output path that cannot be written is an error before the first case.
+/// A report path that cannot be written is reported before the first case.
 #[test]
 fn an_unwritable_report_is_an_error_before_the_run() {
     let suite = Suite::new(AGENT);

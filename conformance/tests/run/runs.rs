@@ -124,7 +124,7 @@ fn a_case_that_the_suite_cannot_play_is_inconclusive() {
 
 #[test]
 fn a_case_has_its_time() {
-    // The agent answers the probe, which sends other commands, but is silent in the case.
+    // The agent answers the probe, which sends other commands, but sends nothing in the case.
     let agent =
         r#"while read -r line; do case "$line" in *abort*) ;; *) echo '{"type":"agent_start"}';; esac; done"#;
     let suite = Suite::new(agent);
@@ -158,7 +158,7 @@ fn a_wrong_command_line_is_one_line_and_exit_code_2() {
 }
 
 /// Results are in the order of the cases, independent of the order in which the cases end. A case that must
-/// not run beside others runs alone.
+/// run alone does so.
 #[tokio::test]
 async fn cases_are_played_concurrently_and_reported_in_order() {
     let profile: Profile = serde_json::from_value(profile(AGENT)).unwrap();
@@ -200,7 +200,7 @@ async fn cases_are_played_concurrently_and_reported_in_order() {
     assert!(ran.iter().all(|ran| ran.took.is_some()));
 }
 
-/// A count of one has a singular noun, and each verdict has one name everywhere.
+/// The number one has a singular noun, and each verdict has the same name everywhere.
 #[test]
 fn one_case_is_one_case_and_a_failure_is_called_fail() {
     let suite = Suite::new(AGENT);
@@ -212,7 +212,7 @@ fn one_case_is_one_case_and_a_failure_is_called_fail() {
     assert_eq!(suite.report(&["--only", "bad"]).0["cases"][0]["verdict"], "fail");
 }
 
-/// A program that repeats its input is not judged.
+/// A program that repeats its input is not an agent, so it is not judged.
 #[test]
 fn an_echo_is_no_agent() {
     let suite = Suite::new("exec cat");
@@ -234,7 +234,7 @@ fn several_patterns_may_follow_only() {
     assert_eq!(verdicts(&suite.report(&["--only", "al*", "gamma"]).0), ["alpha pass", "gamma pass"]);
 }
 
-/// A relative path of a profile's command is beside the profile, in any working directory.
+/// A relative path in a profile's command starts at the folder of the profile, in any working directory.
 #[test]
 fn a_relative_program_is_resolved_beside_the_profile() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -255,10 +255,11 @@ fn a_relative_program_is_resolved_beside_the_profile() {
     }
 }
 
-/// After a failed wait, only answers to sent commands can be missing, and the wait is the first finding.
+/// After a failed wait, only answers to sent commands are reported as missing, and the wait is the first
+/// finding.
 #[test]
 fn answers_to_unsent_commands_are_not_missing() {
-    // The agent answers the first command, and then nothing.
+    // The agent answers the first command only.
     let suite = Suite::new(
         r#"while read -r line; do case "$line" in *'"a"'*) echo '{"id":"a","type":"response","command":"abort","success":true}';; *detect*) echo '{"type":"response","command":"abort","success":true}';; esac; done"#,
     );
@@ -295,7 +296,7 @@ fn answers_to_unsent_commands_are_not_missing() {
     assert_eq!(of("unclear"), [("expect all".to_owned(), Value::Null)]);
 }
 
-/// A run that judged few cases reports that, and `--min-coverage` can reject it.
+/// A run in which few cases are judged is reported as such, and `--min-coverage` can make it fail.
 #[test]
 fn low_coverage_is_reported_and_may_fail_the_run() {
     let suite = Suite::new(AGENT);
@@ -316,7 +317,7 @@ fn low_coverage_is_reported_and_may_fail_the_run() {
     );
 }
 
-/// A claimed command that no case sends is reported.
+/// A command that the profile claims and no case sends is reported.
 #[test]
 fn claimed_commands_without_a_case_are_reported() {
     let suite = Suite::new(AGENT);
@@ -347,7 +348,7 @@ fn a_summary_is_one_line_and_of_its_schema() {
     );
 }
 
-/// `--show` prints the lines of a case before the report; a case may come from a file.
+/// `--show` prints the lines of a case before the report. The case may come from a file.
 #[test]
 fn a_case_from_a_file_is_shown_and_kept() {
     let suite = Suite::new(AGENT);

@@ -1,4 +1,4 @@
-//! Helpers: a suite of a few cases in a folder, and agents of one line of shell.
+//! Helpers for the tests: a suite of a few cases in a folder, and agents that are short shell scripts.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -7,11 +7,11 @@ use agentese::types::Scenario;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// An agent that gives every line the same answer, with the line's id, as if it had a single command. It also
-/// answers the commands of a probe in this way, so that the probe does not time out.
+/// An agent that sends the same answer to every line, with the id of the line. The commands of a probe get
+/// this answer too, so that the probe does not time out.
 pub const AGENT: &str = r#"while read -r line; do id=${line#*'"id":"'}; id=${id%%'"'*}; echo '{"id":"'"$id"'","type":"response","command":"abort","success":true}'; done"#;
 
-/// A suite in a folder of its own.
+/// A suite in a temporary folder.
 pub struct Suite {
     folder: TempDir,
 }
@@ -43,7 +43,7 @@ impl Suite {
         self.write(&format!("cases/pi/{name}.json"), &case(name, more));
     }
 
-    /// Runs `run` with these arguments.
+    /// Runs the subcommand `run` with these arguments.
     pub fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }
@@ -80,7 +80,7 @@ pub fn profile(agent: &str) -> Value {
     })
 }
 
-/// Returns a case with one command that has to succeed.
+/// Returns a case with one command that must succeed.
 pub fn case(name: &str, more: &Value) -> Value {
     let mut case = json!({
         "scenario": 1, "name": name, "dialect": "pi@0.55", "title": format!("the title of {name}"), "level": "must",
@@ -98,7 +98,7 @@ pub fn cases(cases: &[(&str, Value)]) -> Vec<Scenario> {
     cases.iter().map(|(name, more)| serde_json::from_value(case(name, more)).unwrap()).collect()
 }
 
-/// Returns a check that the only answer has this success.
+/// Returns a check that there is one answer, with this `success`.
 pub fn answers(success: bool, level: &str) -> Value {
     json!([{"check": "answers", "says": "it is answered", "of": {"type": "response"}, "level": level,
             "frames": [{"success": success}]}])
@@ -108,7 +108,7 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Returns verdicts by name, with `*` if the failure is expected.
+/// Returns the verdicts by case, with `*` if the failure is expected.
 pub fn verdicts(report: &Value) -> Vec<String> {
     let cases = report["cases"].as_array().unwrap().iter();
     let verdict = |case: &Value| {

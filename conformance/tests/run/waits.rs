@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::support::{AGENT, Suite, cases, profile, verdicts};
 
-/// If all first cases time out, because the agent answers with a wrong id, the rest is not played.
+/// If all preflight cases time out, because the agent answers with a wrong id, the other cases are not
+/// played.
 #[test]
 fn if_all_first_waits_time_out_the_rest_is_not_played() {
     let suite = Suite::new(
@@ -27,7 +28,7 @@ fn if_all_first_waits_time_out_the_rest_is_not_played() {
     assert!(says.contains("`id` is \"A\", expected \"a\""), "{says}");
 }
 
-/// If an agent answers in some cases, all cases are played, although the first ones time out.
+/// If an agent answers in some cases, all cases are played, even if the first ones time out.
 #[test]
 fn timeouts_in_some_cases_do_not_stop_the_run() {
     let suite = Suite::new(
@@ -44,7 +45,7 @@ fn timeouts_in_some_cases_do_not_stop_the_run() {
     assert_eq!((totals["fail"].as_u64(), totals["pass"].as_u64()), (Some(4), Some(8)), "{report}");
 }
 
-/// A crash ends the waits at once: each case shows the crash.
+/// A crash of the agent ends a wait at once, and each case reports the crash.
 #[test]
 fn a_crash_is_no_timeout() {
     let suite = Suite::new(
@@ -58,11 +59,11 @@ fn a_crash_is_no_timeout() {
     assert_eq!(report["totals"]["fail"], 12, "{report}");
 }
 
-/// A case that released its slot takes one again when its agent answers, and no other case begins meanwhile.
+/// A case that released its slot reacquires it when its agent answers. No other case starts in the meantime.
 #[tokio::test]
 async fn a_case_reacquires_its_slot_after_a_wait() {
-    // The waiting case's agent answers only after the next case has sent its command: the slot was free for
-    // that case.
+    // The agent of the waiting case answers only after the next case has sent its command, which proves that
+    // the slot was free.
     let folder = tempfile::tempdir().unwrap();
     let next = folder.path().join("next").display().to_string();
     let agent = format!(
@@ -91,10 +92,10 @@ async fn a_case_reacquires_its_slot_after_a_wait() {
     assert!(place("+c") > place("-a") && place("+c") > place("-b"), "{told:?}");
 }
 
-/// The outcome of a case does not depend on the waits of other cases.
+/// The result of a case does not depend on the waits of other cases.
 #[test]
 fn every_case_waits_for_its_full_limit() {
-    // The agent answers the probe. In a case, it answers only a client with the name `late`, after 1.5 s.
+    // The agent answers the probe. In a case, it answers only a client named `late`, after 1.5 s.
     let suite = Suite::new(
         r#"while read -r line; do case "$line" in *late*) sleep 1.5; echo '{"id":"a","type":"response","command":"abort","success":true,"late":true}';; *detect*) echo '{"type":"response","command":"abort","success":true}';; *good*) echo '{"type":"good"}';; esac; done"#,
     );
@@ -111,7 +112,7 @@ fn every_case_waits_for_its_full_limit() {
     assert_eq!(verdicts[4], "e pass", "{report}");
 }
 
-/// Cases that wait for a silent agent wait concurrently.
+/// Cases with a silent agent wait concurrently.
 #[tokio::test]
 async fn timeouts_run_concurrently() {
     let profile: Profile = serde_json::from_value(profile(AGENT)).unwrap();

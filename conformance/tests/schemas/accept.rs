@@ -1,13 +1,12 @@
-//! Tests that the schemas accept every frame of the recordings, except for the listed ones.
+//! Tests that the schemas accept every frame of the recordings, except for listed exceptions.
 
 use agentese_conformance::transcript::recorded;
 
 use crate::exceptions;
 use crate::validators::{DIALECTS, Validators, recorded_frames};
 
-/// Returns `true` for recordings whose frames the schemas have to accept. For Operator, these are only the
-/// scenarios that were derived from its document. In the other recordings, the server's frames differ from
-/// the document.
+/// Returns `true` for recordings whose frames the schemas must accept. For Operator, these are only the
+/// scenarios derived from its document, because its recorded servers deviate from the document.
 fn is_judged(dialect: &str, name: &str) -> bool {
     dialect != "operator" || ["d01", "d03", "d04"].iter().any(|prefix| name.starts_with(prefix))
 }

@@ -15,7 +15,7 @@ use crate::exceptions;
 use crate::sites::{self, Sites, put, types};
 use crate::validators::{RecordedFrame, Validators, recorded_frames};
 
-/// Number of damaged frames for each kind of member.
+/// Number of damaged frames for each kind of declared member.
 const EACH: usize = 2;
 
 /// Returns values that a declared type does not allow.
@@ -147,8 +147,8 @@ fn damage<D: Dialect>(dialect: &str) -> Tally {
     tally
 }
 
-/// Checks that a frame with an unknown tag decodes to an `Unknown` variant, encodes to the same value, and passes
-/// on byte for byte.
+/// Checks that a frame with an unknown tag is decoded as an `Unknown` variant, is encoded to the same value,
+/// and is passed on byte for byte.
 fn keeps_bytes<D: Dialect>(seen: &RecordedFrame, frame: &Value) -> bool {
     let text = FrameText::from(frame.to_string());
     let method = seen.method.clone();

@@ -1,4 +1,4 @@
-//! Members of a frame that a test can damage: all declared members, found by a walk of the declaration along
+//! Declared members of a frame, which a test can damage. They are found by following the declaration through
 //! the frame. Values of type `any` are never damaged.
 
 use std::collections::BTreeMap;
@@ -29,11 +29,11 @@ pub struct Site {
     pub path: Vec<Step>,
     pub ty: Ty,
     pub presence: Presence,
-    /// Name of the declaration, and declared path. Members with the same kind are declared in the same place.
+    /// Name of the declaration, and declared path. Members of the same kind have the same declaration.
     pub kind: String,
 }
 
-/// The tag of a union in a frame.
+/// The tag that selects a member of a union, in a frame.
 #[derive(Debug, Clone)]
 pub struct Tag {
     pub path: Vec<Step>,
@@ -213,7 +213,7 @@ impl SiteWalker<'_> {
                 }
             }
             Shape::Choice { alternatives } => {
-                // Finds the arm by its JSON kind; the unions above cover records.
+                // The alternative is selected by its JSON kind; records were handled above.
                 for arm in alternatives {
                     if matches!((&arm.ty, value), (Ty::List(_), Value::Array(_))) {
                         self.value(&arm.ty, value, path, row);
@@ -225,14 +225,14 @@ impl SiteWalker<'_> {
     }
 }
 
-/// Makes a text `'static`, as declarations require. The memory is never freed, but a test run has only few
-/// tags.
+/// Makes a text `'static`, as declarations require. The memory is never freed, which is acceptable for the
+/// few tags of a test run.
 fn leak(text: &str) -> &'static str {
     Box::leak(text.to_owned().into_boxed_str())
 }
 
-/// Replaces the value at a path, or removes the member for `None`. Returns `false` if the path does not
-/// exist.
+/// Replaces the value at a path, or removes the member if the value is `None`. Returns `false` if the path
+/// does not exist.
 pub fn put(frame: &mut Value, path: &[Step], value: Option<Value>) -> bool {
     let Some((last, before)) = path.split_last() else { return false };
     let mut at = frame;

@@ -1,4 +1,4 @@
-//! Validators for each dialect and side, and for the results of JSON-RPC methods.
+//! Schema validators for each dialect and direction, and for the results of JSON-RPC methods.
 
 use std::collections::HashMap;
 
@@ -55,7 +55,7 @@ pub struct RecordedFrame {
     pub number: usize,
     pub text: FrameText,
     pub frame: Option<Value>,
-    /// Method that the frame answers, in JSON-RPC.
+    /// Name of the method that the frame answers, in JSON-RPC.
     pub method: Option<String>,
     pub from_server: bool,
 }

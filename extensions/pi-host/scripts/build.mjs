@@ -1,4 +1,5 @@
-// Bundles the host to one file, here for the npm package and in the server's folder for the binary.
+// Bundles the host into one file. One copy is for the npm package, another in the server's folder
+// for the binary.
 //
 //   node scripts/build.mjs           writes
 //   node scripts/build.mjs --check   fails if the server's copy differs from the build
@@ -13,11 +14,13 @@ import { build } from "esbuild";
 const here = join(dirname(fileURLToPath(import.meta.url)), "..");
 const repository = join(here, "../..");
 const name = "agentese-pi-host.mjs";
-/** Folder that the binary embeds. It is committed: building the binary needs no Node. */
+/**
+ * Folder whose files the binary embeds. It is committed, so that building the binary needs no Node.
+ */
 export const embedded = join(repository, "server/extensions/src/extensions/node_host");
 export const command = "npm ci && npm run build";
 
-/** Returns the files of the bundle: the code, its hash, and the notices of the packages in it. */
+/** Returns the files of the bundle: the code, its hash, and the licences of the packages in it. */
 export async function bundle() {
   const result = await build({
     absWorkingDir: here,
@@ -46,7 +49,7 @@ export async function bundle() {
   };
 }
 
-/** The licences of the packages that are in the bundle. */
+/** Returns the licences of the packages that are in the bundle. */
 function notices(inputs) {
   const packages = new Set(
     inputs.flatMap((input) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1] ?? []),
@@ -65,7 +68,7 @@ function licenceText(folder, name) {
     try {
       return readFileSync(join(folder, file), "utf8").trim();
     } catch {
-      // The next name.
+      // The package has no licence file with this name, so the next name is tried.
     }
   }
   throw new Error(`no licence text in the package ${name}`);

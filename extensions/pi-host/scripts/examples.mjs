@@ -17,7 +17,7 @@ const here = join(dirname(fileURLToPath(import.meta.url)), "..");
 export const page = join(here, "../../docs/pi-extensions.md");
 const BEGIN = "<!-- written by extensions/pi-host/scripts/examples.mjs -->";
 const END = "<!-- end of what is written -->";
-/** Uses of unsupported functions beside imported names, with their patterns. */
+/** Unsupported functions that extensions use without an import by name, with a pattern for each. */
 const USES = [
   ["`pi.registerProvider()`", /\bpi\.registerProvider\(/],
   ["`ctx.modelRegistry.getApiKey()`", /modelRegistry\.getApiKey\w*\(/],
@@ -26,11 +26,11 @@ const USES = [
   ["the program `pi`, which it runs", /spawn\("pi"/],
   ["`ctx.newSession({ setup })`", /newSession\(\{[^}]*\bsetup\b/],
 ];
-/** Packages and classes that are only drawn in a terminal, in pi as well. */
+/** Packages and classes whose output appears only in a terminal, in pi as well. */
 const DRAWN = ["@mariozechner/pi-tui"];
 const DRAWN_CLASSES = /^(DynamicBorder|BorderedLoader|CustomEditor|\w+Component)$/;
 
-/** The example extensions of a package: each a file, or a folder with an index. */
+/** Returns the example extensions of a package. Each is a file, or a folder with an index file. */
 function examples(folder) {
   return readdirSync(folder)
     .sort()
@@ -88,7 +88,7 @@ async function supported() {
   }
 }
 
-/** Returns the uses in the sources that the host does not support. */
+/** Returns the functions that the sources use and the host does not support. */
 function missing(sources, modules) {
   const found = new Set();
   for (const file of sources) {
@@ -105,7 +105,7 @@ function missing(sources, modules) {
   return [...found];
 }
 
-/** Returns a text that fits into a cell of the table. */
+/** Formats a text for a cell of the table. */
 function cell(text) {
   return text.replaceAll("|", "\\|").replaceAll(/\s+/g, " ");
 }

@@ -14,9 +14,9 @@ export interface SharedState {
   readonly connection: AgentConnection;
   readonly mirror: Mirror;
   readonly events: EventBus;
-  /** `true` after the registration of the extension at the agent; before that, actions fail. */
+  /** `true` after the extension was registered with the agent. Before that, actions fail. */
   readonly ready: boolean;
-  /** Registers the extension at the agent again. */
+  /** Sends the registrations of the extension to the agent again. */
   updateRegistration(extension: Extension): void;
 }
 
@@ -56,7 +56,7 @@ function registration(extension: Extension, shared: SharedState): Record<string,
       extension.flags.set(name, flag);
       shared.updateRegistration(extension);
     },
-    // Without a terminal there are no keys and no drawing. As in pi's own RPC mode, these methods have no
+    // Shortcuts and custom drawing need a terminal. As in pi's own RPC mode, these methods have no
     // effect.
     registerShortcut(): void {},
     registerMessageRenderer(): void {},
@@ -100,7 +100,8 @@ function actions(extension: Extension, shared: SharedState): Record<string, unkn
     }),
     setSessionName: whenReady("setSessionName", (name: string) => {
       connection.send({ type: "set_session_name", name: textOf(name) });
-      // The agent sends this change too, but a getter in the same turn must already see it.
+      // The agent also reports this change later, but a getter in the same turn must already return the
+      // new name.
       mirror.change({ sessionName: textOf(name) });
     }),
     setLabel: whenReady("setLabel", (entryId: string, label: string | undefined) => {

@@ -1,22 +1,22 @@
-/** Connection to the agent: incoming and outgoing lines, and the assignment of responses to requests. */
+/** Connection to the agent: incoming and outgoing lines, and the matching of responses with requests. */
 
 import { Framer } from "../../../sdk-ts/src/framing.js";
 import { messageOf } from "./text.js";
 import type { AgentRequest, ExtensionFrame, HostFrame, JsonValue, ResultOf } from "./protocol.js";
 
 /**
- * Limit of a frame from the agent: a conversation with all its images. The maximum length of a text in Node
- * is twice that.
+ * Limit of a frame from the agent in bytes, enough for a conversation with all its images. Node supports
+ * strings of twice that length.
  */
 const LONGEST_LINE = 256 * 1024 * 1024;
 
-/** Request without a response. */
+/** Request that has no response yet. */
 interface Deferred {
   resolve(result: unknown): void;
   reject(error: Error): void;
 }
 
-/** Request with its id, which allows a withdrawal. */
+/** Pending request. Its id allows the withdrawal of the request. */
 export interface PendingRequest<T> {
   readonly id: string;
   readonly answer: Promise<T>;
@@ -30,7 +30,7 @@ export class AgentConnection {
   #nextId = 1;
 
   constructor(
-    /** Writes a line with its end. */
+    /** Writes a line, whose line feed is included. */
     write: (line: string) => void,
     /** Receives each frame of the agent that is not a response. */
     private readonly receive: (frame: Exclude<HostFrame, { type: "response" }>) => void,
@@ -51,7 +51,7 @@ export class AgentConnection {
     this.#write(`${encode(frame)}\n`);
   }
 
-  /** Sends a request. The answer fails with the agent's message if the agent rejects it. */
+  /** Sends a request. If the agent rejects the request, the answer fails with the agent's message. */
   request<Q extends AgentRequest>(question: Q): PendingRequest<ResultOf<Q["type"]>> {
     const id = String(this.#nextId++);
     const answer = new Promise<ResultOf<Q["type"]>>((resolve, reject) => {
@@ -90,7 +90,7 @@ export class AgentConnection {
       return;
     }
     const waiting = this.#pending.get(frame.id);
-    // The request was withdrawn meanwhile.
+    // The request was withdrawn in the meantime.
     if (waiting === undefined) return;
     this.#pending.delete(frame.id);
     if (frame.error === undefined) waiting.resolve(frame.result);

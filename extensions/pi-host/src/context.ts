@@ -1,4 +1,4 @@
-/** Contexts of handlers. */
+/** Contexts that handlers receive. */
 
 import type { AgentConnection } from "./connection.js";
 import type { Mirror } from "./mirror.js";
@@ -16,7 +16,7 @@ export interface CompactOptions {
   onError?: (error: Error) => void;
 }
 
-/** Context of a handler, as in pi's interface. */
+/** Context of a handler, with the interface that pi defines. */
 export interface Context {
   readonly ui: UserInterface;
   readonly hasUI: boolean;
@@ -33,7 +33,7 @@ export interface Context {
   getSystemPrompt(): string;
 }
 
-/** Context of a command, with additional actions. */
+/** Context of a command, which has additional actions. */
 export interface CommandContext extends Context {
   waitForIdle(): Promise<void>;
   newSession(options?: { parentSession?: string; setup?: unknown }): Promise<{ cancelled: boolean }>;
@@ -58,12 +58,12 @@ export class ContextFactory {
     this.#models = new ModelView(mirror, onKeysReplaced);
   }
 
-  /** Models in the view of this extension. */
+  /** Models as this extension sees them. */
   get models(): ModelView {
     return this.#models;
   }
 
-  /** Creates the context of an event or a tool. */
+  /** Creates the context for a handler of an event or a tool. */
   handlerContext(request: ActiveRequest): Context {
     const { connection, mirror } = this;
     let ui: UserInterface | undefined;
@@ -89,7 +89,7 @@ export class ContextFactory {
     };
   }
 
-  /** Creates the context of a command. */
+  /** Creates the context for a handler of a command. */
   commandContext(request: ActiveRequest): CommandContext {
     const { connection } = this;
     const more = {
@@ -107,7 +107,7 @@ export class ContextFactory {
       navigateTree: () => unsupported("ctx.navigateTree()"),
       reload: () => unsupported("ctx.reload()"),
     };
-    // A spread would evaluate the getters at once.
+    // A spread would call the getters at once, instead of copying them.
     return Object.defineProperties(this.handlerContext(request), Object.getOwnPropertyDescriptors(more)) as CommandContext;
   }
 

@@ -1,4 +1,4 @@
-/** Conversion of messages for a model, and into text for a summary. */
+/** Conversion of messages to the types that models support, and to text for a summary. */
 
 /** Message of a session; extensions may pass malformed ones. */
 type Message = Record<string, unknown> & { role?: unknown; content?: unknown; timestamp?: unknown };

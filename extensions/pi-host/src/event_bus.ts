@@ -13,7 +13,9 @@ export interface EventBus {
   clear(): void;
 }
 
-/** Returns the bus for one extension, which calls `onFailure` for each failure of one of its listeners. */
+/**
+ * Returns the bus as one extension uses it. `onFailure` is called for each failure of one of its listeners.
+ */
 export function withErrorReporting(bus: EventBus, onFailure: (channel: string, error: unknown) => void): EventBus {
   return {
     ...bus,

@@ -1,4 +1,4 @@
-/** `pi.exec`: execution of a program beside the agent. */
+/** `pi.exec`: runs a program on the machine of the agent. */
 
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
@@ -10,7 +10,7 @@ export interface ExecOptions {
   signal?: AbortSignal;
   /** Time limit in milliseconds. */
   timeout?: number;
-  /** Working directory; by default the one of the agent. */
+  /** Working directory; by default that of the agent. */
   cwd?: string;
 }
 
@@ -25,19 +25,21 @@ export interface ExecResult {
   killed: boolean;
 }
 
-/** Time in milliseconds between the request to end and the kill. */
+/** Time in milliseconds that a program has to end before it is killed. */
 const GRACE = 5000;
 
 /**
- * Time limit in milliseconds for the last output of an ended program, because other processes may hold its
- * pipes.
+ * Time limit in milliseconds for reading the last output of an ended program. Other processes may hold its
+ * pipes open.
  */
 const PIPE_TIMEOUT = 100;
 
 /** Limit of the retained end of a stream in characters. */
 const MAX_OUTPUT = 4 * 1024 * 1024;
 
-/** Added to the number of the signal that ended a program, as shells do. */
+/**
+ * Offset of exit codes for programs that a signal ended, as in shells. The number of the signal is added.
+ */
 const SIGNALLED = 128;
 
 /** Runs a program without a shell and without stdin. Never fails; the result describes errors. */
@@ -81,7 +83,7 @@ export async function exec(
   });
 }
 
-/** Appends text, and cuts the result occasionally to the retained end. */
+/** Appends text. Occasionally cuts the result to the retained end. */
 function appendOutput(kept: string, text: string): string {
   const both = kept + text;
   return both.length > 2 * MAX_OUTPUT ? tail(both) : both;
@@ -92,8 +94,8 @@ function tail(text: string): string {
 }
 
 /**
- * Returns the descendants of a process with their start times, which distinguish reused process ids. They
- * stay in the process group of this process, and end with the agent at the latest.
+ * Returns the descendants of a process with their start times, which distinguish reused process ids. The
+ * descendants are in the process group of this process, so they end at the latest together with the agent.
  */
 function descendants(ancestor: number): Map<number, string> {
   const all = processes();
@@ -138,8 +140,8 @@ function readProcess(name: string): ProcessInfo[] {
   if (!/^\d+$/.test(name)) return [];
   try {
     const stat = readFileSync(`/proc/${name}/stat`, "utf8");
-    // After the name, which may contain any character: the state, the parent, and the start time as the
-    // twentieth field.
+    // The fields after the name, which may contain any character: the state, the parent, and, as the
+    // twentieth field, the start time.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return [{ pid: Number(name), parent: Number(fields[1]), startTime: fields[19] ?? "" }];
   } catch {

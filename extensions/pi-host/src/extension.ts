@@ -6,7 +6,7 @@ import { textOf } from "./text.js";
 /** Handler of an event, a command or a tool, written by the extension. */
 export type Handler = (...args: unknown[]) => unknown;
 
-/** Registered tool. */
+/** Tool that an extension has registered. */
 export interface ToolDefinition {
   name: string;
   label?: string;
@@ -17,13 +17,13 @@ export interface ToolDefinition {
   execute: Handler;
 }
 
-/** Registered command. */
+/** Command that an extension has registered. */
 export interface CommandDefinition {
   description?: string;
   handler: Handler;
 }
 
-/** Registered flag. */
+/** Flag that an extension has registered. */
 export interface FlagDefinition {
   description?: string;
   type: "boolean" | "string";
@@ -36,15 +36,18 @@ export class Extension {
   readonly tools = new Map<string, ToolDefinition>();
   readonly commands = new Map<string, CommandDefinition>();
   readonly flags = new Map<string, FlagDefinition>();
-  /** End of the last event without an answer; such events are handled one after another. */
+  /**
+   * Resolves when the last event that needs no answer was handled. Such events are handled one
+   * after another.
+   */
   pendingEvents: Promise<void> | undefined;
 
   constructor(
-    /** File of the extension, as the agent names it. */
+    /** File of the extension, with the path that the agent sent. */
     readonly path: string,
   ) {}
 
-  /** Returns the registrations for the agent. */
+  /** Returns the registrations in the form of the protocol. */
   offered(): OfferedExtension {
     return {
       path: this.path,

@@ -1,7 +1,8 @@
 /**
- * Combination of the handlers of one event: chained answers, and answers that end the sequence.
+ * Calls the handlers of one extension for an event, and combines their answers. An answer may be passed to
+ * the next handler, or end the sequence.
  *
- * The agent queries one extension after the other; this module covers the handlers of one extension.
+ * The agent itself queries the extensions one after the other.
  */
 
 import type { Context } from "./context.js";
@@ -18,7 +19,7 @@ import type {
   ToolResultAnswer,
 } from "./protocol.js";
 
-/** Handling of one event by one extension. */
+/** Context in which the handlers of one extension process an event. */
 export interface HandlerRun {
   readonly handlers: readonly Handler[];
   readonly context: Context;
@@ -66,7 +67,7 @@ async function runAll(event: HookEvent, run: HandlerRun): Promise<undefined> {
   return undefined;
 }
 
-/** Joins the paths of all answers in order. */
+/** Joins the resource paths in all answers, in order. */
 async function resourcesDiscover(
   event: Event<"resources_discover">,
   run: HandlerRun,
@@ -96,8 +97,8 @@ async function cancellable(event: HookEvent, run: HandlerRun): Promise<HookAnswe
 }
 
 /**
- * Passes the transformed input from handler to handler; an answer that handles or rejects the input ends the
- * sequence.
+ * Passes the input through all handlers, each of which may transform it. An answer that handles or rejects
+ * the input ends the sequence.
  */
 async function input(event: Event<"input">, run: HandlerRun): Promise<InputAnswer | undefined> {
   let now = event;
@@ -113,7 +114,7 @@ async function input(event: Event<"input">, run: HandlerRun): Promise<InputAnswe
   return { action: "transform", text: now.text, ...(now.images === undefined ? {} : { images: now.images }) };
 }
 
-/** Chains the system prompts. The protocol allows one message per extension. */
+/** Passes the system prompt from handler to handler. The protocol allows one message per extension. */
 async function beforeAgentStart(
   event: Event<"before_agent_start">,
   run: HandlerRun,
@@ -130,7 +131,7 @@ async function beforeAgentStart(
   return Object.keys(result).length === 0 ? undefined : result;
 }
 
-/** Chains the messages; a handler may also modify them in place. */
+/** Passes the messages from handler to handler. A handler may also modify them in place. */
 async function context(event: Event<"context">, run: HandlerRun): Promise<ContextAnswer | undefined> {
   const before = JSON.stringify(event.messages);
   let { messages } = event;
@@ -154,7 +155,7 @@ async function toolCall(event: Event<"tool_call">, run: HandlerRun): Promise<Too
   return last && { block: last.block === true, ...(last.reason === undefined ? {} : { reason: last.reason }) };
 }
 
-/** Chains the results; members that an answer omits stay unchanged. */
+/** Passes the result from handler to handler. Members that an answer omits stay unchanged. */
 async function toolResult(event: Event<"tool_result">, run: HandlerRun): Promise<ToolResultAnswer | undefined> {
   let change: ToolResultAnswer = {};
   for (const handler of run.handlers) {
@@ -172,8 +173,8 @@ async function toolResult(event: Event<"tool_result">, run: HandlerRun): Promise
 }
 
 /**
- * Returns the first answer. This process runs the operations of an extension, and the agent receives their
- * result.
+ * Returns the first answer. If the extension supplies operations, this process runs the command with them,
+ * and the agent receives the result.
  */
 async function userBash(event: Event<"user_bash">, run: HandlerRun): Promise<HookAnswer | undefined> {
   for (const handler of run.handlers) {

@@ -23,7 +23,7 @@ import type { ActiveRequest } from "./ui.js";
 
 type Incoming<K> = Extract<HostFrame, { type: K }>;
 
-/** Extension with its contexts. */
+/** Extension with the factory for its contexts. */
 interface LoadedExtension {
   readonly extension: Extension;
   readonly contexts: ContextFactory;
@@ -43,9 +43,9 @@ export class Host {
   #load: ((path: string) => Promise<OfferedExtension>) | undefined;
 
   constructor(
-    /** Writes a line with its end. */
+    /** Writes a line, whose line feed is included. */
     write: (line: string) => void,
-    /** Creates the loader of extensions after the introduction of the agent. */
+    /** Creates the loader of extensions after the agent has sent its introduction. */
     loader: (mirror: Mirror) => Loader,
   ) {
     this.connection = new AgentConnection(write, (frame) => this.#receive(frame));
@@ -78,12 +78,12 @@ export class Host {
       case "tool":
         return this.#answer(frame.id, (request, signal) => this.#tool(frame, request, signal));
       default:
-        // A newer agent may send other frames.
+        // Newer agents may send other frames, which are ignored.
         return undefined;
     }
   }
 
-  /** Handles a request. The response follows every frame of its handling. */
+  /** Handles a request and sends the response, after all other frames of the request. */
   #answer(id: string, work: (request: ActiveRequest, signal: AbortSignal) => Promise<unknown>): void {
     const request: ActiveRequest = { id, open: true };
     const controller = new AbortController();
@@ -112,8 +112,8 @@ export class Host {
   }
 
   /**
-   * Loads extensions one after the other in the given order. The first one that registers a name owns the
-   * name.
+   * Loads extensions one after the other in the given order. If several extensions register a name, the
+   * first one owns it.
    */
   async #loadAll(paths: readonly string[]): Promise<InitializeResult> {
     if (this.#load === undefined) throw new Error("`load` came before `initialize`");
@@ -137,10 +137,10 @@ export class Host {
     return extension.offered();
   }
 
-  /** Rejects further prompts for models without a key from the extension. */
+  /** Rejects further prompts to models for which the extension supplies no key. */
   #rejectPromptsWithoutKey({ extension, contexts }: LoadedExtension, mirror: Mirror): void {
     const decide = async (): Promise<InputAnswer | undefined> => {
-      // A failed decision rejects the prompt.
+      // If the lookup itself fails, the prompt is rejected.
       const text = await contexts.models.missingKeyReason(mirror.state.model ?? undefined).catch(messageOf);
       return text === undefined ? undefined : { action: "refuse", text };
     };
@@ -163,7 +163,9 @@ export class Host {
     };
   }
 
-  /** Handles an event without an answer. Such events of one extension are handled one after another. */
+  /**
+   * Handles an event that needs no answer. Such events of one extension are handled one after another.
+   */
   #handleNotification(frame: Incoming<"event">): void {
     const loaded = this.#loaded.get(frame.extension);
     if (loaded === undefined) return;
@@ -228,7 +230,7 @@ export class Host {
   }
 }
 
-/** Returns the output of a tool in the form of the protocol, with at least its content. */
+/** Converts the output of a tool to the form of the protocol, which requires the member `content`. */
 function toolOutput<T extends { content: unknown; details?: unknown }>(result: T): T {
   const { content, details } = result;
   return { content: content ?? [], ...(details === undefined ? {} : { details }) } as T;

@@ -1,4 +1,7 @@
-/** Loader of extensions in TypeScript or JavaScript, with this host's versions of pi's packages. */
+/**
+ * Loader of extensions in TypeScript or JavaScript. It provides this host's versions of pi's
+ * packages.
+ */
 
 import { createJiti } from "jiti/static";
 
@@ -8,10 +11,10 @@ export type Factory = (api: Record<string, unknown>) => unknown;
 /** Loads the file of an extension. Fails if the file is unreadable, throws, or exports no factory. */
 export type Loader = (path: string) => Promise<Factory>;
 
-/** Creates a loader that provides the given modules by name. */
+/** Creates a loader that provides the given modules under their names. */
 export function createLoader(
   modules: Record<string, unknown>,
-  /** Private folder for compiled extensions; without it they are not cached. */
+  /** Private folder for compiled extensions; `undefined` disables the cache. */
   cache: string | undefined,
 ): Loader {
   const jiti = createJiti(import.meta.url, {
@@ -19,7 +22,7 @@ export function createLoader(
     // As in pi, each extension has its own instances of imported modules.
     moduleCache: false,
     fsCache: cache ?? false,
-    // Node would search for pi's packages on disk.
+    // A native import would let Node search for pi's packages on disk.
     tryNative: false,
   });
   return async (path) => {

@@ -1,18 +1,18 @@
 /**
- * State of the agent, as far as its frames reported it.
+ * State of the agent, as reported by its frames.
  *
- * pi's interface has getters, whereas this host receives frames. The agent sends a change before
- * the frame that follows from it, so that a getter in a handler returns the current value.
+ * pi's interface has getters, and this host receives changes as frames. The agent sends a change
+ * before the event that it causes, so that a getter in a handler returns the current value.
  */
 
 import type { HostInitialize, HostState, JsonObject, Model } from "./protocol.js";
 
-/** Entry of the session, as in its file. */
+/** Entry of the session, in the form of the session file. */
 export type Entry = JsonObject & { id: string; parentId: string | null; type: string };
 
 /** Reported state of the agent and the session. */
 export class Mirror {
-  /** State with all later changes. */
+  /** State of the agent, including all later changes. */
   state: HostState = {};
   /** Header of the session's file, if known. */
   header: JsonObject | null = null;
@@ -25,7 +25,7 @@ export class Mirror {
   readonly #labels = new Map<string, string>();
 
   constructor(
-    /** Introduction of the agent. */
+    /** Introduction that the agent sent at the start. */
     readonly agent: HostInitialize,
   ) {}
 
@@ -34,7 +34,10 @@ export class Mirror {
     this.state = { ...this.state, ...state };
   }
 
-  /** Adds entries of the session, or replaces all entries with those of another session. */
+  /**
+   * Adds entries of the session. With `reset`, first removes all entries, because the agent has
+   * changed to another session.
+   */
   join(entries: readonly JsonObject[], leafId: string | null, reset: boolean, header?: JsonObject): void {
     if (reset) {
       this.entries = [];
@@ -58,7 +61,7 @@ export class Mirror {
     return this.#labels.get(id);
   }
 
-  /** Available models. */
+  /** Models that the agent offers. */
   get models(): readonly Model[] {
     return this.state.models ?? [];
   }

@@ -6,7 +6,7 @@ import type { Model } from "./protocol.js";
 
 const KEYS = "keys do not leave the agent";
 
-/** Replacement of `getApiKey` by an extension. */
+/** Function of an extension that replaces `getApiKey`. */
 export type KeyLookup = (model: Model) => unknown;
 
 /** `ctx.modelRegistry`: the available models, without their keys. */
@@ -22,7 +22,7 @@ export class ModelView {
     this.#mirror = mirror;
   }
 
-  /** Returns the available models. Models without a key are unknown here. */
+  /** Returns the available models. Models without a key are not included. */
   getAll(): Model[] {
     return [...this.#mirror.models];
   }
@@ -40,8 +40,8 @@ export class ModelView {
   }
 
   /**
-   * Replaces the lookup of keys. Prompts to a model without a key are rejected. A returned key stays in this
-   * process, because the agent has its own.
+   * Replaces the lookup of keys. A prompt to a model for which the lookup returns no key is rejected. A
+   * returned key is only checked, because the agent uses its own keys.
    */
   set getApiKey(lookup: KeyLookup) {
     const first = this.#keyLookup === undefined;
@@ -51,7 +51,7 @@ export class ModelView {
 
   /**
    * Returns the reason for the rejection of a prompt to the model. Returns `undefined` if no extension
-   * replaced the lookup, or if it returns a key.
+   * replaced the lookup, or if the replaced lookup returns a key.
    */
   async missingKeyReason(model: Model | undefined): Promise<string | undefined> {
     if (this.#keyLookup === undefined || model === undefined) return undefined;

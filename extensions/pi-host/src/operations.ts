@@ -32,7 +32,7 @@ export async function runBash(operations: BashOperations, event: UserBashHook, s
   };
 }
 
-/** End of an output. */
+/** Buffer that retains the end of an output. */
 class OutputTail {
   truncated = false;
   #bytes = Buffer.alloc(0);

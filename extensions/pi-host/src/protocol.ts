@@ -19,19 +19,22 @@ export const PROTOCOL = 1;
 /** Removes a member from each variant of a union. */
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
-/** Frame of this side by its type. */
+/** Frame that this side sends, by its type. */
 export type FrameOf<K extends ExtensionFrame["type"]> = Extract<ExtensionFrame, { type: K }>;
 
-/** Frame that can be a request, without its id. */
+/** Request that this side sends, without its id. */
 export type AgentRequest = DistributiveOmit<Extract<ExtensionFrame, { id?: string; type: AgentRequestType }>, "id">;
 
-/** Types of frames that the agent answers. */
+/** Types of the frames of this side that the agent answers. */
 export type AgentRequestType = Exclude<
   ExtensionFrame["type"],
   "response" | "tool_update" | "failed" | "log" | "withdraw" | "notify" | "set_status" | "set_widget" | "set_title" | "set_editor_text"
 >;
 
-/** Result of a request by its type; `undefined` if the protocol defines no result. */
+/**
+ * Result of a request, by the type of the request; `undefined` if the protocol defines no
+ * result.
+ */
 export type ResultOf<K> = K extends keyof HostAnswers ? NonNullable<HostAnswers[K]> : undefined;
 
 /** Possible answer to an event. */

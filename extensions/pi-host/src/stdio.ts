@@ -1,8 +1,8 @@
 /**
  * Separation of the frames from other output of extensions and libraries.
  *
- * Frames use file descriptors of their own. The remaining stdout writes to stderr, and the remaining stdin is
- * empty. Children of extensions inherit 0 and 1, so they cannot access the frames either.
+ * Frames use file descriptors of their own. File descriptor 1 is redirected to stderr, and descriptor 0 is
+ * empty. Children of extensions inherit these two, so they cannot access the frames either.
  */
 
 import { closeSync, openSync, writeSync } from "node:fs";
@@ -16,7 +16,7 @@ export interface FrameChannel {
   write(line: string): void;
 }
 
-/** Claims stdin and stdout for frames. Must be called before any other access to them. */
+/** Reserves stdin and stdout for frames. Must be called before any other access to them. */
 export function claimStdio(): FrameChannel {
   const channel = moveStreams() ?? { input: process.stdin, write: stdoutWriter() };
   process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
@@ -29,8 +29,8 @@ function stdoutWriter(): (line: string) => void {
 }
 
 /**
- * Moves both streams to other descriptors. Returns `undefined` if they are not pipes, because only pipes can
- * be reopened.
+ * Moves both streams to new descriptors. Returns `undefined` if they are not pipes, because only pipes can be
+ * reopened.
  */
 function moveStreams(): FrameChannel | undefined {
   const folder = process.platform === "linux" ? "/proc/self/fd" : "/dev/fd";
@@ -50,16 +50,16 @@ function moveStreams(): FrameChannel | undefined {
   };
 }
 
-/** Assigns a descriptor to the first of these files that can be opened. */
+/** Makes the descriptor refer to the first of these files that can be opened. */
 function replace(descriptor: number, paths: readonly string[], flags: string): void {
   closeSync(descriptor);
   for (const path of paths) {
     try {
-      // The system assigns the lowest free descriptor.
+      // The system assigns the lowest free descriptor, which is the one just closed.
       openSync(path, flags);
       return;
     } catch {
-      // For example, a socket cannot be opened.
+      // A file that cannot be opened, such as a socket, is skipped.
     }
   }
 }

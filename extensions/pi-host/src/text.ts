@@ -1,4 +1,4 @@
-/** Conversion of arbitrary JavaScript values from extensions. */
+/** Conversion of arbitrary JavaScript values of extensions to text. */
 
 /** Returns the message of an error. */
 export function messageOf(error: unknown): string {

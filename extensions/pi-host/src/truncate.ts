@@ -15,7 +15,7 @@ export interface TruncationOptions {
 export interface TruncationResult {
   content: string;
   truncated: boolean;
-  /** Exceeded limit. */
+  /** Limit that was exceeded; `null` if nothing was cut. */
   truncatedBy: "lines" | "bytes" | null;
   totalLines: number;
   totalBytes: number;
@@ -65,7 +65,7 @@ function truncate(content: string, options: TruncationOptions, from: "head" | "t
   return { content: text, truncated: true, truncatedBy, ...whole, outputLines, outputBytes: size(text), ...flags };
 }
 
-/** Returns the first lines within both limits. */
+/** Returns the first lines that fit within both limits. */
 function keep(
   lines: readonly string[],
   maxLines: number,
@@ -82,7 +82,7 @@ function keep(
   return { kept, truncatedBy: "lines" };
 }
 
-/** Returns the end of a text of at most that many bytes, in whole characters. */
+/** Returns the last `maxBytes` bytes of a text, without cutting a character. */
 function endOf(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
   let at = Math.max(0, bytes.length - maxBytes);
@@ -90,7 +90,7 @@ function endOf(text: string, maxBytes: number): string {
   return bytes.subarray(at).toString("utf8");
 }
 
-/** Cuts a line to that many characters. */
+/** Cuts a line to `maxChars` characters. */
 export function truncateLine(line: string, maxChars = 500): { text: string; wasTruncated: boolean } {
   if (line.length <= maxChars) return { text: line, wasTruncated: false };
   return { text: `${line.slice(0, maxChars)}... [truncated]`, wasTruncated: true };

@@ -13,9 +13,9 @@ export interface DialogOptions {
   timeout?: number;
 }
 
-/** Request of the agent in progress; open until its answer. */
+/** Request of the agent that is being handled. Dialogs can be opened until its answer. */
 export interface ActiveRequest {
-  /** Id of the request; missing for an event without an answer. */
+  /** Id of the request; absent for an event that needs no answer. */
   readonly id?: string;
   open: boolean;
 }
@@ -24,7 +24,7 @@ type Dialog = Extract<AgentRequest, { type: "select" | "confirm" | "input" | "ed
 
 const theme = new Theme();
 
-/** User interface of one extension, during the handling of one request. */
+/** User interface of one extension while one request is handled. */
 export class UserInterface {
   readonly theme = theme;
   readonly #connection: AgentConnection;
@@ -103,7 +103,7 @@ export class UserInterface {
     });
   }
 
-  /** Displays lines. A component needs a terminal, so it is ignored. */
+  /** Displays lines beside the editor. A component needs a terminal, so it is ignored. */
   setWidget(key: string, content: unknown, options?: { placement?: "aboveEditor" | "belowEditor" }): void {
     if (content !== undefined && !Array.isArray(content)) return;
     this.#connection.send({
@@ -123,12 +123,12 @@ export class UserInterface {
     this.#connection.send({ type: "set_editor_text", extension: this.#extension, text: textOf(text) });
   }
 
-  /** Sets the text, because there is no editor content to paste into. */
+  /** Replaces the text of the editor, because its current content is unknown here. */
   pasteToEditor(text: string): void {
     this.setEditorText(text);
   }
 
-  // The following methods need a terminal. Their results are those in pi's document on RPC.
+  // The following methods need a terminal. They return the values that pi's document on RPC defines.
 
   async custom(): Promise<undefined> {
     return undefined;
@@ -189,12 +189,12 @@ export class UserInterface {
 
 type Answer<Q extends Dialog> = Q extends { type: "confirm" } ? { confirmed: boolean } : ValueResult;
 
-/** Returns the value of the client, even if it is not a text, as in pi. */
+/** Returns the value in the client's answer unchanged, even if it is not a string, as pi does. */
 function dialogValue(answer: ValueResult | undefined): string | undefined {
   return answer?.value ?? (answer?.other as string | undefined);
 }
 
-/** Binds the methods, because extensions extract them from the object. */
+/** Binds the methods to their object, because extensions call them detached from it. */
 function bindMethods(object: object, prototype: object): void {
   for (const name of Object.getOwnPropertyNames(prototype)) {
     const method = Reflect.get(object, name) as unknown;
@@ -204,7 +204,7 @@ function bindMethods(object: object, prototype: object): void {
   }
 }
 
-/** Returns the time limit in whole milliseconds for the agent, if there is one. */
+/** Returns the time limit of a dialog in whole milliseconds, if it has one. */
 function timeLimit(how: DialogOptions | undefined): { timeout?: number } {
   const timeout = how?.timeout;
   return timeout === undefined || !(timeout > 0) ? {} : { timeout: Math.ceil(timeout) };

@@ -1,11 +1,11 @@
-/** Unsupported APIs of pi: their use throws an error with the name of the API. */
+/** Unsupported APIs of pi. Their use throws an error that contains the name of the API. */
 
-/** Use of an unsupported API of pi. */
+/** Error for the use of an unsupported API of pi. */
 export class UnsupportedError extends Error {
   override readonly name = "UnsupportedError";
 
   constructor(
-    /** Name of the API in the notation of an extension. */
+    /** Name of the API as an extension writes it. */
     readonly what: string,
     why?: string,
   ) {
@@ -43,7 +43,7 @@ export function moduleWith(name: string, members: Record<string, unknown>): Reco
   return new Proxy(members, {
     get(target, key) {
       if (typeof key === "symbol" || Object.hasOwn(target, key)) return Reflect.get(target, key) as unknown;
-      // The module loader uses these names. A module without `__esModule` would be copied, without its
+      // The module loader reads these names. It would copy a module without `__esModule`, and lose the
       // stand-ins.
       if (key === "__esModule") return true;
       if (key === "default" || key === "then") return undefined;

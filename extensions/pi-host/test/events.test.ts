@@ -18,7 +18,10 @@ async function startAgent(t: TestContext, body: string, head = ""): Promise<Test
   return agent;
 }
 
-/** Returns the answer of the handlers of `body` to an event; the caller checks all failures. */
+/**
+ * Returns the combined answer of the handlers in `body` to an event. The caller checks the
+ * reported failures.
+ */
 async function answer(t: TestContext, body: string, event: HookEvent): Promise<unknown> {
   return (await (await startAgent(t, body)).event("a.ts", event)).result;
 }
@@ -232,7 +235,7 @@ test("fm_f22_output_of_an_extension_or_its_child_goes_to_stderr", async (t) => {
   const agent = new TestAgent(t, { "a.ts": extension(body, head) }, "pipes");
   await agent.initialize("a.ts");
   const id = agent.command("a.ts", "noise");
-  // The child would read this line if it had access to stdin.
+  // The child would consume this line if it could read the host's stdin.
   const another = agent.command("a.ts", "another");
   assert.equal((await agent.next("notify")).message, "whole");
   await agent.response(id);

@@ -137,7 +137,7 @@ test("more extensions can be loaded later, into the same process", async (t) => 
     `pi.registerCommand("${name}", { handler: async (_: string, ctx: any) => ctx.ui.notify("${name} " + process.pid) });`;
   const agent = new TestAgent(t, {
     "a.ts": extension(`pi.events.on("b", () => pi.registerCommand("late", { handler: async () => {} })); ${says("a")}`),
-    // This extension is not yet registered at the agent when it registers the flag.
+    // The extension registers the flag before it is itself registered with the agent.
     "b.ts": extension(`${says("b")} pi.events.emit("b"); pi.registerFlag("plan", { type: "boolean" });`),
     "bad.ts": extension(`throw new Error("load failed");`),
   });
@@ -145,7 +145,7 @@ test("more extensions can be loaded later, into the same process", async (t) => 
   assert.equal(early.error, "`load` came before `initialize`");
   assert.equal((await agent.initialize("a.ts")).loadsMore, true);
   const id = agent.sendRequest({ type: "load", extensions: ["b.ts", "bad.ts"].map((name) => agent.path(name)) });
-  // The registered extension sends its additional command at once.
+  // This extension is already registered, so its new command is sent at once.
   const { offered } = await agent.next("register");
   assert.deepEqual([offered.path, offered.commands?.length], [agent.path("a.ts"), 2]);
   const { result } = await agent.response(id);

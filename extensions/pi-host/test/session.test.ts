@@ -22,7 +22,7 @@ async function start(t: TestContext): Promise<TestAgent> {
   return agent;
 }
 
-/** Returns the value of an expression within a command; the expression must not query the agent. */
+/** Returns the value of an expression that a command evaluates. The expression must not query the agent. */
 async function value(agent: TestAgent, expression: string): Promise<unknown> {
   const id = agent.command("probe.ts", "probe", expression);
   const { message } = await agent.next("notify");
@@ -184,10 +184,11 @@ test("fm_f94 a program that hangs, flees or floods ends with its time, and with 
   const run = (script: string, timeout: number): Promise<unknown> =>
     value(agent, `pi.exec('sh', ['-c', ${JSON.stringify(script)}], { timeout: ${timeout} })
       .then(({ killed, stdout }) => ({ killed, length: stdout.length, end: stdout.slice(-2) }))`);
-  // On a busy machine a program may not have started at its time limit: it then gets a longer one.
+  // On a busy machine a program may reach its time limit before it starts. The test then repeats with a
+  // longer limit.
   const LIMITS = [1000, 8000, 30_000];
   for (const script of [
-    // A program that waits for its child, one that ignores the signal, one that leaves a child with its pipes.
+    // The programs: one waits for its child, one ignores the signal, one leaves a child that holds its pipes.
     "sleep 1000 & echo $! > child; wait",
     "(trap '' TERM; sleep 1000 & echo $! > child; while :; do wait; done) & wait",
     "sleep 1000 & echo $! > child",
@@ -198,7 +199,7 @@ test("fm_f94 a program that hangs, flees or floods ends with its time, and with 
       if (existsSync(`${agent.folder}/child`)) break;
     }
     const child = Number(readFileSync(`${agent.folder}/child`, "utf8"));
-    // The child of the last program has no living parent any more: it ends with the agent.
+    // The child of the last program has no parent any more. It ends with the agent, so the test kills it.
     if (script.endsWith("child")) process.kill(child, "SIGKILL");
     await processEnded(child);
   }

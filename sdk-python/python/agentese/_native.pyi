@@ -30,17 +30,17 @@ __all__ = [
 
 @disjoint_base
 class AsyncBatch:
-    """Events that `async for` consumes one by one."""
+    """Asynchronous iterator over events, one at a time."""
 
     def __new__(cls, *_args: Any, **_options: Any) -> Self: ...
     def __aiter__(self) -> Self: ...
     def __anext__(self) -> Awaitable[Any]: ...
     def _read(self, stream: Stream) -> None:
-        """Sets the stream of the events."""
+        """Sets the stream that supplies the events."""
 
 @disjoint_base
 class Record:
-    """Immutable JSON object with members that are decoded at access."""
+    """Immutable JSON object whose members are decoded at access."""
 
     def __new__(cls, **members: Any) -> Self:
         """Creates a record from its members, by keyword."""
@@ -59,7 +59,7 @@ class Record:
         """Creates a record from members with their wire names."""
     @property
     def raw(self) -> str:
-        """Original JSON text."""
+        """Original JSON text of the object."""
     def to_dict(self) -> Any:
         """Returns all members, decoded, including undeclared ones."""
     def __setattr__(self, name: str, value: Any, /) -> None: ...
@@ -78,7 +78,7 @@ class Member:
     ) -> Self: ...
     @property
     def name(self) -> str:
-        """Wire name."""
+        """Wire name of the member."""
     @property
     def required(self) -> bool:
         """`True` if the member is always present."""
@@ -100,7 +100,7 @@ class Decoder:
 
 @final
 class EventTable:
-    """Classes of the declared events, and the class of all other events."""
+    """Table of the classes of declared events, with a class for all other events."""
 
     def __new__(cls, classes: dict[str, type[Record]], unknown: type[Record]) -> Self: ...
     def decode(self, dialect: str, line: str) -> Any:
@@ -108,20 +108,20 @@ class EventTable:
 
 @final
 class Mailbox:
-    """Tickets of completed operations, for one event loop."""
+    """List of the tokens of completed operations, for one event loop."""
 
     def __new__(cls) -> Self: ...
     def fileno(self) -> int:
         """Returns the descriptor that is readable while tokens are available."""
     @property
     def inherited(self) -> bool:
-        """`True` if this process inherited the mailbox by a fork."""
+        """`True` if this process inherited the mailbox by a fork; it cannot be used then."""
     def drain(self) -> list[int]:
         """Removes and returns all tokens."""
 
 @final
 class Operation:
-    """Operation of the runtime in progress. Dropping the object cancels it."""
+    """Asynchronous operation of the native core. Dropping the object cancels it."""
 
     def wait(self, seconds: float | None = None) -> bool:
         """Blocks until the operation is done, at most `seconds`. Returns `False` after the time limit."""
@@ -140,10 +140,10 @@ class Stream:
     def __iter__(self) -> Iterator[Any]: ...
     def __next__(self) -> Any: ...
     def fill(self) -> bool | None:
-        """Looks for events. Returns `True` if events are available, `False` at the end, and `None` if no event
-        has arrived. Raises the error of the stream once."""
+        """Checks for events without blocking. Returns `True` if events are available, `False` at
+        the end, and `None` if no event has arrived. Raises the error of the stream once."""
     def take(self, most: int | None = None) -> list[Any]:
-        """Removes and returns the events that `fill` found, at most `most` of them."""
+        """Removes and returns the events that `fill` found, up to `most` of them."""
     def batch(self, seconds: float | None = None) -> list[Any] | None:
         """Returns the next events, blocking: an empty list at the end, and `None` after `seconds` without an
         event."""
@@ -152,8 +152,9 @@ class Stream:
     def wait_end(self, seconds: float | None = None) -> bool:
         """Drops events until the end. Returns `True` at the end."""
     def outcome(self) -> tuple[Any, Any, bool, bool, Any] | None:
-        """Returns cause of the end, last event, confirmation, abort and failure of a run; `None` before the
-        end. Raises the error of the run."""
+        """Returns the result of a run: cause of the end, last event, and whether the end is
+        confirmed, the run was aborted, and why it failed. Returns `None` before the end. Raises the
+        error of the run."""
 
 @final
 class Question:
@@ -208,13 +209,13 @@ class Connection:
         dialogs: int | None = None,
         watched: int | None = None,
     ) -> Connection:
-        """Connects to an agent that was opened before."""
+        """Connects to an agent that `AgentTransport` has opened."""
     @property
     def inherited(self) -> bool:
         """`True` if this process inherited the connection by a fork, and cannot use it."""
     @property
     def dialect(self) -> str:
-        """`NAME@REVISION`."""
+        """Dialect with its revision, as `NAME@REVISION`."""
     @property
     def process_id(self) -> int | None:
         """Id of the agent's process, if this process started it."""
@@ -228,7 +229,7 @@ class Connection:
     def termination(self) -> Any:
         """Termination of the connection, if it has ended."""
     def diagnostics(self) -> list[tuple[str, str]]:
-        """Returns the latest irregularities as kinds and texts."""
+        """Returns the latest 256 irregularities, each as its kind and a text."""
     def call(
         self, command: str, members: str, timeout: float | bool | None = None, token: int | None = None
     ) -> Operation:
@@ -257,34 +258,37 @@ class Connection:
     def next_frames(self) -> list[tuple[Any, str]] | None:
         """Returns the next frames of both directions, blocking; `None` at the end."""
     def frames(self) -> list[tuple[Any, str]]:
-        """Returns the available frames of both directions."""
+        """Returns and removes the available frames of both directions."""
     def wait_watched(self) -> bool:
-        """Waits until `watched` has frames, blocking. Returns `False` at the end, and if frames are not stored.
+        """Blocks until complete frames are available in `watched`. Returns `False` at the end, or
+        if frames are not stored.
         """
     def watched(self) -> list[tuple[Any, str]]:
-        """Returns the available complete frames without redaction."""
+        """Returns and removes the available complete frames, without redaction."""
     def stop_frames(self) -> None:
         """Stops storing frames."""
     @property
     def dropped_frames(self) -> int:
         """Number of dropped frames."""
     def questions(self) -> list[Question]:
-        """Returns the available questions."""
+        """Returns and removes the available questions."""
 
 @final
 class AgentTransport:
-    """Agent without a client. Dropping the object ends the agent."""
+    """Agent that no client is connected to yet. Dropping the object ends the agent."""
 
     @staticmethod
     def spawn(
         program: dict[str, Any], wants: dict[str, bool], mailbox: Mailbox | None = None, frames: int | None = None
     ) -> AgentTransport:
-        """Starts a program."""
+        """Starts a program as an agent."""
     @staticmethod
     def connect(socket: int, mailbox: Mailbox | None = None, frames: int | None = None) -> AgentTransport:
         """Uses a connected Unix socket."""
     def detect(self, within: float, token: int | None = None) -> Operation:
-        """Detects the dialect of the agent. The result is its name."""
+        """Detects the dialect of the agent within `within` seconds. The result of the operation is
+        its name.
+        """
 
 @final
 class Framer:
@@ -306,11 +310,13 @@ class Server:
     ) -> tuple[Server, Operation]:
         """Serves stdin and stdout of this process, or a connected Unix socket."""
     def calls(self) -> tuple[list[ServerCall], bool]:
-        """Returns the available commands, and `True` if running work must stop."""
+        """Returns and removes the available commands. The second value is `True` if running work
+        must stop.
+        """
 
 @final
 class ServerCall:
-    """Command in progress."""
+    """Command that a client has sent and that is in progress."""
 
     @property
     def command(self) -> str:
@@ -323,12 +329,12 @@ class ServerCall:
     def finish(self, data: str | None = None) -> None:
         """Ends the command when its handler is done."""
     def reject(self, message: str, code: int | None = None, data: str | None = None) -> None:
-        """Rejects the command."""
+        """Rejects the command with an error."""
     def emit(self, body: str, mailbox: Mailbox, token: int) -> Operation:
-        """Sends an event; done when there is room for more. Raises an error if the event does not fit its
-        declaration."""
+        """Sends an event. The operation is done when there is room for more output. Raises an error
+        if the event does not fit its declaration."""
     def ask(self, method: str, params: str, timeout: float | None, mailbox: Mailbox, token: int) -> Operation:
-        """Sends a question or a notice; done with the members of the answer."""
+        """Sends a question or a notice. The result of the operation is the answer's members."""
 
 def commands(dialect: str) -> list[str]:
     """Returns the wire names of the commands of a dialect, `NAME` or `NAME@REVISION`. Without a revision,
@@ -342,7 +348,7 @@ def shut_down(seconds: float) -> None:
     """Ends all agents and waits for them, at most `seconds`."""
 
 def hold_threads() -> None:
-    """Lets other threads stay in native code during the shutdown of the interpreter, for a second at most."""
+    """Keeps other threads in native code while the interpreter shuts down, for a second at most."""
 
 def forked() -> None:
     """Marks this process as a forked child."""

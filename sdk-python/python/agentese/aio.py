@@ -45,24 +45,24 @@ class AsyncEvents(AsyncBatch, Generic[E]):
 
     async def _next(self) -> E:
         while await self._more():
-            # Another task may have consumed them meanwhile.
+            # Another task may have consumed them in the meantime.
             for event in self._stream.take(1):
                 first: E = event
                 return first
         raise StopAsyncIteration
 
     async def _more(self) -> bool:
-        """Waits for events, which the caller then takes from the stream. Returns `False` at the end. Raises the
-        error of the stream once."""
+        """Waits until events are available in the stream, without taking them. Returns `False` at
+        the end. Raises the error of the stream once."""
         while (found := self._stream.fill()) is None:
             await self._reactor.wait(self._token)
         if found:
-            # A stream with constant input must not starve the loop.
+            # A stream that always has events must not block the event loop.
             await self._reactor.backend.yield_()
         return found
 
     async def batches(self) -> AsyncIterator[list[E]]:
-        """Returns the events in lists as they arrive, for programs that process many at once."""
+        """Returns the available events in lists, for programs that process many events at once."""
         while (batch := self._stream.take()) or await self._more():
             if batch:
                 yield batch
@@ -102,14 +102,14 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         stream: tuple[Stream, int],
         answer: tuple[Operation, int],
     ) -> None:
-        """Use a method of the client that starts a run, such as `prompt`."""
+        """Not for direct use: call a method of the client that starts a run, such as `prompt`."""
         super().__init__(reactor, *stream)
         self.client = client
         self.command = command
         self.session = session
         self.answer = None
         self._answer, self._answer_token = answer
-        # `True` after the acceptance, or the error of a rejection.
+        # `True` after the acceptance; the error after a rejection; `False` before.
         self._accepted: bool | BaseException = False
 
     async def _accept(self) -> Self:
@@ -128,7 +128,7 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         return self._accept().__await__()
 
     async def pieces(self) -> AsyncIterator[str]:
-        """Returns the pieces of the agent's text as they arrive; other events are skipped."""
+        """Returns the text of the agent in pieces, as they arrive. Other events are skipped."""
         async for event in self:
             for piece in self._text.pieces(event):
                 yield piece
@@ -151,21 +151,22 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         return complete(text, self._stream)
 
     async def result(self, *, timeout: float | None = None) -> RunResult[E]:
-        """Waits for the end of the run; unread events are dropped.
+        """Waits for the end of the run. Unread events are dropped.
 
-        Raises `RunFailedError` if the model request failed after all retries of the agent. Other errors
-        are those of `wait`.
+        Raises `RunFailedError` if the model request failed after all retries of the agent. Other
+        errors are those of `wait`.
         """
         return succeeded(await self.wait(timeout=timeout))
 
     async def wait(self, *, timeout: float | None = None) -> RunResult[E]:
         """Waits for the end of the run like `result`, but returns a failed run as a result.
 
-        After an acknowledged abort without new work, the run ends within ten seconds plus the time of a query
-        of the agent's state.
+        If the agent acknowledges an abort and starts no new work, the run ends after ten seconds at
+        most, plus the time of a state query.
 
-        Raises `RefusedError` if the agent rejected the prompt after all, and `TerminatedError` if the
-        connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
+        Raises `RefusedError` if the agent rejected the prompt after its acceptance, and
+        `TerminatedError` if the connection ended first. Raises `TimedOutError` if the run is not
+        over after `timeout` seconds.
         """
         if not await self._reactor.backend.within(timeout, self._end()):
             raise run_timeout(self.command, timeout)
@@ -193,7 +194,7 @@ class AsyncClientBase(Generic[E, D]):
     _run: ClassVar[type[AsyncRunBase[Any, Any]]]
 
     def __init__(self, connection: Connection, reactor: Reactor) -> None:
-        """Use `spawn` or `connect`."""
+        """Not for direct use: call `spawn` or `connect`."""
         self._connection = connection
         self._reactor = reactor
         self._closed = False
@@ -229,7 +230,7 @@ class AsyncClientBase(Generic[E, D]):
         watched: int,
         given: Any,
     ) -> Self:
-        """Connects to an agent that was opened before, and stores its whole frames."""
+        """Connects to an agent that `AgentTransport` has opened, and stores its complete frames."""
         token = None if dialogs is None else reactor.token()
         named = options.dialect(cls.dialect, given if revision is None else {**given, "revision": revision})
         made_with = options.connection(given, tap)
@@ -270,7 +271,8 @@ class AsyncClientBase(Generic[E, D]):
         return cls._make(Connection.connect, socket.fileno(), dialogs, given)
 
     def respawn(self) -> Self:
-        """Starts the program of this client again and returns a new client for it; this client is unchanged.
+        """Starts the program of this client again and returns a new client for it. This client is
+        unchanged.
         """
         if self._spawned is None:
             raise UsageError("this client was not started from a program")
@@ -305,8 +307,8 @@ class AsyncClientBase(Generic[E, D]):
         return self._connection.dropped_frames
 
     def diagnostics(self) -> list[tuple[str, str]]:
-        """Returns unexpected input that did not end the connection, as kinds and texts: the latest 256,
-        oldest first."""
+        """Returns unexpected input that did not end the connection, as pairs of kind and text; the
+        latest 256, oldest first."""
         return self._connection.diagnostics()
 
     def events(self) -> AsyncEvents[E]:
@@ -336,7 +338,7 @@ class AsyncClientBase(Generic[E, D]):
         try:
             end: Termination = await self._wait(self._connection.close(token), token, None)
             if self._tap is not None:
-                # The tap receives the last frames too.
+                # The tap also receives the last frames.
                 self._tap.deliver(self._connection, self._connection.frames())
         finally:
             self._reactor.close()
@@ -375,7 +377,8 @@ class AsyncClientBase(Generic[E, D]):
         return self._send(command, checked(command, members, self._params[command]), timeout)
 
     def _send(self, command: str, members: str, timeout: Timeout) -> Any:
-        # The command is sent now, in the order of the calls, independent of the `await`.
+        # The command is sent before the `await`, so that commands are sent in the order of the
+        # calls.
         token = self._reactor.token()
         return self._wait(self._connection.call(command, members, limit(timeout), token), token, self._data[command])
 

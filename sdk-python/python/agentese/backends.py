@@ -23,7 +23,7 @@ class Signal(Protocol):
 
 
 class Backend(Protocol):
-    """Operations of an asynchronous library that a client needs."""
+    """Operations that a client needs from an asynchronous library."""
 
     def signal(self) -> Signal:
         """Returns a new signal for tasks of the current event loop."""
@@ -32,13 +32,14 @@ class Backend(Protocol):
         """Starts a background task. Calls `done` when the task ends. Returns a function that cancels the task."""
 
     def add_reader(self, descriptor: int, call: Callable[[], None]) -> None:
-        """Calls `call` whenever the descriptor is readable."""
+        """Calls `call` each time the descriptor becomes readable."""
 
     def remove_reader(self, descriptor: int) -> None:
-        """Stops the calls that `add_reader` has started for this descriptor."""
+        """Removes the callback that `add_reader` registered for the descriptor."""
 
     async def within(self, seconds: float | None, work: Awaitable[object]) -> bool:
-        """Waits for `work`, at most `seconds`. Returns `False` if the time has passed first."""
+        """Waits for `work` for at most `seconds`. Returns `False` if the time limit passed first.
+        """
 
     async def yield_(self) -> None:
         """Lets other tasks run."""

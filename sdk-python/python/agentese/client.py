@@ -1,4 +1,4 @@
-"""Client for threads."""
+"""Typed clients for threads."""
 
 import socket as sockets
 import threading
@@ -21,7 +21,7 @@ E = TypeVar("E")
 D = TypeVar("D")
 
 LAST_FRAMES = 1.0
-"""Time limit of `close` for the delivery of the last frames to `on_frame`, in seconds."""
+"""Maximum time in seconds for which `close` waits until `on_frame` has received the last frames."""
 
 
 class SyncClient(Generic[E, D]):
@@ -41,7 +41,7 @@ class SyncClient(Generic[E, D]):
     _run: ClassVar[type[SyncRun[Any, Any]]]
 
     def __init__(self, connection: Connection, dialogs: D | None, tap: Tap) -> None:
-        """Use `spawn` or `connect`."""
+        """Not for direct use: call `spawn` or `connect`."""
         self._connection = connection
         self._closed = False
         self._spawned: tuple[Any, ...] | None = None
@@ -97,7 +97,7 @@ class SyncClient(Generic[E, D]):
     def _from_transport(
         cls, transport: AgentTransport, revision: str | None, dialogs: Any, tap: Tap, given: options.ClientOptions
     ) -> Self:
-        """Connects to an agent that was opened before, and stores its whole frames."""
+        """Connects to an agent that `AgentTransport` has opened, and stores its complete frames."""
         named = options.dialect(cls.dialect, given if revision is None else {**given, "revision": revision})
         made_with = options.connection(given, tap)
         wanted = None if dialogs is None else 0
@@ -105,7 +105,8 @@ class SyncClient(Generic[E, D]):
         return cls(connection, dialogs, tap)
 
     def respawn(self) -> Self:
-        """Starts the program of this client again and returns a new client for it; this client is unchanged.
+        """Starts the program of this client again and returns a new client for it. This client is
+        unchanged.
         """
         if self._spawned is None:
             raise UsageError("this client was not started from a program")
@@ -140,8 +141,8 @@ class SyncClient(Generic[E, D]):
         return self._connection.dropped_frames
 
     def diagnostics(self) -> list[tuple[str, str]]:
-        """Returns unexpected input that did not end the connection, as kinds and texts: the latest 256,
-        oldest first."""
+        """Returns unexpected input that did not end the connection, as pairs of kind and text; the
+        latest 256, oldest first."""
         return self._connection.diagnostics()
 
     def events(self) -> Iterator[E]:
@@ -166,7 +167,7 @@ class SyncClient(Generic[E, D]):
         self._closed = True
         end: Termination = self._wait(self._connection.close(), None)
         if self._tap not in (None, threading.current_thread()):
-            # The tap receives the last frames too, if its function returns in time.
+            # The tap also receives the last frames, if its callback returns in time.
             self._tap.join(LAST_FRAMES)
         return end
 

@@ -17,15 +17,16 @@ from agentese.members import encode
 logger = logging.getLogger("agentese")
 
 DialogTable: TypeAlias = Mapping[str, tuple[str, type[Record], str | bool | None]]
-"""Dialogs by wire name: the method of the handler, the class of the parameters, and the member of the answer.
-For `True`, the handler returns all members of the answer. For `None`, the agent expects no answer."""
+"""Dialogs by wire name. Each has the method of the handler, the class of the parameters, and the
+member of the answer. If that is `True`, the handler returns all members of the answer. If it is
+`None`, the agent expects no answer."""
 
 MAX_CONCURRENT = 64
 """Maximum number of questions that one client passes to its handler at a time, each on its own thread. Further
 questions wait."""
 
 current_question: ContextVar[Question | None] = ContextVar("agentese_question", default=None)
-"""Question that the calling handler is to answer."""
+"""Question that the current handler answers."""
 
 
 class DialogsBase:
@@ -40,8 +41,9 @@ class DialogsBase:
 
 
 def reject_misspelt(cls: type, known: "frozenset[str]", what: str, parameter: str) -> None:
-    """Raises `TypeError` if a class has a public method that seems to be misspelt. Such a method is unknown,
-    but its name is similar to a known one, or its last parameter is named `parameter`."""
+    """Raises `TypeError` if a class has a public method that seems to be misspelt. That is an
+    unknown method whose name is similar to a known one, or whose last parameter has the name in
+    `parameter`."""
     if not known:
         return
     for name, value in vars(cls).items():
@@ -54,8 +56,8 @@ def reject_misspelt(cls: type, known: "frozenset[str]", what: str, parameter: st
 
 
 def is_withdrawn(timeout: float | None = 0.0) -> bool:
-    """Returns `True` if the question of the calling handler is withdrawn. The agent withdrew it, its time limit
-    passed, or the connection ended. An answer is then no longer sent.
+    """Returns `True` if the question of the calling handler is withdrawn. This happens if the agent
+    withdraws it, its time limit passes, or the connection ends. The answer is then not sent.
 
     Waits up to `timeout` seconds for a withdrawal; `None` waits without a limit. Always returns `False` outside of
     a handler. A handler for asyncio does not need this function, because its task is cancelled.
@@ -72,7 +74,7 @@ def call_handler(question: Question, table: DialogTable, handler: object) -> Any
 
 
 def send_answer(question: Question, table: DialogTable, answer: Any) -> None:
-    """Sends an answer. If it is `None`, the declared policy answers."""
+    """Sends an answer. If the answer is `None`, the declared policy replaces it."""
     member = table[question.method][2]
     if member is None or answer is None:
         question.answer(None)
@@ -81,7 +83,9 @@ def send_answer(question: Question, table: DialogTable, answer: Any) -> None:
 
 
 def report_failure(question: Question) -> None:
-    """Logs the exception of a handler and reports it as a diagnostic. The declared policy then answers."""
+    """Logs the exception of a handler and reports it as a diagnostic. The declared policy then
+    supplies the answer.
+    """
     logger.exception("the handler of %s failed", question.method)
     question.fail(repr(sys.exception()))
 

@@ -40,8 +40,8 @@ class AgenteseError(Exception):
     """Base of all errors. All of them can be pickled and copied."""
 
     is_retryable: bool = False
-    """`True` if the same call can be repeated on this connection without a double effect. Either it was not
-    sent, or its command changes nothing."""
+    """`True` if a repetition of the call on this connection has no double effect: it was not sent,
+    or its command changes nothing."""
 
     _fields: ClassVar[tuple[str, ...]] = ()
     """Names of the constructor's keyword parameters."""
@@ -111,8 +111,8 @@ class RunFailedError(AgenteseError):
         self.code = code
         """Code of the failure, in dialects with such codes."""
         self.retryable = retryable
-        """`True` if the same prompt can succeed later, because the agent retried by itself or was restarted.
-        `is_retryable` has the same value."""
+        """`True` if the same prompt can succeed later, because the agent had retried it, or was
+        restarted. `is_retryable` has the same value."""
         self.is_retryable = retryable
 
 
@@ -133,8 +133,8 @@ class NotInRevisionError(AgenteseError):
 
 
 class OtherDialectError(AgenteseError):
-    """The agent speaks another dialect than this client: its first recognised frame belongs to another dialect.
-    Such an agent does not respond to this client. The message names both dialects."""
+    """The agent does not speak the dialect of this client: its first recognised frame belongs to
+    another dialect. The agent does not respond to this client. The message names both dialects."""
 
     _fields = ("dialect", "seen", "frame")
 
@@ -200,7 +200,7 @@ class TerminatedError(AgenteseError, ConnectionError):
 
 
 class TimedOutError(AgenteseError, TimeoutError):
-    """No response arrived in time. If it arrives later, it is dropped."""
+    """No response arrived in time. A later response is dropped."""
 
     _fields = ("command", "after",)
 

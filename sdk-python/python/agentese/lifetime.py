@@ -19,8 +19,8 @@ def start(name: str, run: threading.Thread) -> None:
 
 
 def _end() -> None:
-    # Agents end first, which settles all pending operations. Then the library's threads leave native code
-    # while the interpreter is still intact. Other threads of the program may remain.
+    # Agents end first, which settles all pending operations. Then the library's threads leave
+    # native code, before the interpreter is torn down. Other threads of the program may continue.
     _native.shut_down(6.0)
     for thread in list(_threads):
         if thread is not threading.current_thread():

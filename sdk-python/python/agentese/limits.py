@@ -21,11 +21,11 @@ class RunLimits:
     """Maximum duration in seconds, from the prompt on."""
     max_equal_calls: int | None = None
     """Maximum number of times that the same call fails: the same tool with the same arguments. The
-    errors may differ. All counts restart at zero when a call succeeds with a new result."""
+    errors may differ. All counters restart at zero when a call succeeds with a new result."""
 
 
 def to_native(limits: RunLimits | None) -> tuple[int | None, float | None, float | None, int | None] | None:
-    """Returns the limits in the form of the native core."""
+    """Converts the limits to the form of the native core."""
     if limits is None:
         return None
     return (limits.max_turns, limits.max_cost, limits.max_time, limits.max_equal_calls)

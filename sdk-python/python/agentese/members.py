@@ -10,7 +10,7 @@ from agentese.hints import suggest
 
 
 class Default(enum.Enum):
-    """Type of `DEFAULT`."""
+    """Type of the constant `DEFAULT`."""
 
     DEFAULT = "default"
 
@@ -19,8 +19,8 @@ class Default(enum.Enum):
 
 
 DEFAULT = Default.DEFAULT
-"""Value of an omitted parameter, if `None` would be sent as null. As a time limit, it means the declared limit
-of the command."""
+"""Marker of an omitted parameter, for parameters whose `None` is sent as null. As a time limit, it
+selects the declared limit of the command."""
 
 Timeout: TypeAlias = float | None | Default
 """Time limit of a call in seconds. `None` means no limit."""
@@ -31,7 +31,7 @@ class _Null(enum.Enum):
 
 
 def null(value: Any) -> Any:
-    """Replaces `None` by a mark, so that it is sent as null instead of being omitted."""
+    """Replaces `None` by a marker, so that the member is sent as null instead of being omitted."""
     return _Null.NULL if value is None else value
 
 
@@ -48,7 +48,7 @@ def _encode_default(value: object) -> Any:
 
 
 def _replace_surrogates(text: str) -> str:
-    # Half a surrogate pair cannot be sent. It becomes U+FFFD, as in all parts of agentese.
+    # A lone surrogate cannot be sent. It is replaced by U+FFFD, as everywhere in agentese.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -63,7 +63,7 @@ def encode(value: Any) -> str:
 
 
 def construct(kind: type[Record], given: Mapping[str, Any] | None) -> str:
-    """Returns the JSON text of a record. `given` has its members by the names of the attributes.
+    """Returns the JSON text of a record. `given` contains its members by attribute name.
 
     Raises `TypeError` if a member is missing or unknown.
     """
@@ -92,8 +92,8 @@ def encode_members(members: Mapping[str, Any]) -> str:
 
 
 def checked(command: str, members: Mapping[str, Any], declared: Decoder | None) -> str:
-    """Returns the JSON text of a command's parameters. Raises `EncodeError` if a parameter does not fit its
-    declaration."""
+    """Validates a command's parameters and returns their JSON text. Raises `EncodeError` if a
+    parameter does not fit its declaration."""
     text = encode_members(members)
     if declared is not None:
         declared.check(text, command)

@@ -21,9 +21,9 @@ class ClientOptions(TypedDict, total=False):
     timeout: Timeout
     """Time limit of each call in seconds, in place of the command's own limit. `None` means no limit."""
     overflow: Literal["block", "coalesce", "detach"]
-    """Policy if the queue of a subscriber is full. `block`, the default: the client stops reading. `coalesce`:
-    message updates are merged. `detach`: the subscriber receives no further events and fails with
-    `DetachedError`."""
+    """Overflow policy for the queue of a subscriber. `block`, the default: the client stops
+    reading. `coalesce`: message updates are merged. `detach`: the subscriber receives no further
+    events and fails with `DetachedError`."""
     queue_bytes: int
     """Maximum size of an event queue in bytes. Default: 64 MiB."""
     max_line: int
@@ -41,7 +41,7 @@ class SpawnOptions(ClientOptions, total=False):
     on_stderr: OnStderr | None
     """Callback that receives each line of the agent's stderr; the rules of `on_frame` apply."""
     cwd: "str | os.PathLike[str] | None"
-    """Working directory."""
+    """Working directory of the program."""
     env: Mapping[str, str]
     """Variables added to the inherited environment."""
     env_remove: Sequence[str]
@@ -53,7 +53,7 @@ class SpawnOptions(ClientOptions, total=False):
 
 
 def dialect(name: str, options: ClientOptions) -> str:
-    """Returns the dialect as `NAME@REVISION`; without a requested revision, as `NAME`."""
+    """Returns the dialect as `NAME@REVISION`, or as `NAME` if the options name no revision."""
     revision = options.get("revision")
     if revision is None:
         return name

@@ -1,4 +1,4 @@
-"""Notification of an event loop when operations of the native core are done. All operations share one
+"""Wake-up of an event loop when operations of the native core are done. All operations share one
 descriptor."""
 
 from collections.abc import Callable
@@ -9,10 +9,10 @@ from agentese.backends import Backend, Signal
 
 
 class Reactor:
-    """Registry of tokens and the tasks that wait for them, on one event loop.
+    """Registry of tokens and of the tasks that wait for them, for one event loop.
 
-    It listens to its mailbox until it is closed, and after that as long as a task waits. In a forked child
-    it does nothing, because a change to the loop's list of descriptors would also affect the parent.
+    It watches its mailbox until it is closed, and afterwards while a task still waits. In a forked
+    child it does nothing, because the loop's list of descriptors is shared with the parent.
     """
 
     __slots__ = ("_closed", "_listening", "_numbers", "_callbacks", "_waiting", "backend", "mailbox")
@@ -36,8 +36,8 @@ class Reactor:
         self._callbacks[token] = call
 
     async def wait(self, token: int, pending: Operation | None = None) -> None:
-        """Waits until the token arrives. Returns at once if `pending` is already done. Any number of tasks can
-        wait for the same token."""
+        """Waits until the token arrives. Returns at once if the operation `pending` is already
+        done. Any number of tasks can wait for the same token."""
         if pending is not None and pending.done:
             return
         signal = self.backend.signal()
@@ -54,7 +54,7 @@ class Reactor:
             self._release()
 
     def close(self) -> None:
-        """Removes all callbacks. Stops listening as soon as no task waits."""
+        """Removes all callbacks. The mailbox is no longer watched once no task waits."""
         self._closed = True
         self._callbacks.clear()
         self._release()
@@ -82,7 +82,8 @@ class Reactor:
                 try:
                     call()
                 except Exception as error:
-                    # These tokens are not repeated, so the other waiting tasks are notified first.
+                    # These tokens are not repeated, so all other tasks are notified before the
+                    # exception is raised.
                     failure = failure or error
         self._release()
         if failure is not None:

@@ -6,7 +6,7 @@ from typing import Any
 from agentese._native import Record
 
 SEARCHED = 1 << 16
-"""Maximum length of a record, in characters, up to which `repr` includes its undeclared members."""
+"""Maximum length, in characters, of a record whose undeclared members are displayed."""
 
 
 class _Short(reprlib.Repr):
@@ -33,7 +33,7 @@ class _Short(reprlib.Repr):
                 if more:
                     shown.append(f"**{self.repr1(more, level - 1)}")
         except ValueError:
-            # The record does not fit its declaration, so its text is displayed.
+            # The record does not fit its declaration, so its JSON text is displayed.
             shown = [self.repr1(record.raw, level - 1)]
         return f"{kind.__name__}({', '.join(shown)})"
 

@@ -1,4 +1,4 @@
-"""Runs for threads."""
+"""Runs of agents, for threads."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,8 +27,9 @@ class RunResult(Generic[E]):
     last: E | None
     """Last event that may end the run, for example `agent_end` in the pi family."""
     confirmed: bool = True
-    """`True` if it is certain that no further event follows. In the pi family the client queries the state. If
-    the agent rejects the query or does not respond within 5 seconds, this is false."""
+    """`True` if it is certain that no further event follows. In the pi family the client queries
+    the state. The value is `False` if the agent rejects the query, or does not respond within 5
+    seconds."""
     aborted: bool = False
     """`True` if the run was aborted, by any client. An abort is not a failure."""
     failure: RunFailedError | None = None
@@ -38,8 +39,9 @@ class RunResult(Generic[E]):
 class SyncRun(Generic[E, C]):
     """Run of a prompt: an iterator over its events.
 
-    It ends when the run is over, including retries, automatic compactions and reminders. A failure of the run
-    is raised once. Dropping the run only unsubscribes: the agent continues to work (use `abort` to stop it).
+    The iteration ends with the run, after retries, automatic compactions and reminders. A failure
+    of the run is raised once. Dropping the run only unsubscribes: the agent continues to work (use
+    `abort` to stop it).
     """
 
     __slots__ = ("_stream", "answer", "client", "command", "session")
@@ -55,7 +57,7 @@ class SyncRun(Generic[E, C]):
     _text: ClassVar[TextTable]
 
     def __init__(self, client: C, command: str, session: str, stream: Stream, answer: JsonValue = None) -> None:
-        """Use a method of the client that starts a run, such as `prompt`."""
+        """Not for direct use: call a method of the client that starts a run, such as `prompt`."""
         self.client = client
         self.command = command
         self.session = session
@@ -70,12 +72,12 @@ class SyncRun(Generic[E, C]):
         return event
 
     def batches(self) -> Iterator[list[E]]:
-        """Returns the events in lists as they arrive, for programs that process many at once."""
+        """Returns the available events in lists, for programs that process many events at once."""
         while batch := self._stream.batch():
             yield batch
 
     def pieces(self) -> Iterator[str]:
-        """Returns the pieces of the agent's text as they arrive; other events are skipped."""
+        """Returns the text of the agent in pieces, as they arrive. Other events are skipped."""
         for event in self:
             yield from self._text.pieces(event)
 
@@ -89,21 +91,22 @@ class SyncRun(Generic[E, C]):
         return _text(self._stream, self._text, self.command, timeout)
 
     def result(self, *, timeout: float | None = None) -> RunResult[E]:
-        """Waits for the end of the run; unread events are dropped.
+        """Waits for the end of the run. Unread events are dropped.
 
-        Raises `RunFailedError` if the model request failed after all retries of the agent. Other errors
-        are those of `wait`.
+        Raises `RunFailedError` if the model request failed after all retries of the agent. Other
+        errors are those of `wait`.
         """
         return succeeded(self.wait(timeout=timeout))
 
     def wait(self, *, timeout: float | None = None) -> RunResult[E]:
         """Waits for the end of the run like `result`, but returns a failed run as a result.
 
-        After an acknowledged abort without new work, the run ends within ten seconds plus the time of a query
-        of the agent's state.
+        If the agent acknowledges an abort and starts no new work, the run ends after ten seconds at
+        most, plus the time of a state query.
 
-        Raises `RefusedError` if the agent rejected the prompt after all, and `TerminatedError` if the
-        connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
+        Raises `RefusedError` if the agent rejected the prompt after its acceptance, and
+        `TerminatedError` if the connection ended first. Raises `TimedOutError` if the run is not
+        over after `timeout` seconds.
         """
         if not self._stream.wait_end(timeout):
             raise run_timeout(self.command, timeout)
@@ -134,7 +137,7 @@ def complete(text: LastText, stream: Stream) -> str:
 
 
 class _Deadline:
-    """Remainder of a time limit."""
+    """Time limit that covers several waits."""
 
     __slots__ = ("_end",)
 
@@ -160,7 +163,7 @@ def outcome(stream: Stream) -> RunResult[Any]:
 
 
 def succeeded(result: RunResult[E]) -> RunResult[E]:
-    """Returns the result of a successful run. Raises the failure of a failed one."""
+    """Returns the result of a successful run. Raises the error of a failed run."""
     if result.failure is not None:
         raise result.failure
     return result

@@ -48,11 +48,14 @@ class Call(Generic[G]):
         """Wire name of the command."""
 
     def answer(self, data: Any = None) -> None:
-        """Sends the response now; the handler can continue its work. Later events are sent after the response."""
+        """Sends the response before the handler ends. Events that the handler sends later follow
+        the response.
+        """
         self._call.answer(None if data is None else encode(data))
 
     async def emit(self, event: G) -> None:
-        """Sends an event. Waits while too much output is pending, because the client does not read it.
+        """Sends an event. Waits while too much output is unwritten because the client does not
+        read.
 
         Raises `EncodeError` if the event does not fit its declaration.
         """
@@ -78,9 +81,9 @@ class Call(Generic[G]):
 
 
 class ServiceBase:
-    """Base of the `Service` classes of the dialects. Raises `TypeError` for a subclass whose public method
-    seems to be a misspelt command, because that method would never be called. Such a method has a name
-    similar to a command, or a last parameter `call`."""
+    """Base of the `Service` classes of the dialects. Raises `TypeError` for a subclass whose public
+    method seems to be a misspelt command, because that method would never be called. That is a
+    method whose name is similar to a command, or whose last parameter is `call`."""
 
     dialect: ClassVar[str]
     _methods: ClassVar[Mapping[str, tuple[str, type[Record] | None]]] = {}

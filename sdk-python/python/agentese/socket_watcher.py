@@ -1,4 +1,6 @@
-"""Watchers of sockets for event loops that cannot watch them, such as asyncio's default loop on Windows."""
+"""Watcher of a socket for event loops that cannot watch it, such as asyncio's default loop on
+Windows.
+"""
 
 import asyncio
 import select
@@ -22,7 +24,7 @@ class SocketWatcher:
     def __init__(self, loop: asyncio.AbstractEventLoop, descriptor: int, call: Callable[[], None]) -> None:
         self._loop, self._call = loop, call
         self._dispatched, self._stopped = threading.Event(), False
-        # Wakes the thread while it waits for the other socket.
+        # The thread also waits for this pair, so that `stop` can wake it.
         self._wake, woken = socket.socketpair()
         self._thread = threading.Thread(target=self._run, args=(descriptor, woken), name="agentese-watch", daemon=True)
         self._thread.start()
@@ -38,7 +40,8 @@ class SocketWatcher:
         sockets: list[int | socket.socket] = [descriptor, woken]
         with woken:
             while not self._stopped and not self._loop.is_closed():
-                # Cleared before the check of `_stopped`, because `stop` sets both in the opposite order.
+                # `stop` sets `_stopped` before this event, so the event is cleared before
+                # `_stopped` is checked.
                 self._dispatched.clear()
                 if descriptor not in select.select(sockets, [], [], PATIENCE)[0] or self._stopped:
                     continue

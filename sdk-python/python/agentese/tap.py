@@ -12,8 +12,8 @@ Direction: TypeAlias = Literal["sent", "received"]
 """Direction of a frame from the client's point of view."""
 
 OnFrame: TypeAlias = Callable[[Direction, str], object]
-"""Callback for each frame. It receives the direction, and the line without its end and with keys redacted. A
-received frame is passed to it before the subscribers."""
+"""Callback for each frame. It receives the direction, and the line without its end and with keys
+redacted. The callback receives a frame before the subscribers do."""
 
 OnStderr: TypeAlias = Callable[[str], object]
 """Callback that receives each line of the agent's stderr, without its end."""
@@ -31,7 +31,7 @@ class Tap:
 
     @property
     def wants(self) -> dict[str, bool]:
-        """Flags for the kinds of lines that the native core must store for the observers."""
+        """Kinds of lines that the native core has to store for the observers, as flags."""
         return {
             "frames": self._log or self._on_frame is not None,
             "stderr": self._log or self._on_stderr is not None,
@@ -62,8 +62,8 @@ class Tap:
 
 
 def _call(function: Any, name: str, *given: str) -> Any:
-    """Calls an observer, if there is one. Returns it, or `None` after an exception, so that it is not called
-    again."""
+    """Calls an observer, if there is one. Returns the observer, or `None` if it raised an
+    exception, so that it is not called again."""
     if function is None:
         return None
     try:

@@ -21,12 +21,12 @@ from agentese._native import facts
 from agentese.service import ServiceBase, serve_async
 
 LIMIT = 60.0
-"""Time in seconds that the agent's side waits for the client."""
+"""Time in seconds for which the simulated agent waits for the client."""
 
 
 @contextmanager
 def memory_agent(service: ServiceBase) -> Iterator[sockets.socket]:
-    """Serves a custom agent on its own thread and returns the socket for the client.
+    """Runs an agent, given as a service, on a thread of its own. Yields the socket for the client.
 
     An exception of a handler ends the agent. It is raised again at the end of the `with` block.
     """
@@ -85,14 +85,14 @@ def _run_agent(play: Callable[[sockets.socket], object]) -> Iterator[sockets.soc
         with ours:
             yield ours
     finally:
-        # The client has its own descriptor; the shutdown notifies its waiting readers.
+        # The client holds a duplicate of the descriptor. Only a shutdown wakes its waiting readers.
         try:
             theirs.shutdown(sockets.SHUT_RDWR)
         except OSError:
             pass
         thread.join(LIMIT)
         theirs.close()
-        # This exception is the cause of any failure in the block.
+        # The failure of the agent is the cause of a failure in the block.
         if failures:
             raise failures[0]
 
@@ -128,8 +128,8 @@ class Player:
         self._last: dict[str, dict[str, Any]] = {}
 
     def play(self, records: Iterable[dict[str, Any]], cut: bool = False) -> None:
-        """Plays all records. Then answers further commands until the client disconnects. With `cut`,
-        disconnects at the recorded exit of the agent."""
+        """Plays all records, then answers further commands until the client disconnects. If `cut`
+        is true, disconnects at the recorded exit of the agent instead."""
         with self._reader:
             for record in records:
                 match record.get("dir"):
@@ -189,7 +189,8 @@ class Player:
         if answer is not None:
             answer = {**answer, "id": sent["id"]}
             if self._barrier is not None and name == self._barrier[0] and isinstance(answer.get("data"), dict):
-                # No run is in progress between the recorded commands.
+                # No run is in progress between the recorded commands, so the response reports an
+                # idle agent.
                 answer["data"] = {**answer["data"], self._barrier[1]: False}
         else:
             text = f"the transcript has no answer to `{name}`"

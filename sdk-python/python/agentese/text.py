@@ -6,7 +6,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """Table that describes where the events of a dialect contain the text of an answer."""
+    """Description of the attributes in which the events of a dialect contain the text of an
+    answer.
+    """
 
     begins: str
     """Type of the event at the start of a message."""
@@ -33,7 +35,7 @@ class TextTable:
 
 @dataclass(slots=True)
 class LastText:
-    """Text of the last message. Messages without text are ignored."""
+    """Collector of the text of the last message. Messages without text are ignored."""
 
     table: TextTable
     _pieces: list[str] = field(default_factory=list)

@@ -8,8 +8,8 @@ from agentese._native import Member, Record
 class UnknownVariant(Record):
     """Record with an undeclared tag.
 
-    Its `type` and `role` are a literal that no agent sends. After a comparison with another value, type
-    checkers can therefore exclude this class. `tag` is the original value.
+    The declared type of its `type` and `role` is a literal that no agent sends. So a comparison
+    with any other value lets type checkers exclude this class. `tag` is the original value.
     """
 
     __slots__ = ()
@@ -24,7 +24,7 @@ class UnknownVariant(Record):
 
 
 class UnknownEvent(UnknownVariant):
-    """Undeclared event."""
+    """Event that the declaration does not contain."""
 
     __slots__ = ()
 

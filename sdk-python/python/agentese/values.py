@@ -1,4 +1,4 @@
-"""JSON values."""
+"""Types of JSON values."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 else:
     import sys
 
-    # pydantic and msgspec read these at run time. Neither accepts a recursive alias, and pydantic needs the
-    # other TypedDict before Python 3.12 (the extra `agentese[pydantic]` installs it).
+    # pydantic and msgspec read these types at run time. Neither accepts a recursive alias. Before
+    # Python 3.12, pydantic needs the TypedDict of `typing_extensions` (the extra
+    # `agentese[pydantic]` installs it).
     JsonValue = Any
     from typing import TypedDict
 

@@ -28,7 +28,9 @@ logger = logging.getLogger("agentese")
 RECONNECT_DELAYS = (0.2, 0.5, 1.0, 2.0, 4.0)
 """Pauses between reconnection attempts in seconds."""
 SERVER_MESSAGE_PREFIX = '{"agentese":'
-"""Prefix of every message of a server of `agentese web` that is not a frame of the agent."""
+"""Prefix of messages that a server of `agentese web` sends itself, in contrast to frames of the
+agent.
+"""
 ANSWER_PREFIX = "answer "
 """Prefix that distinguishes answers from commands in the keys of the unsettled lines."""
 
@@ -162,8 +164,9 @@ class _ReconnectingSocket:
         from websockets.exceptions import WebSocketException
 
         if hello.get("back") is True:
-            # The server does not run a received command again, and only the first answer to a question
-            # applies. If this socket is lost too, the next one repeats the lines.
+            # The server does not run a received command again, and only the first answer to a
+            # question applies. If this socket is lost as well, the lines are repeated on the next
+            # one.
             with suppress(WebSocketException, OSError):
                 for line in list(self._unsettled.values()):
                     self._socket.send(line)
@@ -177,7 +180,7 @@ class _ReconnectingSocket:
         return True
 
     def _handle_message(self, message: str) -> bool:
-        """Processes a message. Returns `False` if it is the last one of the connection."""
+        """Processes a message. Returns `False` if the connection ends with it."""
         if self._received_count is not None:
             self._received_count += 1
             if message.startswith(SERVER_MESSAGE_PREFIX):
@@ -196,8 +199,8 @@ class _ReconnectingSocket:
         self._end.sendall(line.encode() + b"\n")
 
     def _settle_command(self, id: str) -> bool:
-        """Returns `False` if no command with that id waits for a response. Otherwise removes the command from
-        the unsettled lines, with all answers before it: they have arrived too."""
+        """Settles the command with that id. Removes its line and all earlier answers, which the
+        agent has received too. Returns `False` if no such command waits for a response."""
         keys = list(self._unsettled)
         if id not in keys:
             return False
@@ -237,7 +240,9 @@ class _ReconnectingSocket:
 
 
 def _id(line: str) -> tuple[str | None, bool, bool]:
-    """Returns the id of a frame as JSON, `True` if the frame has a method, and `True` if it is JSON-RPC."""
+    """Returns the id of a frame as JSON, whether the frame has a method, and whether it is
+    JSON-RPC.
+    """
     try:
         frame = json.loads(line) if '"id"' in line else None
     except ValueError:

@@ -1,4 +1,6 @@
-"""Plays a case of `conformance/vectors/client.json` with one of the clients."""
+"""Runs a case of `conformance/vectors/client.json` with the client for threads or the client for
+asyncio.
+"""
 
 import asyncio
 import base64
@@ -28,7 +30,9 @@ OPTIONS = {"max_line": ("max_line", 1), "queue_bytes": ("queue_bytes", 1), "eof_
 
 
 class HeldQuestion:
-    """A question that a handler holds until a step answers it, even if no caller waits any more."""
+    """Question whose handler waits until a step of the case answers it, even if no caller awaits
+    the answer any more.
+    """
 
     def __init__(self) -> None:
         self.answered = threading.Event()
@@ -37,7 +41,7 @@ class HeldQuestion:
 
 
 class HeldQuestions:
-    """The questions that a handler holds."""
+    """Questions whose handlers wait for their answers."""
 
     def __init__(self) -> None:
         self.all: list[HeldQuestion] = []
@@ -48,7 +52,7 @@ class HeldQuestions:
         return held
 
     def wait(self) -> Any:
-        """Holds a question of a handler for threads."""
+        """Blocks the thread of a handler until its question is answered."""
         held = self.new()
         end = time.monotonic() + LIMIT
         while not held.answered.wait(0.005) and time.monotonic() < end:
@@ -57,7 +61,7 @@ class HeldQuestions:
         return held.value
 
     async def wait_async(self) -> Any:
-        """Holds a question of a handler for asyncio, which may be cancelled."""
+        """Waits in an asyncio handler until its question is answered; the task may be cancelled."""
         held = self.new()
         try:
             await asyncio.to_thread(held.answered.wait, LIMIT)
@@ -68,7 +72,7 @@ class HeldQuestions:
 
 
 class Threads:
-    """The client for threads: each wait has a thread of its own."""
+    """Driver of the client for threads. Each wait runs on a thread of its own."""
 
     def __init__(self) -> None:
         self.pool = ThreadPoolExecutor(256)
@@ -111,7 +115,7 @@ def read(run: Any) -> tuple[list[Any], AgenteseError | None]:
 
 
 class Loop:
-    """The client for asyncio, on a loop that runs on another thread."""
+    """Driver of the client for asyncio. Its loop runs on another thread."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -174,7 +178,7 @@ class Loop:
 
 
 class CaseRunner:
-    """One case that is being played: the client's side and, without a process, the agent's side."""
+    """Runner of one case. It plays the client, and also the agent if the case has no process."""
 
     def __init__(self, case: dict[str, Any], kind: type[Threads] | type[Loop]) -> None:
         self.case = case
@@ -225,7 +229,7 @@ class CaseRunner:
         self.client = self.driver.make(self.dialect, "connect", ours, options)
 
     def special_options(self) -> dict[str, Any]:
-        """Returns a tap and a handler by the options of the case."""
+        """Returns the options for a tap and a dialog handler that the case requests."""
         given, odd = self.case.get("options", {}), {}
 
         def fail(*_: Any) -> None:
@@ -246,7 +250,7 @@ class CaseRunner:
             for client in [self.client, *self.earlier]:
                 self.driver.start(client.close).result(LIMIT)
 
-    # The client's side.
+    # Steps of the client.
 
     def do_call(self, command: str, step: dict[str, Any]) -> None:
         more = {"timeout": step["timeout_ms"] / 1000} if "timeout_ms" in step else {}
@@ -359,7 +363,7 @@ class CaseRunner:
         assert [kind for kind, _ in self.client.diagnostics()] == kinds
 
     def round_trip(self) -> None:
-        # A call with an answer: the client has then processed all earlier lines.
+        # When this call is answered, the client has processed all earlier lines.
         call = self.driver.start(lambda: self.client.request("are_you_there"))
         line = self.receive(lambda line: line[self.name] == "are_you_there")
         if self.json_rpc:
@@ -378,14 +382,16 @@ class CaseRunner:
     def do_gone(self, _: Any, step: dict[str, Any]) -> None:
         eventually(lambda: not alive_in_group(self.process), "the end of its processes")
 
-    # The agent's side.
+    # Steps of the agent.
 
     @property
     def name(self) -> str:
         return "method" if self.json_rpc else "type"
 
     def receive(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """Returns the next wanted line of the client; keeps the other lines for later calls."""
+        """Returns the next line of the client that satisfies the condition. Other lines are kept
+        for later calls.
+        """
         while True:
             for at, line in enumerate(self.received):
                 if wanted(line):
@@ -393,7 +399,7 @@ class CaseRunner:
             self.received.append(json.loads(self.lines.readline()))
 
     def write(self, data: bytes) -> None:
-        # The client reads during the write, so more than the socket's buffer gets through.
+        # The client reads during the write, so the line may be longer than the socket's buffer.
         self.agent.sendall(data)
 
     def send(self, line: str) -> None:
@@ -450,7 +456,7 @@ def raised(call: Callable[[], Any]) -> AgenteseError:
 
 
 def fits(error: AgenteseError, expected: dict[str, Any]) -> None:
-    """Fails if a failure is not the one that a case expects."""
+    """Fails unless the error is the one that the case expects."""
     assert next((KINDS[kind] for kind in type(error).__mro__ if kind in KINDS), None) == expected["kind"], repr(error)
     assert all(name in str(error) for name in expected.get("names", [])), str(error)
     assert error.is_retryable == expected.get("retryable", error.is_retryable)
@@ -468,7 +474,9 @@ def fits(error: AgenteseError, expected: dict[str, Any]) -> None:
 
 
 def alive_in_group(group: int) -> list[str]:
-    """Returns the ids of the living processes of a group, without zombies, which another process reaps."""
+    """Returns the ids of the live processes of a group. Zombies are omitted, because another
+    process reaps them.
+    """
     alive = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -481,5 +489,5 @@ def alive_in_group(group: int) -> list[str]:
 
 
 def held() -> tuple[int, int]:
-    """Returns the numbers of descriptors and threads of this process."""
+    """Returns the numbers of open descriptors and of threads of this process."""
     return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))

@@ -14,7 +14,7 @@ LIMIT = 60.0
 
 
 class ThreadsDriver:
-    """The client for threads."""
+    """Driver of the client for threads."""
 
     name = "threads"
 
@@ -45,7 +45,7 @@ class ThreadsDriver:
 
 
 class AsyncioDriver:
-    """The client for asyncio, on a loop of its own."""
+    """Driver of the client for asyncio, on a loop of its own."""
 
     name = "asyncio"
 

@@ -1,4 +1,4 @@
-"""The declaration from the view of clients: each dialect with the rows of all its revisions."""
+"""The declaration in the form that clients use: each dialect with the rows of all its revisions."""
 
 import json
 
@@ -8,7 +8,9 @@ MODEL = json.loads((ROOT / "protocol/model.json").read_text())
 
 
 def merged():
-    """Returns one model for each dialect. A row of several revisions is the one of the oldest revision."""
+    """Returns one model for each dialect. A row that several revisions declare is taken from the
+    oldest of them.
+    """
     dialects = {}
     for revision in MODEL["dialects"]:
         dialect = dialects.setdefault(revision["name"], dict(revision))

@@ -1,4 +1,4 @@
-"""An agent that a test plays by hand, at the other end of a socket."""
+"""An agent whose lines the test itself sends and receives, at the other end of a socket."""
 
 import json
 import socket
@@ -11,7 +11,7 @@ from support.driver import LIMIT
 
 
 class Peer:
-    """The other side of a connection: sends and receives lines; every wait is bounded."""
+    """The other end of a connection. It sends and receives lines; every wait has a time limit."""
 
     def __init__(self, end: socket.socket) -> None:
         self.socket = end
@@ -37,7 +37,7 @@ class Peer:
         self.send({"id": call["id"], "type": "response", "command": call["type"], "success": False, "error": error})
 
     def serve_until_closed(self) -> None:
-        """Answers requests for the state until the client disconnects."""
+        """Answers queries of the state until the client disconnects."""
         try:
             while True:
                 call = self.receive()
@@ -57,7 +57,9 @@ STATE = {
 
 @contextmanager
 def playing(script: Callable[[Peer], None]) -> Iterator[socket.socket]:
-    """Plays a script on a thread; yields the client's end. Failures of the script fail the test."""
+    """Runs a script with the agent's end on a thread, and yields the client's end. A failure of the
+    script fails the test.
+    """
     ours, theirs = socket.socketpair()
     failures: list[BaseException] = []
 
@@ -76,7 +78,8 @@ def playing(script: Callable[[Peer], None]) -> Iterator[socket.socket]:
         with ours:
             yield ours
     finally:
-        # The native core holds a descriptor of its own, so only a shutdown ends a client that still waits.
+        # The native core has duplicated the descriptor. Only a shutdown wakes a client that still
+        # waits.
         try:
             theirs.shutdown(socket.SHUT_RDWR)
         except OSError:

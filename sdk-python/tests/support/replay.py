@@ -1,4 +1,4 @@
-"""Recorded sessions, and the player of the package."""
+"""Access to recorded sessions, and to the transcript player of the package."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Walks through all declared members of a record."""
+"""Access to all declared members of a record, at any depth."""
 
 from typing import Any
 
@@ -6,7 +6,9 @@ from agentese import Record
 
 
 def walk(value: Any) -> int:
-    """Reads every declared member at any depth; returns the number of records."""
+    """Reads every declared member at any depth, so that each is decoded. Returns the
+    number of records.
+    """
     if isinstance(value, Record):
         members = getattr(type(value), "__match_args__", ())
         return 1 + sum(walk(getattr(value, name)) for name in members)

@@ -1,4 +1,4 @@
-"""Types that type checkers have to infer; mypy and pyright check this file, and it never runs."""
+"""Types that type checkers have to infer. mypy and pyright check this file; it is never run."""
 
 from typing import assert_type
 

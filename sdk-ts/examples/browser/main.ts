@@ -101,7 +101,7 @@ function blocks(parent: HTMLElement | undefined, content: pi.AssistantBlock[]): 
       match(block, {
         text: (block) => [box("text", block.text)],
         thinking: (block) => [box("thinking", block.thinking)],
-        // Shown once the tool runs.
+        // A tool call is displayed only once the tool runs.
         toolCall: () => [],
         _: () => [],
       }),

@@ -44,8 +44,8 @@ export interface AgentOptions {
 /** Options of a prompt. */
 export interface PromptOptions {
   /**
-   * Limits that end the run, as `new RunLimits({ maxTurns: 5 })`. A limit of something that agents of the dialect do not
-   * report throws a `UsageError`, and nothing is sent.
+   * Limits that end the run, as `new RunLimits({ maxTurns: 5 })`. If agents of the dialect do not report the
+   * value that a limit needs, the call throws a `UsageError` and sends nothing.
    */
   readonly limits?: RunLimits | undefined;
 }
@@ -88,11 +88,14 @@ export class Agent extends Commands implements AsyncDisposable {
   #view: View;
   /** Opening of the first session, in dialects with several sessions per connection. */
   #firstSession: Promise<unknown> | undefined;
-  /** Commands of the calls that wait for the opening of a session. */
+  /** Commands of the calls that are waiting for a session to be opened. */
   readonly #openingCommands: string[] = [];
-  /** Ids, as JSON, of these commands. The agent follows the session that a response to one of them names. */
+  /**
+   * Ids, as JSON, of these commands. If a response to one of them names a session, the agent switches to that
+   * session.
+   */
   readonly #openingIds = new Set<string>();
-  /** Termination of the connection; `undefined` before it. */
+  /** Termination of the connection; `undefined` while it is open. */
   #end: Termination | undefined;
 
   constructor(spec: Spec, make: ClientConstructor, transport: Transport, { onQuestion, timeout, tap }: AgentOptions, revision?: string) {
@@ -119,8 +122,8 @@ export class Agent extends Commands implements AsyncDisposable {
   }
 
   /**
-   * Returns the client as one of a dialect, for example `pi.Client`; `undefined` if the agent speaks another
-   * dialect.
+   * Returns the typed client if it is of the given class, for example `pi.Client`; `undefined` if the agent
+   * speaks another dialect.
    */
   as<C extends object>(make: new (...given: never[]) => C): C | undefined {
     const client: unknown = this.client;
@@ -213,7 +216,7 @@ export class Agent extends Commands implements AsyncDisposable {
     const params = commandParams(mapping, given);
     if (mapping.session === undefined || params[mapping.session] !== undefined) return params;
     if (this.conversation.session.id === undefined) await (this.#firstSession ??= this.#openFirstSession());
-    // The conversation follows the session with the last response, if several are opened at once.
+    // If several sessions are opened at once, the conversation follows the one with the last response.
     return { ...params, [mapping.session]: this.conversation.session.id ?? "" };
   }
 
@@ -235,7 +238,7 @@ export class Agent extends Commands implements AsyncDisposable {
       return await this.client.request(command, params);
     } finally {
       this.#openingCommands.splice(this.#openingCommands.indexOf(command), 1);
-      // A response without a waiting call changes nothing.
+      // No call waits for these responses any more, so they change nothing.
       if (this.#openingCommands.length === 0) this.#openingIds.clear();
     }
   }
@@ -266,7 +269,7 @@ export class Agent extends Commands implements AsyncDisposable {
     this.#emit(before, this.#view.close(end.message));
   }
 
-  /** Folds a frame into the conversation. */
+  /** Folds a frame into the conversation, and emits the resulting events. */
   #fold(direction: Direction, line: string): void {
     const before = this.#view.conversation;
     if (direction === "received" ? this.#openingIds.size > 0 : this.#openingCommands.length > 0) this.#trackSession(direction, line, before);
@@ -292,7 +295,7 @@ export class Agent extends Commands implements AsyncDisposable {
     try {
       frame = JSON.parse(line) as typeof frame;
     } catch {
-      // The content of a long frame is not validated yet.
+      // A long frame is parsed lazily, and its content may still be invalid.
       return;
     }
     const isRpc = framing === "json-rpc";

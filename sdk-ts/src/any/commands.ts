@@ -4,8 +4,8 @@ import type { Message, Model, SlashCommand } from "../ui.js";
 import type { ForkResult, Intent, Results, ShellResult, State, Stats, StoredSession, UserInput } from "./results.js";
 
 /**
- * Commands for an agent of any dialect. If the dialect has no command for it, a method fails with a
- * `NotInDialectError` before anything is sent.
+ * Neutral commands for an agent of any dialect. A method fails with a `NotInDialectError`, before anything is
+ * sent, if the dialect has no corresponding command.
  */
 export abstract class Commands {
   /** Executes an intent with neutral parameters and returns its neutral results. */
@@ -16,7 +16,7 @@ export abstract class Commands {
     return (await this.call("steer", inputParams(input))).outcome;
   }
 
-  /** Queues user input that the agent reads when it would otherwise stop. */
+  /** Queues user input for the moment at which the agent would otherwise stop. */
   async followUp(input: UserInput): Promise<Results["outcome"]> {
     return (await this.call("followUp", inputParams(input))).outcome;
   }
@@ -38,8 +38,8 @@ export abstract class Commands {
   }
 
   /**
-   * Opens a stored session by its file, or by its id if the state has no file. Returns `false` if an extension
-   * prevented it.
+   * Opens a stored session by the path of its file, or by its id if {@link state} reports no file. Returns
+   * `false` if an extension prevented it.
    */
   async openSession(session: string): Promise<boolean> {
     return (await this.call("openSession", { session })).cancelled !== true;
@@ -60,7 +60,7 @@ export abstract class Commands {
     return (await this.call("cloneSession")).cancelled !== true;
   }
 
-  /** Continues from an earlier entry of the conversation. */
+  /** Continues in a new session with the conversation before an earlier entry. */
   fork(entry: string): Promise<ForkResult> {
     return this.call("fork", { entry });
   }
@@ -70,12 +70,12 @@ export abstract class Commands {
     return (await this.call("forkPoints")).points ?? [];
   }
 
-  /** Returns the activity of the agent and its settings. */
+  /** Returns the current activity and the settings of the agent. */
   async state(): Promise<State> {
     return (await this.call("state")) as unknown as State;
   }
 
-  /** Returns the messages of the conversation. Afterwards `conversation` holds them too. */
+  /** Returns the messages of the conversation. `conversation` then contains them too. */
   async messages(): Promise<readonly Message[]> {
     return (await this.call("messages")).messages ?? [];
   }
@@ -150,7 +150,7 @@ export abstract class Commands {
     await this.call("setAutoRetry", { enabled });
   }
 
-  /** Ends the pause before a retry, and the run with it. */
+  /** Ends the pause before a retry, and the run itself. */
   async abortRetry(): Promise<void> {
     await this.call("abortRetry");
   }

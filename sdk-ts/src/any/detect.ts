@@ -16,10 +16,10 @@ import { isObject } from "../ui/read.js";
 import { NotRecognisedError } from "./errors.js";
 import { IntentTable } from "./table.js";
 
-/** Prefix of the ids of these commands. */
+/** Prefix of the ids of the commands that the detection sends. */
 const PROBE_ID_PREFIX = "agentese-detect-";
 
-/** Time limit of the other responses after the first successful one, in milliseconds. */
+/** Time limit for the other responses after the first successful one, in milliseconds. */
 const REMAINING_WAIT = 300;
 
 /** Maximum number of inspected lines. */
@@ -32,8 +32,8 @@ interface ProbeRequest {
 }
 
 /**
- * Detects which of the given dialects the agent speaks. The returned transport repeats all received lines
- * except the responses.
+ * Detects which of the given dialects the agent speaks. The returned transport provides all received lines
+ * again, except the responses to the detection.
  */
 export async function detect(transport: Transport, specs: readonly Spec[], within: number): Promise<{ spec: Spec; transport: Transport }> {
   const probes = probesFor(specs);
@@ -53,7 +53,7 @@ export async function detect(transport: Transport, specs: readonly Spec[], withi
   const received: JsonObject[] = [];
   const others: string[] = [];
   const framer = new Framer();
-  // The returned transport repeats the start of an unfinished line.
+  // The returned transport provides the start of an unfinished line again.
   let rest = new Uint8Array(0);
   let hasEnded = false;
   let hasBroken = false;
@@ -64,7 +64,7 @@ export async function detect(transport: Transport, specs: readonly Spec[], withi
     const read = await withTimeout(next, limit - Date.now());
     if (read === undefined) break;
     if (read === "broken") {
-      // The read fails again for the next reader.
+      // The read fails again for the next reader of the transport.
       hasBroken = true;
       break;
     }
@@ -108,7 +108,7 @@ function lastStderrLine({ stderrTail }: Exit): string {
   return last === "" ? "" : `: ${oneLine(redactText(last))}`;
 }
 
-/** Releases the streams of an agent that stays unused. Unwritten commands are dropped. */
+/** Releases the streams of an agent that will not be used. Unwritten commands are dropped. */
 function releaseStreams(reader: ReadableStreamDefaultReader<Uint8Array>, writable: WritableStream<Uint8Array>, isWritten: boolean): void {
   const ignore = (): void => undefined;
   reader.cancel().catch(ignore);
@@ -149,7 +149,7 @@ function concatBytes(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer
   return both;
 }
 
-/** Returns the awaited value, or `undefined` after the time limit. */
+/** Returns the value of a promise, or `undefined` after the time limit. */
 async function withTimeout<R>(awaited: Promise<R>, milliseconds: number): Promise<R | undefined> {
   let timer: ReturnType<typeof later>;
   const late = new Promise<undefined>((resolve) => (timer = later(Math.max(1, milliseconds), () => resolve(undefined))));
@@ -179,16 +179,17 @@ function parse(text: string): JsonObject | undefined {
 }
 
 /**
- * Returns `true` if a frame responds to one of these commands. Agents reject unknown commands without an id.
+ * Returns `true` if a frame is a response to the detection's commands. Some agents reject unknown commands
+ * without an id.
  */
 function isProbeResponse(frame: JsonObject): boolean {
   const { id, success, error } = frame;
-  // Events may have an `error` too.
+  // Events may also have a member `error`.
   const fails = success === false || (error ?? null) !== null;
   return String(id).startsWith(PROBE_ID_PREFIX) || ((id ?? null) === null && fails && isResponse(frame));
 }
 
-/** Returns `true` if a frame is the response to a command, in its framing. */
+/** Returns `true` if a frame is a response in some framing. */
 function isResponse({ type, jsonrpc, method }: JsonObject): boolean {
   return type === "response" || (jsonrpc === "2.0" && method === undefined);
 }
@@ -202,8 +203,8 @@ function isDecided(received: readonly JsonObject[], probes: readonly ProbeReques
 }
 
 /**
- * Returns the dialect with the highest score. If a dialect and its extension score alike, returns the base
- * dialect.
+ * Returns the dialect with the highest score. If a dialect and another that extends it have the same score,
+ * returns the base dialect.
  */
 function bestMatch(specs: readonly Spec[], received: readonly JsonObject[], probes: readonly ProbeRequest[]): Spec | undefined {
   let best: { spec: Spec; score: number } | undefined;

@@ -5,7 +5,10 @@ import type { AnyEvent } from "./event.js";
 
 type Emit = (event: AnyEvent) => void;
 
-/** Members of the conversation whose change is reported by name alone. */
+/**
+ * Members of the conversation whose changes are reported without the new value, by the name of
+ * the member.
+ */
 const NAME_ONLY_MEMBERS = [
   "session", "model", "thinkingLevel", "settings", "commands", "models", "forkPoints", "todos", "tasks", "shells",
   "status", "widgets", "title", "draft",
@@ -75,9 +78,9 @@ function emitMessages(old: Conversation, now: Conversation, emit: Emit): void {
   });
 }
 
-/** Emits the growth of a message, the progress of its tools and its end. */
+/** Emits events for the new content of a message, the progress of its tools and its end. */
 function emitGrowth(old: Message, now: Message, emit: Emit): void {
-  // Messages of other roles arrive whole.
+  // Messages of other roles arrive complete, in one frame.
   if (old.state === "growing" && now.role === "assistant") {
     now.blocks.forEach((block, place) => emitBlockGrowth(now.key, place, old.blocks[place], block, emit));
   }

@@ -2,7 +2,10 @@
 
 import { AgentError } from "../error.js";
 
-/** The agent's dialect has no command for the intent, or the command lacks the parameter. Nothing was sent. */
+/**
+ * Error if the agent's dialect has no command for the intent, or its command lacks the parameter. Nothing was
+ * sent.
+ */
 export class NotInDialectError extends AgentError {
   override readonly kind = "not_in_dialect";
 
@@ -21,7 +24,7 @@ export class NotInDialectError extends AgentError {
   }
 }
 
-/** No output of the program belongs to a known dialect. */
+/** Error if no output of the program belongs to a known dialect. */
 export class NotRecognisedError extends AgentError {
   override readonly kind = "not_recognised";
 

@@ -7,11 +7,11 @@ import type { Block, Conversation, Message, Notice, OpenQuestion, PendingInput, 
 export type AnyEvent =
   /**
    * Activity of the agent, and reason for the failure of the last run. After `idle`, work may resume (a
-   * retry, a compaction, a queued prompt). A run detects its own end.
+   * retry, a compaction, a queued prompt). The end of a run is the end of its own events.
    */
   | { readonly type: "state"; readonly state: Conversation["run"]["state"]; readonly error?: string }
   | { readonly type: "messageBegan"; readonly message: string; readonly role: Message["role"] }
-  /** A text block of the model grew. Messages of other roles arrive whole, at their end. */
+  /** A text block of the model grew. Messages of other roles arrive complete, at their end. */
   | { readonly type: "textGrew"; readonly message: string; readonly block: number; readonly text: string }
   | { readonly type: "thinkingGrew"; readonly message: string; readonly block: number; readonly text: string }
   /** The arguments of a tool call grew: new JSON text, or the arguments that can be parsed so far. */
@@ -41,30 +41,36 @@ export type AnyEvent =
       readonly result: readonly Block[];
       readonly details?: unknown;
     }
-  /** The conversation was replaced by another session or by its history. Earlier messages no longer apply. */
+  /**
+   * The conversation was replaced by another session or by its history. Messages of the earlier conversation
+   * are no longer valid.
+   */
   | { readonly type: "replaced"; readonly messages: readonly Message[] }
-  /** All user input that waits to enter the conversation. */
+  /** All user input that is not part of the conversation yet. */
   | { readonly type: "queue"; readonly waiting: readonly PendingInput[] }
   | { readonly type: "asked"; readonly question: OpenQuestion }
-  /** The question with that key was answered, withdrawn, or has timed out. */
+  /** The question with that key was answered, was withdrawn, or reached its time limit. */
   | { readonly type: "answered"; readonly question: string }
   | { readonly type: "notice"; readonly notice: Notice }
   | { readonly type: "retryBegan"; readonly retry: NonNullable<Conversation["run"]["retry"]> }
   | { readonly type: "retryEnded" }
   | { readonly type: "compactionBegan"; readonly reason?: string }
-  /** A compaction ended. A preceding message holds the summary. */
+  /** A compaction ended. An earlier event contains the summary. */
   | { readonly type: "compactionEnded" }
-  /** Usage of the session so far, and the fill level of the model's context. */
+  /** Usage of the session so far, and the occupied part of the model's context window. */
   | { readonly type: "usage"; readonly usage: Usage; readonly context?: NonNullable<Conversation["context"]> }
   /** Names of other members of the conversation that changed. */
   | { readonly type: "changed"; readonly members: readonly string[] };
 
-/** Fixed cost of an event, or of a value in it, besides its text. */
+/**
+ * Assumed fixed memory of an event, and of each value in it, in UTF-16 units. The length of its text is
+ * added.
+ */
 const EVENT_OVERHEAD = 128;
 
 /**
  * Returns the approximate memory of an event in UTF-16 units. Messages are not included, because the
- * conversation shares them.
+ * conversation holds the same objects.
  */
 export function size(event: AnyEvent): number {
   switch (event.type) {

@@ -8,11 +8,11 @@ export type { Intent } from "./table.js";
 /** Image in user input. */
 export interface Image {
   readonly mimeType: string;
-  /** Base64. */
+  /** Bytes of the image in base64. */
   readonly data: string;
 }
 
-/** User input: a text, alone or with images. */
+/** User input: a text alone, or a text with images. */
 export type UserInput =
   | string
   | {
@@ -65,13 +65,13 @@ export interface ForkResult {
 /** Result of a shell command of the user. */
 export interface ShellResult {
   readonly output?: string;
-  /** Missing if the command was stopped. */
+  /** Exit code; absent if the command was stopped. */
   readonly exitCode?: number;
   readonly cancelled?: boolean;
   readonly truncated?: boolean;
 }
 
-/** Results of all intents, as far as the dialect provides them. */
+/** Results of all intents. Members that the dialect does not provide are absent. */
 export interface Results extends ForkResult, Omit<ShellResult, "cancelled"> {
   readonly outcome?: "started" | "queued" | "handled";
   readonly steering?: readonly string[];

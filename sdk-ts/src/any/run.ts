@@ -24,11 +24,11 @@ export interface AnyResult {
   readonly failure: RunFailedError | undefined;
 }
 
-/** Run as a stream of its events, including retries and compactions. Allows a single loop. */
+/** Run as a stream of its events, including retries and compactions. Only one loop can read it. */
 export class AnyRun implements AsyncIterable<AnyEvent> {
   /** Run of the typed client. */
   readonly run: Run<AnyTypes>;
-  /** Outcome of the prompt in the agent's response. */
+  /** Outcome of the prompt, from the agent's response. */
   readonly outcome: Results["outcome"];
   readonly #events: Channel<AnyEvent>;
   readonly #ended: Promise<AnyResult>;
@@ -57,7 +57,7 @@ export class AnyRun implements AsyncIterable<AnyEvent> {
    * Waits for the end of the run, whether or not its events are read.
    *
    * @throws RunFailedError The model request failed after all retries of the agent.
-   * @throws RefusedError The agent rejected the prompt after all.
+   * @throws RefusedError The agent rejected the prompt after its acceptance.
    * @throws Termination The connection ended first.
    */
   async result(): Promise<AnyResult> {
@@ -69,7 +69,7 @@ export class AnyRun implements AsyncIterable<AnyEvent> {
   /**
    * Waits for the end of the run like `result`, but returns a failed run as a result.
    *
-   * @throws RefusedError The agent rejected the prompt after all.
+   * @throws RefusedError The agent rejected the prompt after its acceptance.
    * @throws Termination The connection ended first.
    */
   wait(): Promise<AnyResult> {

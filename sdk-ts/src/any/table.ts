@@ -16,12 +16,12 @@ export type ParamSource =
   | { readonly is: string | number | boolean }
   | { readonly join: readonly string[]; readonly with: string };
 
-/** Command for an intent. */
+/** Command of a dialect for an intent. */
 export interface CommandMapping {
   readonly command: string;
   readonly sends: Readonly<Record<string, ParamSource>>;
   readonly gives: Sources;
-  /** Parameter that names the session, if the command needs one. */
+  /** Parameter that contains the id of the session, if the command needs one. */
   readonly session?: string;
   /** Parameters that some revisions lack, each with the revisions that have it. */
   readonly only?: Readonly<Record<string, readonly string[]>>;
@@ -33,9 +33,7 @@ export interface IntentMappings {
   readonly readers: Readonly<Record<string, Reader>>;
   /** Command without parameters that the agent answers at any time. */
   readonly probe: string;
-  /**
-   * Command that opens a session without further knowledge, in dialects with several sessions per connection.
-   */
+  /** Command that opens a session without a session id, in dialects with several sessions per connection. */
   readonly opens: string | null;
   readonly carriers: Readonly<Record<string, readonly CommandMapping[]>>;
   readonly own: Readonly<Record<string, { readonly reason: string; readonly byFront: boolean }>>;
@@ -67,7 +65,7 @@ export class IntentTable {
     return row(this.mappings.carriers, intent)?.find(({ command }) => !lacks.includes(command));
   }
 
-  /** Returns the neutral results in a response. A name with a dot denotes a member of an object. */
+  /** Returns the neutral results in a response. A name with a dot refers to a member of an object. */
   results(mapping: CommandMapping, params: JsonObject, data: JsonValue | undefined): JsonObject {
     const answer: JsonObject = data === undefined ? { params } : { params, data };
     const results: JsonObject = {};
@@ -82,7 +80,7 @@ export class IntentTable {
 
 /**
  * Returns the first neutral parameter that the command does not take in the revision. While the revision is
- * unknown, any revision is sufficient. Omitted parameters are skipped.
+ * unknown, it suffices that any revision has the parameter. Omitted parameters are ignored.
  */
 export function unsupportedParam(
   intent: Intent,

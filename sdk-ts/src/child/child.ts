@@ -46,7 +46,7 @@ process.on("exit", () => {
 const IS_WINDOWS = process.platform === "win32";
 
 /**
- * Sends a signal to a group; 0 only checks the group. Returns `true` if the group exists.
+ * Sends a signal to a process group; signal 0 only checks the group. Returns `true` if the group exists.
  *
  * Windows has no groups. There, only SIGKILL has an effect: it ends a live process and its descendants.
  */
@@ -85,7 +85,7 @@ export async function spawnChild(command: readonly string[], options: ChildOptio
       });
       started.once("spawn", () => {
         started.off("error", fail);
-        // The sender of a signal handles its failure.
+        // The code that sends a signal handles its failure.
         started.on("error", () => undefined);
         resolve(started);
       });

@@ -44,8 +44,8 @@ export class SpawnError extends AgentError {
 }
 
 /**
- * Returns the kind of a failure. The system reports a missing directory and a missing program alike, so the
- * directory is checked.
+ * Returns the kind of a failure. The system reports a missing directory and a missing program with the same
+ * error, so the directory is checked here.
  */
 function kindOf(program: string, cwd: string | undefined, cause: unknown): SpawnErrorKind {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";

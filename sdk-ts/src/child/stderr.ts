@@ -1,10 +1,11 @@
 /**
- * Reader of a child's stderr. It always reads, so that the child never blocks, and retains the end.
+ * Reader of a child's stderr. It reads continuously, so that the child never blocks, and retains
+ * the end of the output.
  */
 
 import type { Readable } from "node:stream";
 
-/** Size in characters of the pieces of a long line for the callback. */
+/** Maximum length of the text for one callback in characters. Longer lines are passed in pieces. */
 const LINE_PIECE = 16 * 1024;
 
 export class StderrTail {
@@ -20,7 +21,7 @@ export class StderrTail {
     this.#callback = callback;
   }
 
-  /** Starts reading. */
+  /** Starts to read the stream continuously. */
   drain(stderr: Readable): void {
     const decoder = new TextDecoder();
     stderr.on("data", (chunk: Buffer) => {
@@ -37,7 +38,7 @@ export class StderrTail {
   /** Returns the retained bytes as text, with U+FFFD for invalid UTF-8. */
   text(): string {
     const bytes = Buffer.concat(this.#chunks).subarray(-this.#cap || undefined);
-    // The limit may have split a character.
+    // The size limit may have split a UTF-8 character.
     let torn = 0;
     while (torn < 3 && ((bytes[torn] ?? 0) & 0xc0) === 0x80) torn++;
     return bytes.subarray(torn).toString("utf8");

@@ -32,7 +32,7 @@ export function windowsLaunch(
 ): Launch {
   const file = find(program, env, cwd, exists);
   if (file === undefined || !/\.(?:cmd|bat)$/i.test(file)) return { file: file ?? program, args, verbatim: false };
-  // The interpreter parses this line, and once more when the batch file passes the arguments on.
+  // The interpreter parses this line once, and again when a batch file passes the arguments on.
   const line = [escapeOnce(`"${file}"`), ...args.map((arg) => escapeOnce(escapeOnce(quote(arg))))].join(" ");
   return { file: value(env, "ComSpec") ?? "cmd.exe", args: ["/d", "/s", "/c", `"${line}"`], verbatim: true };
 }

@@ -48,9 +48,9 @@ export class Connection implements ConnectionCore {
   droppedEvents = 0;
   /** `true` if a frame of the client's dialect has arrived. */
   isDialectConfirmed = false;
-  /** Error of every call after a frame of another dialect. */
+  /** Error with which every call fails, after a frame of another dialect arrived. */
   #otherDialect: OtherDialectError | undefined;
-  /** Knowledge about the agent's revision. */
+  /** Detector of the agent's revision. */
   readonly agentRevision: RevisionDetector;
   #events: ReadonlyMap<unknown, EventSpec>;
   #lastType: unknown;
@@ -107,8 +107,8 @@ export class Connection implements ConnectionCore {
   }
 
   /**
-   * Returns the error of a failed command. If other revisions have the unknown command, that is a
-   * {@link NotInRevisionError}.
+   * Returns the error of a failed command: a {@link NotInRevisionError} if the agent does not know the
+   * command but other revisions have it.
    */
   failureOf(command: string, error: RefusedError): RefusedError | NotInRevisionError {
     const missing = error.kind === "unknown_command" ? this.agentRevision.rejectedCommand(command) : undefined;
@@ -143,7 +143,10 @@ export class Connection implements ConnectionCore {
     return true;
   }
 
-  /** Records that the agent speaks the client's dialect. Earlier frames were text of another program. */
+  /**
+   * Records that the agent speaks the client's dialect. Earlier frames of another dialect were output of
+   * another program.
+   */
   confirmDialect(): void {
     this.isDialectConfirmed = true;
     this.#otherDialect = undefined;
@@ -169,8 +172,8 @@ export class Connection implements ConnectionCore {
   }
 
   /**
-   * Records the end of the process. The rest of the pipe is small, so the reader no longer waits for
-   * subscribers.
+   * Records the end of the process and removes the size limits of the queues. Little unread output remains,
+   * so the reader need not wait for subscribers.
    */
   onProcessExit(): void {
     this.hasExited = true;
@@ -183,8 +186,8 @@ export class Connection implements ConnectionCore {
   }
 
   /**
-   * Delivers an event to all subscribers of its session. Returns the queues that must make room first, if
-   * any.
+   * Delivers an event to all subscribers of its session. Returns the full queues; the event is not
+   * delivered until they have room. Returns `undefined` if all queues had room.
    */
   deliver(event: EventFrame, session: string | undefined): Queue<EventFrame>[] | undefined {
     let full: Queue<EventFrame>[] | undefined;
@@ -202,7 +205,7 @@ export class Connection implements ConnectionCore {
     return full;
   }
 
-  /** Lets subscribers consume queued events, for one turn of the event loop at most. */
+  /** Gives subscribers up to one turn of the event loop to consume queued events. */
   yieldToSubscribers(): Promise<unknown> | undefined {
     let waits: Promise<void>[] | undefined;
     for (const { events } of this.#listeners) {
@@ -245,7 +248,7 @@ export class Connection implements ConnectionCore {
   }
 
   /**
-   * Sends a command and waits for its response. Meanwhile `owner` is kept alive.
+   * Sends a command and waits for its response. `owner` is not garbage-collected before that.
    *
    * Fails with the agent's rejection, the {@link Termination}, a {@link TimedOutError}, a {@link
    * StalledError} or the reason of the signal.
@@ -300,7 +303,7 @@ export class Connection implements ConnectionCore {
   }
 
   /**
-   * Settles all pending operations with one termination and returns it. Later calls return the first
+   * Ends all pending operations with the same termination and returns it. Later calls return that first
    * termination.
    */
   settle(reason: Termination["reason"], facts: { exit?: Termination["exit"]; cause?: unknown } = {}): Termination {
@@ -312,7 +315,8 @@ export class Connection implements ConnectionCore {
       pending: this.pending.ids(),
     });
     this.ended = end;
-    // Runs come first, because the termination is a better reason than the missing state of the agent.
+    // Runs are ended first: they should fail with the termination, not because the agent's state is
+    // unavailable.
     this.runs.finishAll(end);
     for (const waiter of this.pending.drain()) waiter.reject(end);
     this.dialogs.settle(end);

@@ -18,37 +18,39 @@ export interface Settings {
   readonly tap?: Tap | undefined;
   readonly dialogs?: object | undefined;
   readonly validate?: Validator | undefined;
-  /** Revision that the caller names. */
+  /** Revision that the options name. */
   readonly revision?: string | undefined;
-  /** Observer of complete, unredacted frames in order. For this library only. */
+  /** Observer of complete, unredacted frames in order, for internal use by this library. */
   readonly watch?: ((direction: Direction, line: string) => void) | undefined;
 }
 
-/** Receiver of a response. Exactly one of the two functions is called, once. */
+/** Receiver of a response. Exactly one of the two functions is called, exactly once. */
 export interface Waiter {
   resolve(data: JsonValue | undefined): void;
   reject(error: unknown): void;
 }
 
-/** Subscriber to all events, or to the events of one session and those without a session. */
+/**
+ * Subscriber to events: to all events, or to those of one session and those without a session.
+ */
 export interface Listener {
   readonly events: Broadcast;
   readonly session: string | undefined;
 }
 
-/** Connection as its writer, its runs and its dialogs use it. */
+/** Part of a connection that its writer, runs and dialogs use. */
 export interface ConnectionCore {
   readonly spec: Spec<AnyTypes>;
   readonly settings: Settings;
   readonly pending: PendingCalls<Waiter>;
   readonly tap: SafeTap;
-  /** Knowledge about the agent's revision. */
+  /** Detected revision of the agent. */
   readonly agentRevision: AgentRevision;
   /** Rules for the end of a run in the agent's revision, or in the oldest revision if unknown. */
   readonly runEnd: RunEnd;
   /** Termination, after the end of the connection. */
   readonly ended: Termination | undefined;
-  /** True if the process has ended. Its output may still be unread. */
+  /** `true` if the process has ended. Its output may still be unread. */
   readonly hasExited: boolean;
   /** Creates a stream of events with the settings of the connection. */
   newStream(): Broadcast;

@@ -1,4 +1,4 @@
-/** Questions of the agent: their handlers, responses and withdrawals on one connection. */
+/** Dialogs of one connection: handlers, answers and withdrawals. */
 
 import { answerLine, answerMismatch, dialogParams, policyLine } from "../dialog.js";
 import { UsageError } from "../error.js";
@@ -32,8 +32,8 @@ export class Dialogs {
   }
 
   /**
-   * Passes a dialog to its handler, or responds by the declared policy. Never waits. `rawId` is the unparsed
-   * id.
+   * Passes a dialog to its handler, or answers it by the declared policy. Returns at once. `rawId` is the id
+   * as raw JSON.
    */
   handle(rawId: string, id: JsonValue, method: string, params: JsonObject): undefined {
     const { spec, settings } = this.#connection;
@@ -54,7 +54,7 @@ export class Dialogs {
     });
   }
 
-  /** Aborts all open questions after the end of the connection. */
+  /** Aborts the handlers of all open questions, because the connection has ended. */
   settle(end: Termination): void {
     this.#withdraw(() => true, end);
   }
@@ -78,7 +78,7 @@ export class Dialogs {
     const open = { id, controller };
     const answered = needsAnswer(declared);
     if (answered) this.#open.add(open);
-    // After its own time limit, the agent continues without a response.
+    // When the time limit of the question has passed, the agent continues without an answer.
     const timer = later(typeof limit === "number" ? limit : 0, () => controller.abort(QUESTION_TIMEOUT));
     try {
       const value = await handler({ signal: controller.signal });
@@ -93,7 +93,7 @@ export class Dialogs {
       spec.lines?.check(agentRevision, method, line);
       this.#reply(method, line);
     } catch (error) {
-      // A handler that throws after an abort has not failed.
+      // An exception after the abort of the question is not a failure of the handler.
       if (!controller.signal.aborted) this.#answerByPolicy(rawId, method, error);
     } finally {
       clearTimeout(timer);
@@ -109,7 +109,10 @@ export class Dialogs {
     if (line !== undefined) this.#reply(method, line);
   }
 
-  /** Sends a response, unless an agent that keeps asking does not read its input. */
+  /**
+   * Sends an answer. Drops it if too much output is unwritten, because the agent sends questions and does
+   * not read its input.
+   */
   #reply(method: string, line: string): void {
     const { tap, writer } = this.#connection;
     try {

@@ -34,7 +34,7 @@ const OPEN_BRACE = 0x7b;
 export async function read(connection: Connection, { readable, child }: Transport): Promise<void> {
   const reader = readable.getReader();
   const progress = { chunks: 0, isEnded: false };
-  // The exit is observed beside the reader, because other processes may keep the pipe open.
+  // The reader and the exit are awaited side by side, because other processes may keep the pipe open.
   const exited = child?.exited.then(async (exit) => {
     connection.onProcessExit();
     await drainOutput(progress);
@@ -48,7 +48,7 @@ export async function read(connection: Connection, { readable, child }: Transpor
     cause = error;
   }
   progress.isEnded = true;
-  // A process closes its stdout when it ends, and its exit code is a better reason than the end of the
+  // A process closes its stdout when it ends. Its exit code describes the cause better than the end of the
   // stream.
   if (exited !== undefined) await within(EXIT_WITHIN, exited);
   if (cause === undefined) connection.settle("end_of_stream");
@@ -81,7 +81,7 @@ async function readLines(
   progress: Progress,
 ): Promise<void> {
   const framer = new Framer({ maxLine: connection.settings.maxLine });
-  /** Set while a subscriber must make room. Meanwhile, further lines are held. */
+  /** Promise that resolves when a subscriber has made room; further lines wait for it. */
   let waiting: Promise<void> | undefined;
   let held: (string | FramingError)[] = [];
   const accept = (line: string | FramingError): void => {
@@ -113,7 +113,7 @@ function handleLine(connection: Connection, line: string | FramingError, framer:
   let members: Members | string | undefined;
   if (typeof line === "string") {
     if (line.length >= LAZY_FROM) members = scanMembers(line, framer.stringCache);
-    // Events that carry a key are stripped here, so that no later code can expose the key.
+    // Events that contain a key are stripped here, so that no later code can expose the key.
     if (members || framer.mayStripPayload) line = stripPayload(line, members) ?? line;
   }
   if (connection.ended !== undefined) return countDropped(connection, line);
@@ -123,7 +123,7 @@ function handleLine(connection: Connection, line: string | FramingError, framer:
   }
   if (line.charCodeAt(0) !== OPEN_BRACE && line.trim() === "") return undefined;
   const { assembler, tap } = connection;
-  // The tap receives a frame only when it is complete, so that no piece exposes a key.
+  // The tap receives a chunked frame only when it is complete, because redaction needs the whole frame.
   let untapped = tap.wantsFrames;
   try {
     const report = (number: string): void => tap.diagnostic({ kind: "inexact_number", number });
@@ -173,7 +173,7 @@ function handleLine(connection: Connection, line: string | FramingError, framer:
   }
 }
 
-/** Counts an event that was read but could not be delivered before the end of the connection. */
+/** Counts the event in a line that was read but not delivered before the end of the connection. */
 function countDropped(connection: Connection, line: string | FramingError): undefined {
   if (typeof line !== "string") return;
   try {
@@ -182,11 +182,14 @@ function countDropped(connection: Connection, line: string | FramingError): unde
     const { type, body, session } = routed;
     connection.deliver(new EventFrame(type, body, line, undefined, session), session);
   } catch {
-    // Other text is not a lost event.
+    // Other text contains no event.
   }
 }
 
-/** Delivers an event to all subscribers. Runs process their end after the event is in their queues. */
+/**
+ * Delivers an event to all subscribers. A run processes its last event only after the event is in the
+ * queues.
+ */
 function deliverEvent(connection: Connection, frame: EventFrame, session: string | undefined): Promise<void> | undefined {
   connection.runs.observe(session, frame);
   const full = connection.deliver(frame, session);
@@ -224,7 +227,7 @@ function runInput({ run, member = "" }: EventSpec, body: JsonObject): Input | un
     case "may_end_if":
       return body[member] === false ? "holds" : "may_end";
     case "holds_if":
-      // The prompt had no effect, even if events of it were seen.
+      // The prompt had no effect, even if events arrived before.
       return body[member] === false ? "replaced" : "holds";
     default:
       return run;
@@ -253,7 +256,7 @@ function settleResponse(
         ? undefined
         : pending.attribute(command, spec.parseCommand);
   if (settled === undefined) {
-    // A failure after the acknowledgement belongs to the run of the command.
+    // A failure after the acknowledgement ends the run of the command.
     const run = key === undefined || success ? undefined : runs.of(key);
     if (run !== undefined) runs.fail(run, new RefusedError(rejectionOf(spec, command, command, frame["error"], false)));
     else connection.tap.diagnostic({ kind: "unmatched_answer", id: key, command });
@@ -263,7 +266,7 @@ function settleResponse(
   const run = role === "starts" ? runs.of(settled.id) : undefined;
   if (success) {
     connection.observeResponse(settled.command, frame["data"]);
-    // Real agents omit the closing events of a replaced run, so its state is queried.
+    // Real agents omit the last events of a replaced run, so the state of the agent is queried.
     if (role === "replaces" && connection.runEnd.barrier) runs.feedAll(undefined, "replaced");
     if (role === "stops") runs.abortAcknowledged(settled.session);
     if (run !== undefined) runs.feed(run, "answered");

@@ -1,4 +1,4 @@
-/** Runs with a handle at a client. */
+/** Runs that a client has started and whose end it awaits. */
 
 import type { Broadcast } from "../broadcast.js";
 import type { EventFrame } from "../event.js";
@@ -16,29 +16,29 @@ export interface RunCompletion {
   readonly by: EndedBy;
   /** Last event that may end the run. */
   readonly last: EventFrame | undefined;
-  /** `false` if the agent did not confirm the end in time. */
+  /** `false` if the agent did not confirm the end within the time limit. */
   readonly confirmed: boolean;
   /** Outcome of the run. */
   readonly outcome: RunOutcome;
 }
 
-/** Run in progress. */
+/** State of a run in progress. */
 export class RunSlot {
   readonly tracker: RunTracker;
-  /** Outcome so far. */
+  /** Tracker of the outcome so far. */
   readonly outcomeTracker = new OutcomeTracker();
   readonly ended: Promise<RunCompletion>;
   last: EventFrame | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
-  /** Error at the end of the run, after its signal has aborted it. */
+  /** Error with which the run ends after its signal was aborted. */
   failure: { readonly error: unknown } | undefined;
-  /** Usage of the run, if it has limits. */
+  /** Meter of the run's usage, if the run has limits. */
   meter: Meter | undefined;
-  /** Error of the limit that the run has reached. */
+  /** Error for the limit that the run has reached. */
   limit: RunFailedError | undefined;
-  /** Number of unanswered queries of the state. */
+  /** Number of state queries without a response. */
   pendingQueries = 0;
-  /** `true` if the last query of the state was answered, or no query was sent. */
+  /** `true` if the last state query was answered, or if none was sent. */
   confirmed = true;
   #resolve: (ended: RunCompletion) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
@@ -54,7 +54,7 @@ export class RunSlot {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // A caller need not await the result.
+    // The caller may ignore the result, so a rejection must not be reported as unhandled.
     this.ended.catch(() => undefined);
   }
 
@@ -73,8 +73,8 @@ export class RunSlot {
   }
 
   /**
-   * Ends the run with a failure. A rejection after the start of its work is the reason of a failed run,
-   * unless a document names another reason.
+   * Ends the run with a failure. If the agent rejects the prompt after the run has started, the rejection is
+   * the reason of the failed run, unless the declaration names another reason.
    */
   fail(error: unknown): void {
     clearTimeout(this.timer);
@@ -112,7 +112,7 @@ export class Runs {
     return { slot: slot as RunSlot, id };
   }
 
-  /** Forgets a run without a handle; its work continues. */
+  /** Removes a run that no caller holds; its work continues at the agent. */
   forget(slot: RunSlot): void {
     clearTimeout(slot.timer);
     slot.events.unsubscribe();
@@ -129,17 +129,17 @@ export class Runs {
     return this.#slots.find((slot) => slot.commandId === commandId);
   }
 
-  /** Records a possible last event for the runs of its session. */
+  /** Records an event that may be the last one, for all runs of its session. */
   recordLast(session: string | undefined, event: EventFrame): void {
     for (const slot of this.#slots) if (slot.matchesSession(session)) slot.last = event;
   }
 
-  /** Feeds an input to all runs of a session. */
+  /** Passes an input to the trackers of all runs of a session. */
   feedAll(session: string | undefined, input: Input): void {
     for (const slot of this.#slots) if (slot.matchesSession(session)) this.feed(slot, input);
   }
 
-  /** Feeds an input to one run and executes the resulting action. */
+  /** Passes an input to the tracker of one run, and executes the resulting action. */
   feed(slot: RunSlot, input: Input): void {
     slot.tracker.rules = this.#connection.runEnd;
     const action = slot.tracker.feed(input);
@@ -169,7 +169,7 @@ export class Runs {
     slot.fail(error);
   }
 
-  /** Ends all runs with the reason of the termination. */
+  /** Ends all runs with the given error, because the connection has ended. */
   finishAll(error: unknown): void {
     for (const slot of this.#slots) {
       this.feed(slot, "closed");
@@ -183,7 +183,7 @@ export class Runs {
       if (!slot.matchesSession(session)) continue;
       slot.meter?.observe(type, body);
       if (spec?.outcome !== undefined) slot.outcomeTracker.observe(spec.outcome, body);
-      // A successful end without further information may belong to earlier work.
+      // An end that reports only success may belong to earlier work.
       if ((spec?.run !== "may_end" && spec?.run !== "ends") || slot.outcomeTracker.isUnsuccessful) slot.tracker.feed("heard");
     }
   }
@@ -195,20 +195,21 @@ export class Runs {
   }
 
   /**
-   * Queries the state of the agent, with a time limit: a mute agent must not keep a run open forever. `isLost` is
-   * `true` just after a lost line.
+   * Queries the state of the agent, with a time limit, so that a silent agent does not keep a run open
+   * forever. `isLost` is `true` directly after an unreadable line.
    */
   #queryState(slot: RunSlot, isLost: boolean): void {
     const connection = this.#connection;
     const { barrier, state = barrier } = connection.runEnd;
-    // A pending query suffices, because its response follows all earlier events; but the lost line may have been it.
+    // A single pending query suffices, because its response follows all earlier events. Only the unreadable
+    // line may have been that response.
     if (state === undefined || connection.ended !== undefined || slot.pendingQueries > Number(isLost)) return;
     slot.pendingQueries++;
     let limit: ReturnType<typeof later>;
     const settle = (input: Input): void => {
       clearTimeout(limit);
       slot.pendingQueries--;
-      // Another question may still have an answer.
+      // Another query may still be answered.
       if (input === "no_state" && slot.pendingQueries > 0) return;
       slot.confirmed = input !== "no_state";
       this.feed(slot, input);
@@ -216,7 +217,7 @@ export class Runs {
     const waiter: Waiter = { resolve: (data) => settle(stateInput(data, state)), reject: () => settle("no_state") };
     clearTimeout(slot.timer);
     try {
-      // The response always carries an id, because this command has no documented failure.
+      // The response always contains an id, because this command has no documented failure.
       const { session } = connection.spec;
       const params = session === undefined || slot.session === undefined ? {} : { [session]: slot.session };
       const id = connection.send(state.command, params, waiter, undefined, true);

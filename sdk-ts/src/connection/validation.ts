@@ -4,7 +4,9 @@ import type { JsonValue } from "../generated/types.js";
 import { type TypeMismatch, type ValidationTarget, mismatchText } from "../validation.js";
 import type { ConnectionCore } from "./core.js";
 
-/** Returns the mismatch of a value if validation is enabled, and reports it to the tap. */
+/**
+ * Validates a value if validation is enabled. Returns the mismatch, and reports it to the tap.
+ */
 export function validateValue(
   connection: ConnectionCore,
   what: ValidationTarget,

@@ -28,7 +28,8 @@ export class Writer {
   }
 
   /**
-   * Fails with a {@link StalledError} if too much output waits, because the agent does not read its input.
+   * Fails with a {@link StalledError} if too much output is unwritten because the agent does not read its
+   * input.
    */
   checkCapacity(command: string): void {
     if (this.#unwritten > (this.#connection.settings.queueBytes ?? DEFAULT_QUEUE_BYTES)) throw new StalledError(command, 0);
@@ -79,14 +80,14 @@ export class Writer {
   async finish(): Promise<void> {
     this.end();
     if (this.#ending === undefined || (await within(LAST_WRITE, this.#ending))) return;
-    // The result is ignored: a stream whose peer does not read may never settle it.
+    // The promise is ignored: a stream whose peer does not read may never settle it.
     this.#writer.abort().catch(() => undefined);
   }
 
   #onError(cause: unknown): void {
     this.#ending ??= Promise.resolve();
     if (this.#connection.ended !== undefined) return;
-    // The end of the peer also appears at its output, with a better reason.
+    // The end of the peer is also visible at its output, usually with a better reason.
     setTimeout(() => {
       // After a known exit, the reader settles the connection when it has read the rest.
       if (!this.#connection.hasExited) this.#connection.settle("io", { cause });

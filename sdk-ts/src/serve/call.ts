@@ -1,4 +1,4 @@
-/** Output of a service's methods: events, questions, and the response to their command. */
+/** Output of a service's methods: events, questions, and the response to the command. */
 
 import { readHeader } from "../frame_header.js";
 import type { JsonObject } from "../generated/types.js";
@@ -12,10 +12,10 @@ import type { ServeSpec } from "./spec.js";
 /** Parameters of a dialog. */
 export type DialogParams<T extends AnyTypes, K extends keyof T["dialogs"]> = T["dialogs"][K]["params"];
 
-/** Answer to a dialog, if one was given. */
+/** Answer to a dialog; `undefined` if there is none. */
 export type DialogAnswer<T extends AnyTypes, K extends keyof T["dialogs"]> = T["dialogs"][K]["answer"] | undefined;
 
-/** Parses the raw value of a member; `undefined` if it is no JSON. */
+/** Parses the raw value of a member; `undefined` if it is not JSON. */
 function parseRaw(raw: string): unknown {
   try {
     return JSON.parse(raw);
@@ -44,13 +44,13 @@ export class Emitter<T extends AnyTypes> {
    * After the client has disconnected, events are dropped.
    */
   async emit(event: EventOf<T>): Promise<void> {
-    // The event is serialized at once; later changes of the object are not sent.
+    // The event is encoded at once, so later changes of the object have no effect.
     await this.sendEvent(eventLine(this.serving.spec, stringify(event)));
   }
 
   /**
    * Sends a question and waits for its answer, or sends a notice. Returns `undefined` if the client dismissed
-   * the question, no answer arrived within `timeout` milliseconds, or no answer is possible any more.
+   * the question, no answer arrived within `timeout` milliseconds, or the client has disconnected.
    */
   async ask<K extends keyof T["dialogs"] & string>(
     method: K,
@@ -86,9 +86,10 @@ export class Emitter<T extends AnyTypes> {
   }
 
   /**
-   * Fails the question that an unreadable line answers. `text` is the line, or its beginning if the line was skipped
-   * for its length. Only the line's own `id` names a question, never a quoted one. A skipped line whose beginning lacks
-   * the `id` fails the oldest open question, unless the line names a command or another id.
+   * Fails the question that an unreadable line answers. `text` is the line, or its beginning if the line was
+   * skipped because of its length. Only the `id` of the outermost object identifies a question. If a skipped
+   * line has no `id` in its beginning, the oldest open question fails, unless the line names a command or
+   * another id.
    */
   failQuestion(text: string, isSkipped: boolean): void {
     if (!/^\s*\{/.test(text)) return;
@@ -105,7 +106,7 @@ export class Emitter<T extends AnyTypes> {
     this.#questions.clear();
   }
 
-  /** Returns the emitter of one command. `respond` writes its response. */
+  /** Returns the emitter for one command. `respond` writes the response to the command. */
   forCall(command: string, id: string | undefined, respond: (data: unknown) => void): Call<T> {
     return new Call(this.serving, this.outbox, this.#questions, command, id, respond);
   }
@@ -125,9 +126,9 @@ export class Emitter<T extends AnyTypes> {
 /**
  * Command in progress.
  *
- * If a command is answered before its work is done (as `prompt` of pi), its events and notices wait for the
- * response. A method that does the work itself must call `answer` first; otherwise its events are late.
- * Questions never wait, because their answers may decide the response.
+ * If the response to a command precedes its work, as for `prompt` of pi, events and notices wait until the
+ * response is sent. A method that does the work itself must call `answer` first, or its events are delayed.
+ * Questions are never delayed, because the response may depend on their answers.
  */
 export class Call<T extends AnyTypes, K extends keyof T["commands"] = keyof T["commands"]> extends Emitter<T> {
   /** Wire name of the command. */
@@ -136,7 +137,7 @@ export class Call<T extends AnyTypes, K extends keyof T["commands"] = keyof T["c
   readonly id: string | undefined;
   readonly #respond: (data: unknown) => void;
   #isAnswered = false;
-  /** Lines that wait for the response, and their length; `undefined` if no wait is needed. */
+  /** Lines that wait for the response; the next field is their length. `undefined` if lines need not wait. */
   #deferred: string[] | undefined;
   #deferredLength = 0;
 
@@ -161,8 +162,8 @@ export class Call<T extends AnyTypes, K extends keyof T["commands"] = keyof T["c
   }
 
   /**
-   * Sends the response now, for a method that continues to work. A later result or a second response is not
-   * sent. A failure after the response is sent only in dialects with late failures (omp, pisces).
+   * Sends the response now; the method may continue to work. A later result or a second response is not sent.
+   * A failure after the response is sent only in dialects with late failures (omp, pisces).
    */
   answer(...[data]: undefined extends DataOf<T, K> ? [data?: DataOf<T, K>] : [data: DataOf<T, K>]): void {
     if (this.#isAnswered) return;
@@ -188,13 +189,16 @@ export class Call<T extends AnyTypes, K extends keyof T["commands"] = keyof T["c
 
   #defer(line: string): boolean {
     this.#deferredLength += line.length;
-    // A method that sends much and never answers must not exhaust the memory.
+    // A method that sends much output and no response must not exhaust the memory.
     if (this.#deferredLength > this.outbox.cap) this.release();
     this.#deferred?.push(line);
     return this.#deferred !== undefined;
   }
 
-  /** Delays a question before the response by one turn, so that a concurrent response comes first. */
+  /**
+   * Delays a question before the response by one turn of the event loop, so that a response sent at the same
+   * time precedes it.
+   */
   protected override async beforeQuestion(): Promise<void> {
     if (this.#deferred !== undefined) await pause(0);
   }

@@ -1,4 +1,4 @@
-/** Decoding of lines from a client, and encoding of the lines to it. */
+/** Decoding of lines from a client, and encoding of lines to the client. */
 
 import { check } from "../check.js";
 import { DecodeError } from "../error.js";
@@ -16,12 +16,12 @@ const METHOD_NOT_FOUND = -32601;
 const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 
-/** Action for a line. Ids are raw JSON. */
+/** Action that follows from a line of the client. Ids are raw JSON. */
 export type LineAction =
   | { readonly kind: "ignored" }
-  /** Response to send. */
+  /** A response has to be sent. */
   | { readonly kind: "answer"; readonly line: string; readonly isUnreadable?: true }
-  /** Answer to a question. */
+  /** The line answers a question. */
   | { readonly kind: "question"; readonly id: string; readonly members: JsonObject }
   | {
       readonly kind: "command";
@@ -37,13 +37,13 @@ function respond(line: string): LineAction {
   return { kind: "answer", line };
 }
 
-/** Decodes a line. */
+/** Decodes a line of the client. */
 export function readLine<T extends AnyTypes>(serving: ServeSpec<T>, text: string): LineAction {
   const { spec } = serving;
   const flat = spec.framing !== "json-rpc";
   let frame: JsonObject;
   try {
-    // Every member is parsed here, so that a malformed one fails with the line and not at a later access.
+    // Every member is parsed here, so that a malformed member fails now and not at a later access.
     frame = { ...parseObject(text) };
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
@@ -82,8 +82,8 @@ function mismatchOf(command: ServedCommand, params: JsonObject): TypeMismatch | 
 }
 
 /**
- * Returns the parameters in JSON-RPC. A command without parameters ignores them, and null is equivalent to an
- * absent member.
+ * Returns the parameters of a JSON-RPC request. Parameters of a command without parameters are ignored, and
+ * null is equivalent to an absent member.
  */
 function normalizeParams(command: ServedCommand, params: JsonValue): JsonValue {
   if (command.params === undefined) return {};
@@ -111,7 +111,7 @@ function unknownCommand<T extends AnyTypes>(serving: ServeSpec<T>, id: string | 
   return failureLine(serving, echoed, name, text);
 }
 
-/** Returns the response to an object without a command. */
+/** Returns the response to an object that names no command. */
 function missingCommand<T extends AnyTypes>(serving: ServeSpec<T>, id: string | undefined, name: JsonValue | undefined): string {
   if (serving.spec.framing === "json-rpc") {
     return name === undefined ? invalidRequest("it has no `method`") : unknownCommand(serving, id, stringify(name));
@@ -134,8 +134,8 @@ export function parseErrorLine<T extends AnyTypes>(serving: ServeSpec<T>, reason
 }
 
 /**
- * Origin of a failure: the handler, invalid parameters, or a value outside of a closed set. The last one
- * keeps command and id in every dialect.
+ * Origin of a failure: the handler, invalid parameters, or a value that is not in a closed enumeration. In
+ * the last case, the response contains command and id in every dialect.
  */
 export type FailureOrigin = "handler" | "parameters" | "outside-set";
 

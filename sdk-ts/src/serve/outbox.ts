@@ -47,7 +47,10 @@ export class Outbox {
     }
   }
 
-  /** Ends the output. Resolves when all queued lines are written, or cannot be. */
+  /**
+   * Ends the output. Resolves when all queued lines are written, or when writing has become
+   * impossible.
+   */
   async close(): Promise<void> {
     await Promise.race([this.#writer.close().catch(() => undefined), this.#broken]);
   }

@@ -172,7 +172,7 @@ class Server<T extends AnyTypes> {
     } catch (error) {
       const commandError =
         error instanceof CommandError ? error : new CommandError(error instanceof Error ? error.message : String(error));
-      // A second response belongs to no command, unless the dialect has late failures.
+      // A second response is discarded, unless the command is acknowledged first and may fail later.
       if (!call.isAnswered || acknowledged) this.#outbox.push(errorLine(serving, id, name, commandError));
     }
     call.release();

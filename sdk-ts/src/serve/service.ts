@@ -8,7 +8,7 @@ export { CommandError } from "./command_error.js";
 /** Data of a response, or a promise of it. */
 export type Answer<R> = R | Promise<R>;
 
-/** Method of a service in the form that the dispatcher uses. */
+/** Method of a service as the dispatcher calls it. */
 export type Method<T extends AnyTypes> = (params: object, call: Call<T>) => unknown;
 
 /** Base of agents. Each dialect has its own class, with a method for every command. */

@@ -10,7 +10,7 @@ export interface ServedCommand {
   readonly lane?: "session" | "bash";
 }
 
-/** Edges of a dialect, for its agents. */
+/** Edges of a dialect that its agents follow. */
 export interface ServeSpec<T extends AnyTypes = AnyTypes> {
   readonly spec: Spec<T>;
   /** `true` if the response to an unknown command carries its id. */
@@ -18,15 +18,16 @@ export interface ServeSpec<T extends AnyTypes = AnyTypes> {
   /** Text of that response; `{command}` stands for the name. */
   readonly unknownCommandText: string;
   /**
-   * Form of failures: with the command's own name, without a name except for some commands, or in JSON-RPC.
-   * `invalid` lists the commands that keep their name if their parameters are unreadable.
+   * Form of failure responses. `own`: with the name of the command. `json-rpc`: a JSON-RPC error. Otherwise
+   * without a name, except for the commands in `except`; `invalid` lists the commands that keep their name
+   * if their parameters are unreadable.
    */
   readonly handlerFailure: "own" | "json-rpc" | { readonly except: readonly string[]; readonly invalid: readonly string[] };
-  /** Prefix of failures to read a line. */
+  /** Prefix of the error message for an unreadable line. */
   readonly parsePrefix: string;
-  /** `true` if a blank line or a byte order mark is answered with a failure. */
+  /** `true` if a blank line or a byte order mark is an error that is answered. */
   readonly blankLineIsError: boolean;
-  /** `true` if a success without data carries `{}`. */
+  /** `true` if a successful response without data contains an empty object. */
   readonly emptyData: boolean;
   /** `true` if `id` is the first member of a response. */
   readonly idFirst: boolean;

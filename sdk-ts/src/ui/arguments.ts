@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "../generated/types.js";
 import type { ToolBlock } from "./conversation.js";
 import { isObject } from "./read.js";
 
-/** Returns the arguments of a tool call, as far as they can be parsed so far. Call it for display. */
+/** Returns the arguments of a tool call, as far as they can be parsed so far. For display. */
 export function readArguments(block: Pick<ToolBlock, "arguments" | "argumentsText">): JsonObject {
   if (block.arguments !== undefined) return isObject(block.arguments) ? block.arguments : {};
   const value = readPartial(block.argumentsText ?? "");
@@ -16,11 +16,14 @@ export function readArguments(block: Pick<ToolBlock, "arguments" | "argumentsTex
  * text.
  */
 export function readPartial(text: string): JsonValue | undefined {
-  /** Closing brackets of the open lists and objects, innermost last. */
+  /** Closing brackets of the lists and objects that are open, innermost last. */
   const closers: ("}" | "]")[] = [];
   /** `true` if the next string names a member. */
   let isName = false;
-  /** End of the last complete value, and the text that closes the brackets at that point. */
+  /**
+   * Position after the last complete value; the next variable is the text that closes all brackets open
+   * there.
+   */
   let end = 0;
   let close = "";
   const markComplete = (at: number, quote = ""): void => {
@@ -49,7 +52,7 @@ export function readPartial(text: string): JsonValue | undefined {
       place += 1;
     } else {
       const next = wordEnd(text, place);
-      // A literal at the end may be incomplete.
+      // A literal at the end of the text may be incomplete.
       if (next < text.length || parsed(text.slice(place)) !== undefined) markComplete(next);
       place = next;
     }
@@ -60,7 +63,9 @@ export function readPartial(text: string): JsonValue | undefined {
 const SPACES = " \t\n\r";
 const DELIMITERS = `${SPACES},:"{}[]`;
 
-/** Returns the string at a position: its end, the end of its readable part, and its completeness. */
+/**
+ * Reads the string at a position. Returns its end, the end of its readable part, and whether it is complete.
+ */
 function stringAt(text: string, begin: number): { next: number; safe: number; isComplete: boolean } {
   let place = begin + 1;
   let safe = place;

@@ -2,26 +2,28 @@
 
 import type { JsonObject, JsonValue } from "../generated/types.js";
 
-/** Conversation as far as frames have described it. As plain JSON it can be stored and continued later. */
+/**
+ * Conversation, as far as the folded frames describe it. It can be stored as plain JSON, and continued later.
+ */
 export interface Conversation {
   readonly dialect: string;
   /** Messages in the order of arrival, including those outside of the model's context. */
   readonly messages: readonly Message[];
   /**
-   * `false` if the agent has messages that no frame contained: the session was replaced, or existed before. The
-   * response to the history command contains them.
+   * `false` if the agent has messages that no folded frame contained, because the session was replaced or had
+   * existed before. The response to the history command supplies them.
    */
   readonly complete: boolean;
-  /** User input outside of the conversation, including the queues. */
+  /** User input that is not part of the conversation yet, including the agent's queues. */
   readonly waiting: readonly PendingInput[];
   readonly run: Run;
   /** Tokens and cost of the whole session, as far as frames reported them. */
   readonly usage: Usage;
-  /** Fill level of the model's context. */
+  /** Occupied part of the model's context window. */
   readonly context?: { readonly tokens?: number; readonly window?: number };
-  /** Questions without an answer. */
+  /** Questions that have no answer yet. */
   readonly dialogs: readonly OpenQuestion[];
-  /** Running shell commands of the client. */
+  /** Running shell commands that the client started. */
   readonly shells: readonly Shell[];
   /** Last hundred notices: notifications, rejected commands, failures of extensions. */
   readonly notices: readonly Notice[];
@@ -31,7 +33,7 @@ export interface Conversation {
   readonly widgets: Readonly<Record<string, Widget>>;
   /** Title of the window. */
   readonly title?: string;
-  /** Text for the editor; `count` grows with each text. */
+  /** Text for the input editor. `count` increases with each such text. */
   readonly draft?: { readonly text: string; readonly count: number };
   readonly session: { readonly id?: string; readonly file?: string; readonly name?: string; readonly directory?: string };
   readonly model?: Model;
@@ -44,20 +46,20 @@ export interface Conversation {
   /** User messages from which a fork is possible. */
   readonly forkPoints?: readonly { readonly id: string; readonly text: string }[];
   readonly todos?: readonly { readonly text: string; readonly status: string }[];
-  /** Subagents. */
+  /** Subagents of the agent. */
   readonly tasks: readonly Task[];
-  /** Private state of the fold. */
+  /** Internal state of the fold. */
   readonly internal: FoldState;
 }
 
 /** Message of the conversation. */
 export interface Message {
-  /** Stable name for rendering. */
+  /** Unique key of the message, which never changes. */
   readonly key: string;
   /** Id that the agent assigned, if any. */
   readonly id?: string;
   readonly role: "user" | "assistant" | "tool" | "system" | "summary" | "shell" | "note";
-  /** Original role of the dialect, if `role` is coarser. */
+  /** Role in the dialect, if it is more specific than `role`. */
   readonly kind?: string;
   readonly state: "growing" | "done" | "failed" | "aborted";
   readonly blocks: readonly Block[];
@@ -70,7 +72,7 @@ export interface Message {
   readonly error?: string;
   /** Time in milliseconds since the epoch, from the agent. */
   readonly time?: number;
-  /** Id of the call, for the role `tool`. The block of the call has the result, too. */
+  /** Id of the tool call, for the role `tool`. The block of the call contains the result too. */
   readonly callId?: string;
   readonly name?: string;
   /** Shell command, for the role `shell`; the output is in `blocks`. */
@@ -81,7 +83,7 @@ export interface Message {
   /** Number of tokens before the compaction, for the role `summary`. */
   readonly tokensBefore?: number;
   readonly details?: JsonValue;
-  /** `true` if the message is outside of the model's context: a retried answer, or part of a compaction. */
+  /** `true` if the message is not part of the model's context, because it was retried or compacted. */
   readonly gone?: boolean;
   /** `true` if the message is not meant for display. */
   readonly hidden?: boolean;
@@ -106,18 +108,18 @@ export interface ToolBlock {
   readonly type: "tool";
   readonly callId: string;
   readonly name: string;
-  /** Arguments, complete or as far as the agent could parse them. */
+  /** Arguments: complete, or the part that the agent could parse so far. */
   readonly arguments?: JsonObject;
-  /** JSON text of the arguments so far, if the agent sends pieces only; see `readArguments`. */
+  /** JSON text of the arguments so far, if the agent sends only pieces of it; see `readArguments`. */
   readonly argumentsText?: string;
   readonly state: "coming" | "running" | "done" | "failed" | "skipped";
   /** Output of the tool so far. */
   readonly output?: readonly Block[];
   readonly result?: readonly Block[];
-  /** Details for a front end, in a tool-specific form. */
+  /** Details of the result for display. Their form depends on the tool. */
   readonly details?: JsonValue;
   readonly durationMs?: number;
-  /** Description for people, in one line. */
+  /** Description of the call for users, in one line. */
   readonly label?: string;
   /** Opaque value that the provider requires with the call. */
   readonly signature?: string;
@@ -133,7 +135,7 @@ export interface Usage {
   readonly cacheWrite?: number;
   readonly total?: number;
   readonly cost?: number;
-  /** Parts of the cost of one message, in the form of the agent. */
+  /** Detailed cost of one message, in the form that the agent reports. */
   readonly costs?: JsonValue;
 }
 
@@ -144,25 +146,25 @@ export interface Run {
   readonly aborting: boolean;
   readonly retry?: { readonly attempt?: number; readonly maxAttempts?: number; readonly delayMs?: number; readonly error?: string; readonly at?: number };
   readonly compaction?: { readonly reason?: string };
-  /** Activity in the agent's text. */
+  /** Description of the activity, in the agent's wording. */
   readonly activity?: string;
   /** Reason for the failure of the last run. */
   readonly error?: string;
 }
 
-/** User input that has not entered the conversation. */
+/** User input that is not part of the conversation yet. */
 export interface PendingInput {
   readonly key: string;
-  /** Id of the command that carries the input. */
+  /** Id of the command that sent the input. */
   readonly id?: JsonValue;
   readonly text: string;
-  /** Number of images. */
+  /** Number of images in the input. */
   readonly images: number;
   readonly mode: "prompt" | "steer" | "followUp";
   readonly state: "sent" | "taken" | "queued";
 }
 
-/** Open question. */
+/** Question that has no answer yet. */
 export interface OpenQuestion {
   readonly key: string;
   readonly id: JsonValue;
@@ -177,11 +179,11 @@ export interface OpenQuestion {
   readonly secret?: boolean;
   /** Time in milliseconds after which the agent continues without an answer. */
   readonly timeoutMs?: number;
-  /** Time of arrival, if the caller supplied it. */
+  /** Time of arrival, if the caller of the view supplied it. */
   readonly at?: number;
 }
 
-/** Shell command of the client. */
+/** Shell command that the client started. */
 export interface Shell {
   readonly key: string;
   readonly id?: JsonValue;
@@ -205,7 +207,7 @@ export interface Widget {
   readonly placement?: string;
 }
 
-/** Available model. */
+/** Model that the agent offers. */
 export interface Model {
   readonly id: string;
   readonly provider?: string;
@@ -219,9 +221,9 @@ export interface Model {
   readonly baseUrl?: string;
   /** Input types: `text`, `image`. */
   readonly input?: readonly string[];
-  /** Maximum tokens of one answer. */
+  /** Maximum number of tokens in one answer. */
   readonly maxTokens?: number;
-  /** Prices in US dollars per million tokens, in the form of the agent. */
+  /** Prices in US dollars per million tokens, in the form that the agent reports. */
   readonly prices?: JsonValue;
 }
 
@@ -232,7 +234,7 @@ export interface SlashCommand {
   readonly source?: string;
 }
 
-/** Subagent. */
+/** Subagent of the agent. */
 export interface Task {
   readonly id: string;
   readonly name?: string;
@@ -240,13 +242,13 @@ export interface Task {
   readonly [member: string]: JsonValue | undefined;
 }
 
-/** Private state of the fold. */
+/** Internal state of the fold. */
 export interface FoldState {
-  /** Number of the next key. */
+  /** Number that the next key contains. */
   readonly next: number;
-  /** Commands without a response, by their ids as JSON. */
+  /** Commands that have no response yet, by their ids as JSON. */
   readonly sent: Readonly<Record<string, { readonly command: string; readonly params: JsonObject }>>;
-  /** Messages of shell commands that ended during a run; they follow the run. */
+  /** Messages of shell commands that ended during a run. They are added to the conversation after the run. */
   readonly held: readonly Message[];
   /** Reason for the failure of the current run; a later event may replace it. */
   readonly failure?: string;
@@ -273,5 +275,5 @@ export function emptyConversation(dialect: string): Conversation {
   };
 }
 
-/** Run state of an idle agent. */
+/** State of a run while the agent is idle. */
 export const IDLE: Run = { state: "idle", working: false, aborting: false };

@@ -14,7 +14,7 @@ export type Direction = "sent" | "received";
 
 const TABLES: Readonly<Record<string, Meaning>> = meanings;
 
-/** Returns the table of a dialect. Fails with a `RangeError` if the dialect is unknown. */
+/** Returns the meaning table of a dialect. Fails with a `RangeError` if the dialect is unknown. */
 export function meaningOf(dialect: string): Meaning {
   const meaning = Object.hasOwn(TABLES, dialect) ? TABLES[dialect] : undefined;
   if (meaning === undefined) throw new RangeError(`unknown dialect "${dialect}"; known: ${Object.keys(TABLES).join(", ")}`);
@@ -35,7 +35,7 @@ export function fold(conversation: Conversation, direction: Direction, frame: st
   try {
     return direction === "sent" ? folding.sent(open, object) : folding.received(open, object);
   } catch (error) {
-    // Values that exceed the recursion limit are unreadable.
+    // Values that are nested beyond the recursion limit are treated as unreadable.
     if (error instanceof RangeError) return open;
     throw error;
   }
@@ -104,7 +104,7 @@ class FrameFold {
     return this.#apply(conversation, this.#meaning.events, params["type"], undefined, params);
   }
 
-  /** Applies the response to a command; `error` is set if the agent rejected it. */
+  /** Applies the response to a command. `error` is set if the agent rejected the command. */
   #answer(conversation: Conversation, id: JsonValue | undefined, named: unknown, data: JsonValue | undefined, error: string | undefined): Conversation {
     const { internal } = conversation;
     const key = commandKey(id ?? undefined, typeof named === "string" ? named : "");
@@ -153,7 +153,7 @@ function commandKey(id: JsonValue | undefined, command: string): string {
   return id === undefined ? `without ${command}` : idText(id);
 }
 
-/** Returns the parameters that readers of responses may use: no images, no lists. */
+/** Returns the parameters that readers of responses may need: without images and lists. */
 function scalarParams(params: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(params).filter(([, value]) => typeof value !== "object"));
 }

@@ -7,7 +7,7 @@ const number = (value: JsonValue): boolean => typeof value === "number";
 const yesOrNo = (value: JsonValue): boolean => typeof value === "boolean";
 const texts = (value: JsonValue): boolean => Array.isArray(value) && value.every(text);
 
-/** Type of each member with a value copied from a frame. Other members accept any value. */
+/** Type of each member whose value is copied from a frame. Members that are not listed accept any value. */
 const KINDS = new Map<string, (value: JsonValue) => boolean>([
   ...["title", "text", "placeholder", "prefill", "name", "thinkingLevel", "callId", "argumentsText", "source", "key", "label", "kind"].map(
     (name) => [name, text] as const,
@@ -24,17 +24,17 @@ const KINDS = new Map<string, (value: JsonValue) => boolean>([
   ...["options", "lines", "steering", "followUp", "levels"].map((name) => [name, texts] as const),
 ]);
 
-/** Returns `true` if a member may have that value. */
+/** Returns `true` if a member with this name may have that value. */
 export function fits(name: string, value: JsonValue): boolean {
   return KINDS.get(name)?.(value) ?? true;
 }
 
-/** Required members of the items of a list, by the reader of the list. */
+/** Required members of the objects that a reader returns, by the name of the reader. */
 const REQUIRED = new Map<string, readonly string[]>(
   Object.entries({ model: ["id"], command: ["name"], fork: ["id", "text"], todo: ["text"], task: ["text"] }),
 );
 
-/** Default members of a block, by its type, for frames without a value. */
+/** Default members of a block, by its type, for values that the frame does not contain. */
 const BLOCKS = new Map<JsonValue | undefined, JsonObject>([
   ["text", { text: "" }],
   ["thinking", { text: "" }],
@@ -42,7 +42,10 @@ const BLOCKS = new Map<JsonValue | undefined, JsonObject>([
   ["tool", { callId: "", name: "", state: "coming" }],
 ]);
 
-/** Adds the default members to a value from a reader. Returns `undefined` if a required member is missing. */
+/**
+ * Adds the default members to an object that a reader returned. Returns `undefined` if a required member is
+ * missing.
+ */
 export function withDefaults(reader: string, made: JsonObject): JsonObject | undefined {
   const lacks = REQUIRED.get(reader)?.some((name) => typeof made[name] !== "string");
   if (lacks === true) return undefined;
@@ -54,7 +57,8 @@ export function withDefaults(reader: string, made: JsonObject): JsonObject | und
 }
 
 /**
- * Returns a message with a text id and a text model only; elsewhere these names have values of other types.
+ * Removes `id` and `model` from a message unless they are strings. In other objects, members with these names
+ * have other types.
  */
 function asMessage({ id, model, ...others }: JsonObject): JsonObject {
   return { ...others, ...(typeof id === "string" && { id }), ...(typeof model === "string" && { model }) };

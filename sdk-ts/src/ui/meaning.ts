@@ -1,19 +1,19 @@
 /**
  * Table with the meaning of a dialect's frames for a conversation, generated from the declaration. The
- * interpreter in this folder has no other knowledge of a dialect.
+ * fold in this folder depends on no other property of a dialect.
  */
 
-/** Source of a value: a path (names and indices, separated by dots), or one of the forms. */
+/** Source of a value: a path of names and indices separated by dots, or one of these forms. */
 export type Source =
   | string
   | { readonly is: string | number | boolean }
-  /** Result of the reader for the value at that path. */
+  /** Result of the named reader for the value at that path. */
   | { readonly read: string; readonly of: string }
-  /** Results of the reader for the items of the list at that path. */
+  /** Results of the named reader for all items of the list at that path. */
   | { readonly each: string; readonly of: string }
-  /** Entry of the map for the value at that path. */
+  /** Value that the map assigns to the value at that path. */
   | { readonly map: string; readonly to: Readonly<Record<string, string | number | boolean>> }
-  /** Number at that path, multiplied. */
+  /** Number at that path, multiplied by a factor. */
   | { readonly times: number; readonly of: string }
   /** Value at that path as text. */
   | { readonly text: string }
@@ -21,13 +21,13 @@ export type Source =
   | { readonly count: string }
   /** First of these sources with a value. */
   | { readonly first: readonly Source[] }
-  /** Items of all these lists. */
+  /** Items of all these lists, joined. */
   | { readonly join: readonly Source[] };
 
-/** Sources of values by the names of slots or members. */
+/** Sources of values, by the names of bindings or members. */
 export type Sources = Readonly<Record<string, Source>>;
 
-/** Condition. */
+/** Condition on a value. */
 export interface Condition {
   readonly is?: readonly [path: string, value: string];
   readonly not?: readonly [path: string, value: string];
@@ -46,12 +46,12 @@ export interface Rule {
 
 /** Conversion of values of a dialect into the neutral form. */
 export interface Reader {
-  /** Member that distinguishes kinds; empty if there is a single kind. */
+  /** Member whose value selects the case; empty if there is only one. */
   readonly tag: string;
   readonly cases: readonly { readonly tag: string; readonly when?: readonly Condition[]; readonly gives: Sources }[];
 }
 
-/** Rules by the name of their row. */
+/** Rules by the name of the row that they apply to. */
 export type Rules = Readonly<Record<string, readonly Rule[]>>;
 
 /** Meaning of the frames of a dialect. */
@@ -61,7 +61,7 @@ export interface Meaning {
   readonly notification?: string;
   readonly session?: string;
   readonly dialogFrames?: { readonly request: string; readonly answer: string };
-  /** Commands with responses that a view needs if it starts late. */
+  /** Commands whose responses a view needs if it starts in the middle of a session. */
   readonly asks: readonly string[];
   readonly readers: Readonly<Record<string, Reader>>;
   readonly events: Rules;

@@ -4,10 +4,10 @@ import type { JsonObject, JsonValue } from "../generated/types.js";
 import { fits, withDefaults } from "./kinds.js";
 import type { Condition, Meaning, Reader, Source, Sources } from "./meaning.js";
 
-/** Value of a frame; `undefined` also for null. */
+/** Value in a frame; `undefined` if it is absent or null. */
 export type FrameValue = JsonValue | undefined;
 
-/** Tags of the cases for strings and for everything else. */
+/** Keys in a table for all strings, and for all values without an entry of their own. */
 const STRING = "(string)";
 const OTHER = "(other)";
 
@@ -33,7 +33,10 @@ export function holds(tests: readonly Condition[] | undefined, value: FrameValue
   });
 }
 
-/** Returns the values of all sources with a value of the right type. */
+/**
+ * Returns the values of all sources by name. Sources without a value of the right type are
+ * omitted.
+ */
 export function readAll(meaning: Meaning, sources: Sources, value: FrameValue): JsonObject {
   const all: JsonObject = {};
   for (const [name, source] of Object.entries(sources)) {
@@ -93,7 +96,7 @@ function caseOf({ tag, cases }: Reader, value: FrameValue): Reader["cases"][numb
   return fits(kind) ?? fits(OTHER);
 }
 
-/** Returns a value in the form that tables use. */
+/** Returns a value as text, as the tables contain it. */
 function scalarText(value: FrameValue): string | undefined {
   return typeof value === "string" || typeof value === "boolean" || typeof value === "number" ? String(value) : undefined;
 }

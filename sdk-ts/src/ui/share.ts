@@ -1,8 +1,8 @@
 /** Structural sharing: a new value reuses all equal parts of the old value. */
 
 /**
- * Maximum depth of the search for equal parts, because values of agents and tools may exceed the recursion
- * limit.
+ * Maximum depth, in levels, of the search for equal parts. Values of agents and tools may be nested deeper
+ * than the recursion limit.
  */
 const DEEPEST = 100;
 
@@ -23,7 +23,7 @@ export function share<T>(old: unknown, value: T, depth = 0): T {
   for (const name of names) {
     const isKnown = Object.hasOwn(known, name);
     const member = share(isKnown ? known[name] : undefined, (value as Record<string, unknown>)[name], depth + 1);
-    // An assignment of this name would change the prototype.
+    // An assignment to `__proto__` would change the prototype.
     if (name === "__proto__") Object.defineProperty(shared, name, { value: member, writable: true, enumerable: true, configurable: true });
     else shared[name] = member;
     isSame &&= isKnown && member === known[name];
@@ -31,7 +31,7 @@ export function share<T>(old: unknown, value: T, depth = 0): T {
   return (isSame ? old : shared) as T;
 }
 
-/** Returns the list with one item replaced, or the same list if the item is the same. */
+/** Returns the list with the item at `place` replaced, or the same list if the item is unchanged. */
 export function replaced<T>(list: readonly T[], place: number, item: T): readonly T[] {
   return list[place] === item ? list : list.with(place, item);
 }

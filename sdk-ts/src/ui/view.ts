@@ -64,7 +64,7 @@ export class View {
     return this.#conversation;
   }
 
-  /** Commands with responses that a late view needs, as far as they take no parameters. */
+  /** Commands without parameters whose responses a view needs if it starts in the middle of a session. */
   get catchUpCommands(): readonly string[] {
     return meaningOf(this.#conversation.dialect).asks;
   }

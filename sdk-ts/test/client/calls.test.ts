@@ -48,7 +48,7 @@ test("the limit of all calls holds for every command but those that the caller e
   const compacting = client.compact({}, { timeout: 0 });
   const running = client.bash({ command: "sleep" }, { timeout: 0 });
   const [compact, bash] = [await soon(agent.expect("compact")), await soon(agent.expect("bash"))];
-  // The two earlier calls still wait after these have failed.
+  // The two earlier calls are still pending after the later ones have failed.
   assert.ok((await failure(client.getState())) instanceof TimedOutError);
   assert.ok((await failure(client.request("undeclared"))) instanceof TimedOutError);
   await agent.reject(compact, "compact was waited for");
@@ -64,7 +64,7 @@ test("a timeout beyond the range of timers is no timeout", async () => {
     const { client, agent } = connected(pi.Client);
     const state = client.getState({ timeout });
     const command = await soon(agent.expect("get_state"));
-    // A later timer has fired, so an overflowed one would have fired too.
+    // A later timer has fired, so a timer that overflowed would have fired too.
     assert.ok((await failure(client.getState({ timeout: 5 }))) instanceof TimedOutError);
     await agent.answer(command, { sessionId: "s" });
     assert.equal((await soon(state)).sessionId, "s");

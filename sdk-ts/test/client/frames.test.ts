@@ -13,7 +13,7 @@ test("fm_F20 an event that is not declared comes as unknown, with its line", asy
   const { value } = await soon(events.next());
   assert.deepEqual(value, { event: { type: UNKNOWN, name: "weather", value: { type: "weather", sky: "blue", n: 1 } }, raw: line });
   assert.deepEqual(odd, [{ kind: "unknown_frame", type: "weather" }]);
-  // A value outside of an open set causes no diagnostic.
+  // An undeclared value of an open enumeration causes no diagnostic.
   await agent.send({ ...update("x"), assistantMessageEvent: { type: "sparkle", n: 1 } });
   const next = await soon(events.next());
   assert.equal((next.value?.event as { assistantMessageEvent: { type: string } }).assistantMessageEvent.type, "sparkle");
@@ -107,7 +107,7 @@ test("an answer that a line quotes fails its call unless it comes", async (conte
   const { client, agent } = connected(pi.Client);
   const failed = assert.rejects(client.prompt({ message: "hello" }), DecodeError);
   const command = await soon(agent.expect("prompt"));
-  // The test triggers the timer of 30 seconds itself.
+  // The test replaces the 30-second timer and fires it itself.
   const later: (() => void)[] = [];
   const real = globalThis.setTimeout;
   context.mock.method(globalThis, "setTimeout", (act: () => void, after: number) => {
@@ -115,7 +115,7 @@ test("an answer that a line quotes fails its call unless it comes", async (conte
     return real(act, after);
   });
   await agent.send(`Loading… {"id":${JSON.stringify(command["id"])},"type":"response","command":"prompt","success":true}`);
-  // The query of the state shows that the client has read the line.
+  // The client queries the state only after it has read the line.
   await soon(agent.expect("get_state"));
   for (const act of later) act();
   await soon(failed);

@@ -91,7 +91,7 @@ test("a key in pieces is in no last frame", async () => {
   const key = "sk-ant-0123456789abcdefghij";
   for (const piece of pieces("a", { type: "agent_start", note: key }, 40)) await agent.send(piece);
   for (const piece of pieces("b", { type: "before_provider_request", options: { plain: "very-private" } }, 60)) await agent.send(piece);
-  // A frame without its last piece is not shown.
+  // A frame whose last piece is missing is not passed to the tap.
   for (const piece of pieces("c", { type: "agent_start", note: key }, 40).slice(0, -1)) await agent.send(piece);
   await agent.end();
   const { lastFrames } = await soon(client.terminated);

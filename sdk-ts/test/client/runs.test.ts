@@ -52,7 +52,7 @@ test("the result of an unread run arrives despite a full queue", async () => {
   const result = soon(run.result());
   await soon(agent.run("x".repeat(1000)));
   assert.equal((await result).endedBy, "event");
-  // A late reader gets the events for which there was room, and a report of the missing ones.
+  // A late reader receives the queued events, and then an error for the dropped ones.
   const types: string[] = [];
   const error = await failure((async () => { for await (const event of run) types.push(event.type); })());
   assert.deepEqual(types, ["agent_start", "turn_start", "agent_end"]);
@@ -174,7 +174,7 @@ test("a signal stops the run, where that is asked for", async () => {
   // An aborted signal fails the call before it is sent.
   assert.equal(await failure(client.prompt({ message: "x" }, { signal: stop.signal, abortRun: true })), reason);
 
-  // An agent that ignores the abort, or does not answer the prompt, delays no failure.
+  // A call fails in time even if the agent ignores the abort, or does not answer the prompt.
   for (const obeys of [true, false]) {
     const again = new AbortController();
     const prompt = failure(client.prompt({ message: "x" }, { signal: again.signal, abortRun: true }));
@@ -393,7 +393,7 @@ test("a limit stops a run of operator, whose answer is its end, and one of a ses
   const starting = two.client.agentPrompt({ session_id: "a", text: "x" }, { limits: new RunLimits({ maxTurns: 1 }) });
   await two.agent.send({ jsonrpc: "2.0", id: (await soon(two.agent.receive()))["id"], result: { queued: false } });
   const other = await soon(starting);
-  // Turns of another session do not belong to this run.
+  // Turns of another session do not count towards the limit of this run.
   for (const session_id of ["a", "b", "b", "a"]) {
     await two.agent.send({ jsonrpc: "2.0", method: "agent/event", params: { type: "message_start", session_id } });
   }

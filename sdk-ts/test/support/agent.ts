@@ -8,7 +8,7 @@ export const PATIENCE = 60_000;
 
 /** An agent in memory that sends the frames of the test. */
 export class FakeAgent {
-  /** The client's end. */
+  /** Transport for the client. */
   readonly transport: Transport;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
@@ -44,7 +44,7 @@ export class FakeAgent {
     return JSON.parse(await this.line()) as JsonObject;
   }
 
-  /** Returns the client's next frame, which has to be that command. */
+  /** Returns the client's next frame, which must be that command. */
   async expect(command: string): Promise<JsonObject> {
     const frame = await this.receive();
     if ((frame["type"] ?? frame["method"]) !== command) throw new Error(`not ${command}: ${JSON.stringify(frame)}`);
@@ -68,14 +68,14 @@ export class FakeAgent {
     await this.send({ id: command["id"], type: "response", command: command["type"], success: false, error });
   }
 
-  /** Accepts the next prompt, and returns it. */
+  /** Accepts the client's next prompt, and returns it. */
   async accept(): Promise<JsonObject> {
     const prompt = await this.expect("prompt");
     await this.answer(prompt);
     return prompt;
   }
 
-  /** Plays a run of one text, and answers the request for the state after it. */
+  /** Plays a run with one text, and answers the query of the state after it. */
   async run(text: string): Promise<void> {
     await this.send({ type: "agent_start" }, { type: "turn_start" }, update(text), { type: "agent_end", messages: [] });
     await this.answer(await this.expect("get_state"), { isStreaming: false });
@@ -107,7 +107,7 @@ export async function soon<V>(promise: Promise<V>, milliseconds = PATIENCE): Pro
   }
 }
 
-/** Returns the error of a promise, which has to fail. */
+/** Returns the error of a promise, which must fail. */
 export async function failure(promise: Promise<unknown>): Promise<unknown> {
   try {
     await soon(promise);
@@ -117,7 +117,7 @@ export async function failure(promise: Promise<unknown>): Promise<unknown> {
   throw new Error("it did not fail");
 }
 
-/** Waits for all effects that need no time to pass. */
+/** Waits until all pending promises and callbacks have run; timers do not count. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

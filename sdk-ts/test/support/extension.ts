@@ -1,4 +1,4 @@
-// An extension for the tests of `extension.test.ts`: acts as each test requests.
+// An extension for `extension.test.ts`, which does in each test what the test requests.
 
 import { setTimeout as wait } from "node:timers/promises";
 
@@ -112,5 +112,5 @@ await extension.run();
 await remembered.state().catch((error: unknown) => {
   if (error instanceof EndedError) console.error("the end:", error.message);
 });
-// This timer must not keep the process alive: the extension does not wait for it.
+// The process must end in spite of this timer, because the extension does not wait for it.
 setTimeout(() => undefined, 3_600_000);

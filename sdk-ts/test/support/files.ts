@@ -42,7 +42,7 @@ export function transcript(dialect: string, scenario: string): string {
   return readText("conformance", "transcripts", dialect, `${scenario}.jsonl`);
 }
 
-/** Returns the frames that the schemas reject, as `DIALECT/SCENARIO SIDE NUMBER`. */
+/** Returns the known frames that the schemas reject, as `DIALECT/SCENARIO SIDE NUMBER`. */
 export function exceptions(): Set<string> {
   const lines = readText("conformance", "schema-exceptions.txt").split("\n");
   return new Set(

@@ -1,4 +1,6 @@
-/** Fold of recorded sessions, with short summaries of the results: the same in every language. */
+/**
+ * Fold of recorded sessions, with short summaries of the results that are equal in every language.
+ */
 
 import { createHash } from "node:crypto";
 
@@ -7,17 +9,17 @@ import type { Conversation, Message } from "../../src/ui.js";
 import { View } from "../../src/ui.js";
 import { readTranscript, recordedLine } from "../../src/testing.js";
 
-/** Difference between a view before and after the answer to the history command. */
+/** Differences between a view before and after the response to the history command. */
 export interface HistoryComparison {
-  /** `true` if the view reported that it had seen all. */
+  /** `true` if the view considered itself complete before. */
   complete: boolean;
-  /** Number of messages that the view had as the agent has them. */
+  /** Number of messages that the view had already. */
   told: number;
-  /** Messages that the view did not have, by role and kind. */
+  /** Messages that the view did not have, each as role and kind. */
   untold: string[];
   /** Number of messages that the agent no longer has. */
   gone: number;
-  /** Members with other values at the agent. */
+  /** Members whose values differ at the agent, as role and name. */
   changed: string[];
 }
 
@@ -25,7 +27,7 @@ export interface HistoryComparison {
 export interface FoldSummary {
   transcript: string;
   asked: HistoryComparison[];
-  /** The digest of the conversation at the end. */
+  /** Digest of the conversation at the end. */
   end: string;
 }
 
@@ -45,7 +47,9 @@ export function foldTranscript(dialect: string, name: string, text: string): { f
   return { folded: { transcript: `${dialect}/${name}`, asked, end: digest(conversation) }, conversation };
 }
 
-/** Returns whether a line is the successful answer to the first command of a late view. */
+/**
+ * Returns `true` if a line is the successful response to the first command that a late view sends.
+ */
 function isHistory(line: string, { dialect, internal }: Conversation): boolean {
   const [history] = View.open(dialect).catchUpCommands;
   let frame: { id?: unknown; success?: boolean; result?: unknown } | null;
@@ -83,7 +87,7 @@ function differences(known: Message, message: Message): string[] {
   return [...names].filter((name) => canonical(known[name]) !== canonical(message[name])).map((name) => `${message.role}.${name}`);
 }
 
-/** Returns the digest of a conversation, without the private state of the fold. */
+/** Returns the digest of a conversation, without the internal state of the fold. */
 export function digest({ internal: _, ...conversation }: Conversation): string {
   return digestOf(conversation);
 }
@@ -93,7 +97,10 @@ export function digestOf(value: unknown): string {
   return createHash("sha256").update(canonical(value), "utf8").digest("hex").slice(0, 16);
 }
 
-/** Returns a value as text, equal in all languages: names are sorted, numbers are in millionths. */
+/**
+ * Returns the JSON text of a value in a form that is equal in all languages: members are sorted by
+ * name, numbers are in millionths.
+ */
 function canonical(value: unknown): string {
   if (value === undefined) return "-";
   if (value === null) return "n";

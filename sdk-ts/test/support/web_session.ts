@@ -1,4 +1,7 @@
-/** A session over a WebSocket that loses its connection midway: `web_session.js AGENTESE`. Needs a global WebSocket. */
+/**
+ * Runs a session over a WebSocket whose connection is lost midway: `web_session.js AGENTESE`. Needs a global
+ * WebSocket.
+ */
 
 import { spawn } from "node:child_process";
 

@@ -1,4 +1,4 @@
-//! Authentication: requests need the token, and pages of other origins are rejected.
+//! Authentication of requests. Each needs the token, and requests of pages from other origins are rejected.
 
 use axum::http::{HeaderMap, header};
 use base64::Engine;
@@ -7,15 +7,15 @@ use subtle::ConstantTimeEq;
 /// Length of a token in bytes, before the text encoding.
 const TOKEN_BYTES: usize = 24;
 
-/// Names of this machine.
+/// Host names and addresses of this machine.
 const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
-/// Secret part of the address. Its `Debug` output does not reveal it.
+/// Secret part of the address. The `Debug` output of a token does not contain the secret.
 #[derive(Clone)]
 pub struct Token(String);
 
 impl Token {
-    /// Creates an unpredictable token. Fails if the system has no randomness.
+    /// Creates a random token. Fails if the system provides no random numbers.
     pub fn random() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; TOKEN_BYTES];
         getrandom::fill(&mut bytes)?;
@@ -42,8 +42,8 @@ impl std::fmt::Debug for Token {
 
 /// Returns the reason to reject a request, or `None` if the request is permitted.
 ///
-/// The header `Host` must be a name of this machine with this port, because foreign names can also resolve to
-/// this machine. If a page sends the request, its origin must be our own or one of `others`.
+/// The header `Host` must be a name of this machine with this port, because other host names can resolve to
+/// this machine too. If a page sends the request, its origin must be that of this server or one of `others`.
 pub fn rejection_reason(headers: &HeaderMap, port: u16, others: &[String]) -> Option<&'static str> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let own = |host: &str| LOOPBACK.iter().any(|name| host == format!("{name}:{port}"));
@@ -57,7 +57,7 @@ pub fn rejection_reason(headers: &HeaderMap, port: u16, others: &[String]) -> Op
     if text(header::ORIGIN).is_some_and(foreign) {
         return Some("a page from another origin may not talk to the agent");
     }
-    // A link in another page is no threat, because it lacks the token. Frames and loads from such a page are
+    // A link on another page is harmless, because it lacks the token. Frames and loads from such a page are
     // rejected.
     if text(header::HeaderName::from_static("sec-fetch-site")) == Some("cross-site") {
         return Some("a page from another origin may not load this one");

@@ -1,5 +1,4 @@
-//! Connections with limits, so that clients without the token can neither block others nor hold memory
-//! forever.
+//! Connections with limits. Clients without the token can neither block others nor hold memory forever.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -19,9 +18,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-/// Time limit for the head of a request. A connection that sends no request within it is closed.
+/// Time limit for the head of a request. A connection that sends no complete head in this time is closed.
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
-/// Time limit of the body of a request.
+/// Time limit for the body of a request.
 const BODY: Duration = Duration::from_secs(30);
 /// Limit of open connections without the token. Beyond it, a new connection replaces the oldest.
 const MAX_ANONYMOUS: usize = 64;
@@ -34,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 struct Connections {
     numbers: AtomicU64,
-    /// Connections without the token, oldest first, with their close tokens.
+    /// Connections without the token, oldest first. Each has a cancellation token that closes it.
     anonymous: Mutex<VecDeque<(u64, CancellationToken)>>,
     authenticated: Arc<Semaphore>,
 }
@@ -64,7 +63,7 @@ fn close(connection: Option<(u64, CancellationToken)>) {
     }
 }
 
-/// Registration of an open connection, which remains valid after an upgrade to another protocol.
+/// Guard of an open connection, which stays registered after an upgrade to another protocol.
 #[derive(Debug)]
 pub struct ConnectionGuard {
     number: u64,
@@ -104,13 +103,13 @@ pub fn admit(request: &Request) -> Result<Arc<ConnectionGuard>, String> {
         .ok_or_else(|| format!("{MAX_AUTHENTICATED} connections are open: close a tab, or end a run"))
 }
 
-/// Failure to read the body of a request.
+/// Reason why the body of a request could not be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BodyError {
-    /// The body exceeds this limit in bytes.
+    /// The body exceeds this limit, in bytes.
     #[error("a request has {0} bytes at most")]
     TooLong(usize),
-    /// The body is incomplete at the end of the time limit.
+    /// The body was incomplete when the time limit passed.
     #[error("the body of the request did not come within {BODY:?}")]
     TimedOut,
 }
@@ -122,7 +121,7 @@ pub async fn read_body(request: Request, longest: usize) -> Result<Bytes, BodyEr
     read.map_err(|_| BodyError::TooLong(longest))
 }
 
-/// Accepts connections and answers their requests. All work is done while the returned future is polled.
+/// Accepts connections and answers their requests. All work happens while the returned future is polled.
 pub async fn serve<A, R>(listener: TcpListener, answer: A) -> Infallible
 where
     A: Fn(Request) -> R + Clone + Send + Sync + 'static,
@@ -148,10 +147,10 @@ where
     }
 }
 
-/// Accepts a connection that sends small frames at once.
+/// Accepts a connection, for which small frames are sent without delay.
 async fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
     let (stream, _) = listener.accept().await?;
-    // Fails only after a disconnect, which the first read detects.
+    // This fails only after a disconnect, which the next read detects.
     let _ = stream.set_nodelay(true);
     Ok(stream)
 }
@@ -186,7 +185,7 @@ mod tests {
 
     use super::*;
 
-    /// Answers `/in` to admitted connections, and the length of a body to others.
+    /// Answers `/in` for admitted connections, and the length of the body for all others.
     async fn answer(request: Request) -> Response<Body> {
         if request.uri().path() == "/in" {
             return match admit(&request) {
@@ -220,7 +219,7 @@ mod tests {
     /// Returns all data until the server closes the connection.
     async fn rest(mut stream: TcpStream) -> String {
         let mut text = Vec::new();
-        // A server that closes with unread data resets the connection.
+        // If the server closes with unread data, the connection is reset, so an error is ignored.
         let _ = stream.read_to_end(&mut text).await;
         String::from_utf8(text).unwrap()
     }
@@ -239,7 +238,7 @@ mod tests {
         assert!(accepted.unwrap().nodelay().unwrap());
     }
 
-    /// The clock advances automatically while all tasks wait.
+    /// The paused clock advances by itself while all tasks wait.
     #[tokio::test(start_paused = true)]
     async fn incomplete_requests_are_closed() {
         let server = Server::start().await;
@@ -264,7 +263,7 @@ mod tests {
         }
         let mut late = server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await;
         assert!(some(&mut late).await.ends_with("in"));
-        // The oldest connections were closed; the admitted one remains.
+        // The oldest connections were closed; the admitted one remains open.
         assert_eq!(rest(strangers.swap_remove(0)).await, "");
         guest.write_all(b"GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
         assert!(some(&mut guest).await.ends_with("in"));
@@ -283,7 +282,7 @@ mod tests {
         let told = some(&mut more).await;
         assert!(told.starts_with("HTTP/1.1 503") && told.contains("128 connections are open"), "{told}");
         guests.clear();
-        // The server detects the ends with a delay.
+        // The server notices the closed connections with a delay.
         loop {
             let mut again = server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await;
             if some(&mut again).await.ends_with("in") {

@@ -1,4 +1,4 @@
-//! Lines of tabs: renamed for the agent's revision, or rejected.
+//! Lines of tabs. Their parameters are renamed for the agent's revision, or the line is rejected.
 
 use agentese::renames;
 use agentese::spec::Framing;
@@ -10,17 +10,17 @@ use super::super::questions::LONGEST_ID;
 use super::{Hub, LineOutcome};
 
 impl Hub {
-    /// Renames the parameters of a command's line to the names in the agent's revision.
+    /// Gives the parameters in a command's line the names of the agent's revision.
     ///
     /// # Errors
-    /// Returns the reason for a rejection.
+    /// Returns the reason if the line is rejected.
     pub(super) fn with_revision_names(&self, command: &str, line: String) -> Result<String, String> {
         let line = renames::line(self.spec, self.known.revision(), command, &line).into_owned();
         self.check_length(&line)?;
         Ok(line)
     }
 
-    /// Checks the length of a line. The agent may end if a line is too long.
+    /// Checks the length of a line, because an agent may end if a line is too long.
     pub(super) fn check_length(&self, line: &str) -> Result<(), String> {
         let revision = self.known.revision().unwrap_or(self.spec);
         match revision.edges.longest_command {
@@ -38,7 +38,7 @@ impl Hub {
         LineOutcome::Done
     }
 
-    /// Rejects a line that JSON readers could interpret differently. If the line has an unambiguous id, the
+    /// Rejects a line that JSON parsers could interpret differently. If the line has an unambiguous id, the
     /// rejection is a response to a command.
     pub(super) fn reject_ambiguous(&mut self, tab_id: TabId, text: &str, error: StrictError) -> LineOutcome {
         let id = strict::rejected_id(self.spec, text).filter(|id| id.len() <= LONGEST_ID);

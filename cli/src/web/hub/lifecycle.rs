@@ -1,4 +1,4 @@
-//! End and restart of the agent, and the tab that reopens its session.
+//! End and restart of the agent, after which one tab reopens the session.
 
 use agentese::chunks::Assembler;
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::super::message_log::{Recipients, TabId};
 use super::{Hub, LineOutcome};
 
 impl Hub {
-    /// Processes the end of the agent, which `text` describes. `restarts` is `true` if the agent will be
+    /// Handles the end of the agent, which `text` describes. `restarts` is `true` if the agent will be
     /// restarted.
     pub fn ended(&mut self, text: &str, stderr: &str, restarts: bool) {
         self.running = false;
@@ -23,8 +23,8 @@ impl Hub {
         self.send_message(Recipients::All, what);
     }
 
-    /// Processes a restart of the agent. Requests one page to reopen the last session. The other tabs are
-    /// notified when it is open.
+    /// Handles a restart of the agent. One page is requested to reopen the last session; the other tabs
+    /// are notified when it is open.
     pub fn started(&mut self) {
         self.agent.ended = None;
         self.resuming = self.tabs.choose_page(self.active);
@@ -35,7 +35,7 @@ impl Hub {
         self.send_message(Recipients::AllBut(chosen), json!({"agentese": "started", "resume": false}));
     }
 
-    /// Processes the report of a page that it has reopened the session.
+    /// Handles the report of a page that it has reopened the session.
     pub(super) fn resumed(&mut self, tab_id: TabId) -> LineOutcome {
         if self.resuming == Some(tab_id) {
             self.resuming = None;
@@ -44,7 +44,7 @@ impl Hub {
         LineOutcome::Done
     }
 
-    /// Disconnects a tab. If this tab had to reopen the session, another page must do so.
+    /// Disconnects a tab. If the tab had to reopen the session, another page is requested to do so.
     pub fn leave(&mut self, tab_id: TabId) {
         self.tabs.leave(tab_id);
         if self.resuming != Some(tab_id) || self.tabs.is_connected(tab_id) {

@@ -19,7 +19,7 @@ impl Hub {
     /// Processes a line of the agent.
     pub fn handle_agent_line(&mut self, line: &FrameText, now: Instant) {
         self.questions.expire(now);
-        // Tabs, the log for late tabs, and the inspector receive only content that may be shown.
+        // Frames are redacted before the tabs, the log for late tabs, and the inspector receive them.
         let stripped = agentese::redact::strip_payload(line.as_str()).map(FrameText::from);
         let line = stripped.as_ref().unwrap_or(line);
         match route(self.spec, line) {
@@ -59,7 +59,8 @@ impl Hub {
         }
     }
 
-    /// Processes one part of a frame that the agent splits across lines. Tabs receive only whole frames.
+    /// Processes one chunk of a frame that the agent splits over several lines. Tabs receive only
+    /// complete frames.
     fn handle_chunk(&mut self, chunks: &Chunks, body: &str, now: Instant) {
         let AssemblyResult { completed: whole, error: fault } = self.chunks.take(chunks, body);
         if let Some(fault) = fault {
@@ -88,7 +89,7 @@ impl Hub {
         let text = match (caller.id, id) {
             (Some(own), Some(_)) => splice::replaced(line.as_str(), "id", &own),
             (None, Some(_)) => Some(splice::removed(line.as_str(), "id")),
-            // A failure without an id, as the dialect defines it.
+            // A failure without an id, which some dialects send, is passed on unchanged.
             (_, None) => None,
         };
         let text = text.unwrap_or_else(|| line.as_str().to_owned());

@@ -236,7 +236,7 @@ fn one_tab_resumes_after_a_restart() {
     hub.started();
     let resumes = |frames: Vec<Value>| frames.last().unwrap()["resume"].clone();
     assert_eq!((resumes(one.read(&hub)), resumes(two.read(&hub))), (json!(false), json!(true)));
-    // Only the chosen tab can confirm the session.
+    // Only the tab that was requested to reopen the session can confirm it.
     hub.handle_tab_line(one.tab_id, r#"{"agentese":"resumed"}"#);
     assert!(two.read(&hub).is_empty());
     hub.handle_tab_line(two.tab_id, r#"{"agentese":"resumed"}"#);
@@ -292,8 +292,8 @@ fn line_ends_hide_no_second_command() {
     assert!(!line.contains(['\r', '\n']), "{line:?}");
 }
 
-/// Questions of dialects that have a frame for each kind of question. Progress keeps a question open, an answer
-/// closes it, and both keep its id.
+/// In dialects with a frame for each kind of question, a progress frame keeps a question open and an answer
+/// closes it. Both keep the id of the question.
 #[test]
 fn answer_frames_reach_the_agent_unchanged() {
     let mut hub = hub("omp", AccessPolicy::default());
@@ -380,7 +380,8 @@ fn commands_have_the_names_and_length_limit_of_the_revision() {
     sent(&mut hub, &tab, &answer("short"));
 }
 
-/// Frames with ambiguous members: readers may use the first member, the last one, or ignore case.
+/// Frames with ambiguous members: JSON parsers may use the first member, the last one, or ignore the case of
+/// names.
 #[test]
 fn a_frame_with_two_commands_reaches_no_agent() {
     for (dialect, deny, texts) in [
@@ -465,7 +466,7 @@ fn the_ids_of_commands_are_bounded_in_length_and_number() {
     let told = tab.read(&hub);
     assert_eq!(told[0]["agentese"], "refused");
     assert!(told[0].to_string().len() < 200, "{told:?}");
-    // Denied commands leave no trace, so each one is rejected.
+    // A rejected command is not remembered, so its repetition is rejected too.
     for _ in 0..2 {
         assert_eq!(hub.handle_tab_line(tab.tab_id, &bash("1")), LineOutcome::Done);
         assert_eq!(tab.read(&hub)[0]["id"], "1");
@@ -494,7 +495,8 @@ fn questions_for_a_late_tab_are_bounded_and_all_can_be_answered() {
     let shown = hello["questions"].as_array().unwrap().len();
     assert!(hello.to_string().len() < 5 * 1024 * 1024 && shown > 3000, "{shown}");
     assert_eq!(hello["unshown"], ASKED - shown);
-    // Further questions are not displayed: the agent receives the declared fallback, and the tabs one report.
+    // Further questions are not sent to the tabs. The agent receives the declared fallback, and the tabs
+    // receive one report.
     assert_eq!(hub.take_dismissals(), Vec::<String>::new());
     ask(&mut hub, ASKED);
     ask(&mut hub, ASKED + 7);

@@ -1,6 +1,6 @@
 /**
- * Actions of the page, independent of the dialect. The file of each dialect in this folder has its
- * vocabulary.
+ * Actions of the page, independent of the dialect. Another file in this folder contains the commands of each
+ * dialect.
  */
 
 import type { Conversation } from "agentese/ui";
@@ -13,14 +13,14 @@ export interface Call {
   readonly params: object;
 }
 
-/** Picture in a prompt. */
+/** Picture that is attached to a prompt. */
 export interface Picture {
   readonly mimeType: string;
-  /** Base64. */
+  /** Bytes of the picture in base64. */
   readonly data: string;
 }
 
-/** Delivery of a prompt to a working agent. */
+/** Delivery of user input to the agent: as a prompt, or during a run. */
 export type Delivery = "prompt" | "steer" | "followUp";
 
 /** Actions with their arguments. A dialect without a command for an action omits it. */
@@ -52,7 +52,7 @@ export interface ActionArguments {
 
 export type Action = keyof ActionArguments;
 
-/** Command for an action. The parameters can depend on the current conversation. */
+/** Command that carries out an action. Its parameters may depend on the current conversation. */
 export interface ActionCommand<K extends Action = Action> {
   readonly command: string;
   params(...args: [...ActionArguments[K], at: Conversation]): object;
@@ -65,13 +65,13 @@ export interface Dialect {
   readonly actions: Partial<Actions>;
   /** `true` if prompts can carry pictures. */
   readonly pictures: boolean;
-  /** Ways to deliver a prompt while the agent works. */
+  /** Ways to deliver user input while the agent works. */
   readonly deliveries: readonly Delivery[];
   /** Thinking levels, if no command lists them. */
   readonly levels: readonly string[];
   /** `true` if only user messages can be forked. The agent then returns the text of the message for editing. */
   readonly forkReturnsText: boolean;
-  /** Identifier with which a session is opened: its file, or its id. */
+  /** Identifier with which a session is opened: the path of its file, or its id. */
   readonly opensBy: "file" | "id";
   /**
    * Returns the sessions in the response to the command for `sessions`. Without this function, the server lists
@@ -79,14 +79,15 @@ export interface Dialect {
    */
   parseSessions?(data: unknown): readonly SessionInfo[];
   /**
-   * Members that a stream of changes only would omit, by event type: they repeat the content of earlier events.
+   * Members that repeat the content of earlier events, by event type. A stream of changes alone would omit
+   * them.
    */
   readonly repeated?: Readonly<Record<string, readonly string[]>>;
   /** Opens the first session of a new tab, in dialects with several sessions per connection. */
   openFirstSession?(sendCommand: (call: Call) => Promise<unknown>): Promise<void>;
 }
 
-/** Titles of the actions, for the list of unavailable actions. */
+/** Titles of the actions, as displayed in the list of unavailable actions. */
 export const TITLES: Readonly<Partial<Record<Action, string>>> = {
   abort: "Stopping the agent",
   compact: "Compaction",

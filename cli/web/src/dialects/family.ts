@@ -1,4 +1,4 @@
-/** Family of pi: pi, omp and pisces. */
+/** Dialects of the pi family: pi, omp and pisces. */
 
 import type { Actions, Dialect } from "./actions.js";
 

@@ -1,4 +1,4 @@
-/** Dialects of the page. */
+/** All dialects of the page. */
 
 import { type Spec, omp, opal, operator, pi, pisces } from "agentese";
 
@@ -11,7 +11,7 @@ export type { Action, ActionArguments, ActionCommand, Actions, Call, Delivery, D
 export { TITLES } from "./actions.js";
 export { subagentsOf } from "./subagents.js";
 
-/** Dialects by name: the tables of each, and the properties of the page in it. */
+/** Dialects by name: the tables of each, and its properties for the page. */
 export const DIALECTS: Readonly<Record<string, { readonly spec: Spec; readonly dialect: Dialect }>> = {
   pi: { spec: pi.spec as Spec, dialect: family.pi },
   omp: { spec: omp.spec as Spec, dialect: family.omp },

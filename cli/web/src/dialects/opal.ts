@@ -1,4 +1,4 @@
-/** Opal: several sessions per connection, of which the page shows one. */
+/** Dialect Opal. It has several sessions per connection, of which the page shows one. */
 
 import type { Conversation } from "agentese/ui";
 

@@ -1,4 +1,4 @@
-/** Operator: one command at a time, and no history. */
+/** Dialect Operator. It accepts one command at a time, and reports no history. */
 
 import type { Dialect } from "./actions.js";
 

@@ -1,5 +1,5 @@
 /**
- * Subagents from the details of the tool `task`, as in omp, pisces and the reference agent in any dialect.
+ * Subagents in the details of a call of the tool `task`, as omp, pisces and the reference agent send them.
  */
 
 import type { ToolBlock } from "agentese/ui";
@@ -27,14 +27,14 @@ const text = (value: unknown): string | undefined => (typeof value === "string" 
 const count = (value: unknown): number | undefined => (typeof value === "number" && value > 0 ? value : undefined);
 
 /**
- * Returns the subagents that a call of `task` has started, in order. The list is empty if the call has no
- * details of subagents.
+ * Returns the subagents that a call of `task` has started, in order. The list is empty if the details contain
+ * no subagents.
  */
 export function subagentsOf(tool: ToolBlock): readonly Subagent[] {
   if (tool.name !== TOOL || !isMembers(tool.details)) return [];
   const subagents = new Map<unknown, Subagent>();
   for (const one of list(tool.details["progress"])) if (text(one["id"]) !== undefined) subagents.set(one["id"], toSubagent(one, progressState(one)));
-  // Results take precedence over progress.
+  // Results, if present, are used instead of the progress.
   for (const one of list(tool.details["results"])) {
     if (text(one["id"]) !== undefined && "exitCode" in one) subagents.set(one["id"], toSubagent(one, resultState(one)));
   }
@@ -74,7 +74,7 @@ function toSubagent(one: Members, state: SubagentState): Subagent {
   };
 }
 
-/** Returns a result in readable form, if it is JSON text. */
+/** Returns the formatted JSON of a result that is JSON text, and any other result unchanged. */
 function plain(output: unknown): unknown {
   if (typeof output !== "string" || !/^\s*["{[]/.test(output)) return output;
   try {

@@ -1,4 +1,4 @@
-/** Analysis of frames: cause and effect, duration, cost, and mismatches. */
+/** Analysis of frames: cause and effect, duration, size, and mismatches with the declaration. */
 
 import type { Spec } from "agentese";
 import { validate } from "agentese/check";
@@ -6,7 +6,7 @@ import { validate } from "agentese/check";
 import { DIALECTS } from "../dialects/index.js";
 import type { Entry } from "./frames.js";
 
-/** Effect of a command. */
+/** Effects of a command or dialog. */
 export interface Effect {
   readonly answer: Entry | undefined;
   /** Time from the command to its response, in milliseconds. */
@@ -70,7 +70,7 @@ export function mismatchOf(spec: Spec | undefined, entry: Entry, command?: strin
   }
 }
 
-/** Cost of one kind of frame. */
+/** Size of all frames of one kind. */
 export interface Cost {
   readonly name: string;
   readonly direction: "sent" | "received";
@@ -80,7 +80,7 @@ export interface Cost {
   readonly saved: number;
 }
 
-/** Returns the cost of each kind of frame, largest first. */
+/** Returns the total size for each kind of frame, largest first. */
 export function costs(entries: readonly Entry[], dialect: string): Cost[] {
   const paths = (Object.hasOwn(DIALECTS, dialect) && DIALECTS[dialect]?.dialect.repeated) || {};
   const found = new Map<string, { name: string; direction: "sent" | "received"; frames: number; bytes: number; saved: number }>();

@@ -7,7 +7,7 @@ import { bytes, duration } from "../text/format.js";
 import { causeOf, effectOf, mismatchOf } from "./analysis.js";
 import type { Entry } from "./frames.js";
 
-/** One frame with its content, its cause and its effects. */
+/** Panel with the content of one frame, its cause and its effects. */
 export function Detail({ entry, entries, spec, onGo }: { entry: Entry; entries: readonly Entry[]; spec: Spec | undefined; onGo: (entry: Entry) => void }) {
   const [isRaw, raw] = useState(false);
   const cause = causeOf(entries, entry);
@@ -63,12 +63,12 @@ function pretty(line: string): string {
   try {
     return highlighted(JSON.stringify(JSON.parse(line), null, 2), "json");
   } catch {
-    // The nesting exceeds the recursion limit.
+    // The value is nested too deep to be formatted.
     return highlighted(line, undefined);
   }
 }
 
-/** Types of events with their numbers, in descending order. */
+/** Lists the types of events with their numbers, in descending order. */
 function countByType(events: readonly Entry[]): string {
   const counts = new Map<string, number>();
   for (const { type } of events) counts.set(type, (counts.get(type) ?? 0) + 1);

@@ -1,6 +1,6 @@
 import type { Entry } from "./frames.js";
 
-/** Filter of the displayed frames. */
+/** Filter for the displayed frames. */
 export interface Filter {
   readonly search: string;
   readonly direction: "both" | "sent" | "received";

@@ -14,14 +14,14 @@ interface Props {
   readonly spec: Spec | undefined;
   readonly dialect: string;
   readonly dropped?: number;
-  /** Number of the current entry when a user steps through a transcript. */
+  /** Number of the selected entry while the user steps through a transcript. */
   readonly step?: number;
   readonly onChoose?: (entry: Entry) => void;
 }
 
 /** Height of a row in pixels, equal to the value in the style sheet. */
 const ROW = 26;
-/** Number of rows beyond the visible ones. */
+/** Number of rows that are drawn beyond the visible ones. */
 const OVERSCAN_ROWS = 12;
 
 /** Table of frames, with the details of the selected one. */
@@ -32,7 +32,8 @@ export function FrameTable({ entries, spec, dialect, dropped = 0, step, onChoose
   const isWrong = (entry: Entry): boolean => {
     const known = mismatches.current.get(entry);
     if (known !== undefined) return known;
-    // In JSON-RPC, only the command has the name that belongs to its response.
+    // In JSON-RPC, a response does not contain the name of its command, so the command is
+    // searched.
     const command = spec?.framing === "json-rpc" && entry.kind === "answer" ? entries.find((one) => one.kind === "command" && one.id === entry.id)?.type : undefined;
     const wrong = mismatchOf(spec, entry, command) !== undefined;
     mismatches.current.set(entry, wrong);
@@ -77,7 +78,7 @@ interface RowsProps {
   readonly isWrong: (entry: Entry) => boolean;
 }
 
-/** Visible rows. */
+/** The visible rows of the table. */
 function Rows({ entries, chosen, onChoose, isWrong }: RowsProps) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);

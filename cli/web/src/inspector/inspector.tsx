@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { useStore } from "../parts/hooks.js";
 import { FrameTable } from "./frame_table.jsx";
 
-/** Panel with all frames of this connection. */
+/** Panel that lists all frames of this connection. */
 export function Inspector() {
   const { recorder } = useStore();
   const [, redraw] = useState(0);

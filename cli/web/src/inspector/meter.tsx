@@ -4,7 +4,10 @@ import { bytes } from "../text/format.js";
 import { costs } from "./analysis.js";
 import type { Entry } from "./frames.js";
 
-/** Table of the bytes by kind of frame, and of the bytes in repeated content. */
+/**
+ * Table of the number of bytes for each kind of frame, and of the bytes that repeat earlier
+ * content.
+ */
 export function Meter({ entries, dialect }: { entries: readonly Entry[]; dialect: string }) {
   const all = useMemo(() => costs(entries, dialect), [entries, dialect]);
   const total = all.reduce((sum, cost) => sum + cost.bytes, 0);

@@ -4,7 +4,7 @@ import type { Spec } from "agentese";
 
 import { type Entry, classify } from "./frames.js";
 
-/** Limit of stored frames in bytes; the oldest ones are dropped first. */
+/** Maximum size of the stored frames in bytes; the oldest ones are dropped. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Recorder of the frames on the wire. */

@@ -22,12 +22,15 @@ function load(name: string, text: string, fallback: string): LoadedTranscript {
   const { header, entries } = readTranscript(text, (agent) => DIALECTS[dialectOf(agent)]?.spec);
   const dialect = dialectOf(header.agent);
   const view = View.open(dialect);
-  // Conversations share unchanged parts, so one for each record is cheap.
+  // Conversations share unchanged parts, so storing one for each record needs little memory.
   const conversations = entries.map(({ direction, line, t }) => (direction === "note" ? view.conversation : view[direction](line, t)));
   return { name: typeof header.title === "string" ? header.title : name, dialect, entries, conversations };
 }
 
-/** Page of `agentese inspect`: a transcript, step by step, with the folded conversation. */
+/**
+ * Page of `agentese inspect`. It shows a transcript step by step, with the conversation at each
+ * step.
+ */
 export function Standalone() {
   const [loaded, set] = useState<LoadedTranscript | undefined>(undefined);
   const [failure, fail] = useState<string | undefined>(undefined);

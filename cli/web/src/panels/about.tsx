@@ -11,7 +11,7 @@ export function theme(name: string): void {
   localStorage.setItem("agentese theme", name);
 }
 
-/** Panel about the page, its settings and its missing actions. */
+/** Panel about the page, its settings and the unavailable actions. */
 export function About() {
   const { store, page, conversation } = usePageState();
   const [now, set] = useState(localStorage.getItem("agentese theme") ?? "system");

@@ -6,7 +6,7 @@ import { Counts, Diff } from "../parts/tool.jsx";
 import { usePageState } from "../parts/hooks.js";
 import { type Change, changeOf } from "../text/diff.js";
 
-/** Returns the changes by file, in the order of the first change. */
+/** Returns the changes grouped by file, in the order of the first change to each file. */
 function changesByFile(messages: readonly Message[]): Map<string, Change[]> {
   const files = new Map<string, Change[]>();
   for (const message of messages) {
@@ -19,7 +19,7 @@ function changesByFile(messages: readonly Message[]): Map<string, Change[]> {
   return files;
 }
 
-/** Panel of all files that the agent's tools changed. */
+/** Panel with all files that the agent's tools changed. */
 export function Files() {
   const { conversation } = usePageState();
   const files = useMemo(() => changesByFile(conversation.messages), [conversation.messages]);

@@ -8,7 +8,7 @@ interface TreeNode {
   readonly children: readonly TreeNode[];
 }
 
-/** Panel of the possible forks of the session, and of its tree if available. */
+/** Panel with the possible forks of the session, and with its tree if available. */
 export function Forks() {
   const { store, page, conversation } = usePageState();
   useEffect(() => void Promise.all([store.queryOptional("forkPoints"), store.queryOptional("tree")]), [store, conversation.messages.length]);
@@ -52,7 +52,7 @@ export function Forks() {
   );
 }
 
-/** Entries up to the next point with several branches, followed by these branches. */
+/** Entries up to the next entry with several branches, followed by these branches. */
 function Branch({ node, leaf }: { node: TreeNode; leaf: string | undefined }) {
   const line = [node];
   for (let last = node; last.children.length === 1; ) {

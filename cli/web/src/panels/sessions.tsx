@@ -4,7 +4,7 @@ import { usePageState } from "../parts/hooks.js";
 import { RevealedText } from "../parts/revealed_text.jsx";
 import { ago } from "../text/format.js";
 
-/** Panel of the sessions in the working directory. */
+/** Panel with the stored sessions of the working directory. */
 export function Sessions() {
   const { store, page, conversation } = usePageState();
   const [search, setSearch] = useState("");

@@ -6,10 +6,10 @@ interface Command {
   readonly source?: string;
 }
 
-/** Limit of offered commands. */
+/** Maximum number of commands that are offered. */
 const MAX_OFFERED = 8;
 
-/** Returns the commands that complete a text. */
+/** Returns the commands whose names begin with the text of the input field. */
 export function completionsFor(text: string, commands: readonly Command[]): readonly Command[] {
   const prefix = /^\/(\S*)$/.exec(text)?.[1]?.toLowerCase();
   if (prefix === undefined) return [];

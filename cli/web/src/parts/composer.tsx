@@ -18,8 +18,8 @@ export function Composer() {
   const { store, page, conversation } = usePageState();
   const session = conversation.session.id ?? conversation.session.file;
   const [text, setText] = useState(() => storedDraft(undefined));
-  // Session of the text. A text from before the first session belongs to the next session, and so does a
-  // draft of the agent.
+  // Session that the text belongs to. Text from before the first session, and drafts of the agent,
+  // belong to the next session.
   const owner = useRef<string | undefined>(undefined);
   const [pictures, setPictures] = useState<readonly AttachedPicture[]>([]);
   const [chosen, choose] = useState(0);
@@ -41,12 +41,12 @@ export function Composer() {
     storeDraft(of, next);
   };
   const write = (next: string): void => put(session, next);
-  // These three effects run before the next paint, because they read and set the displayed text.
+  // These three effects run before the next paint, because they read and write the displayed text.
   useLayoutEffect(() => {
     if (session === undefined || session === owner.current) return;
     put(session, owner.current === undefined && text !== "" ? text : storedDraft(session));
   }, [session]);
-  // The agent may set a draft: through an extension, or with the original text of a fork.
+  // An extension of the agent may set the text, and a fork returns the original text of the message.
   const draft = conversation.draft;
   useLayoutEffect(() => {
     if (draft !== undefined) put(undefined, draft.text);
@@ -67,7 +67,7 @@ export function Composer() {
     if ((input === "" && pictures.length === 0) || reason !== undefined) return;
     if (isWorking && deliveries.length === 0) return store.toast("info", "The agent is busy: wait, or stop it first.");
     const noShell = store.dialect.actions.shell && input.startsWith("!") ? store.unavailableReason("shell") : undefined;
-    // Input for the shell never goes to the model.
+    // Input for the shell must never be sent to the model.
     if (noShell !== undefined) return store.toast("warning", `The command was not run: ${noShell}.`);
     const images: PromptPicture[] = pictures.map(({ mimeType, data }) => ({ mimeType, data }));
     write("");
@@ -76,7 +76,7 @@ export function Composer() {
     const done = isShell
       ? await store.try("shell", input.slice(1).trim())
       : await store.try("prompt", input, images, isWorking ? delivery : "prompt");
-    // Rejected input returns to the field.
+    // Rejected input is put back into the field.
     if (done === undefined && field.current?.value === "") {
       write(input);
       setPictures(pictures);

@@ -12,8 +12,8 @@ interface Props {
 }
 
 /**
- * Text on which the user has to decide. All content is visible, and a line below it counts the lines that are
- * out of view.
+ * Text about which the user has to decide. No content is hidden, and a line below shows the number of
+ * lines that are out of view.
  */
 export function Decision({ text, name, language }: Props) {
   const box = useRef<HTMLPreElement>(null);

@@ -9,10 +9,10 @@ import { PartBoundary } from "./error_boundary.jsx";
 import { RevealedText } from "./revealed_text.jsx";
 import { useClock, usePageState } from "./hooks.js";
 
-/** Limit of displayed questions. */
+/** Maximum number of displayed questions. */
 const SHOWN = 20;
 
-/** Open questions, oldest first. */
+/** List of the open questions, oldest first. */
 export function Dialogs() {
   const { conversation, page } = usePageState();
   const unshown = page.hello?.unshown ?? 0;
@@ -37,7 +37,7 @@ export function Dialogs() {
   );
 }
 
-/** Returns `true` if the answer is a written text. */
+/** Returns `true` if the user answers the question with text. */
 function hasTextAnswer({ kind }: OpenQuestion): boolean {
   return kind === "input" || kind === "editor";
 }
@@ -54,15 +54,15 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
   const options = dialog.options ?? [];
   const isNamed = dialog.title !== undefined && dialog.title.trim() !== "" && !isLong(dialog.title);
   const title = isNamed ? (dialog.title ?? "") : "Question of the agent";
-  // The text contains everything that is too long for a line or a button.
+  // The question text includes everything that is too long for a line or a button.
   const parts = [isNamed ? undefined : dialog.title, dialog.text, ...options.map((option, at) => (isLong(option) ? `Choice ${at + 1}: ${option}` : undefined))];
   const body = parts.filter((part) => part !== undefined && part !== "").join("\n\n");
   const label = revealed(title);
   const box = useRef<HTMLFormElement>(null);
   const seconds = secondsLeft(dialog);
   const reason = store.page.hello?.readOnly ? "agentese web was started with --read-only" : undefined;
-  // The first question receives the focus, unless the user is typing. No button receives it, so that an
-  // accidental key does not answer.
+  // The first question receives the focus, unless the user is typing. Buttons never receive it, so that
+  // an accidental key press does not answer the question.
   useEffect(() => {
     const isFree = document.activeElement === document.body || (document.activeElement as HTMLTextAreaElement | null)?.value === "";
     if (first && isFree) (box.current?.querySelector<HTMLElement>("[data-first]") ?? box.current)?.focus({ preventScroll: true });

@@ -1,10 +1,10 @@
 import { Component, type ComponentChild, type ComponentChildren } from "preact";
 
 interface Props {
-  /** Value that the children show. After a failure, a new value causes another attempt to draw them. */
+  /** Value that the children display. If drawing failed, a new value leads to another attempt. */
   readonly of: unknown;
   readonly children: ComponentChildren;
-  /** Returns the replacement for children that could not be drawn. */
+  /** Returns the content that replaces children that could not be drawn. */
   fallback(reason: string): ComponentChild;
 }
 
@@ -21,7 +21,7 @@ export class ErrorBoundary extends Component<Props, { readonly failed?: { readon
   }
 }
 
-/** Boundary for a named part of the page's frame. */
+/** Error boundary for a named part of the page. */
 export function PartBoundary({ name, of, children }: { name: string; of?: unknown; children: ComponentChildren }) {
   return (
     <ErrorBoundary of={of} fallback={(reason) => <p class="banner warning">{name} cannot be shown: {reason}.</p>}>

@@ -15,7 +15,7 @@ const PANELS: readonly (readonly [PanelName, string])[] = [
   ["about", "About"],
 ];
 
-/** Header with the session, the model and the panels. */
+/** Header of the page, with the session, the model and the buttons of the panels. */
 export function Header({ panel, onPanel }: { panel: PanelName | undefined; onPanel: (panel: PanelName | undefined) => void }) {
   const { store, page } = usePageState();
   return (

@@ -16,13 +16,13 @@ export function useStore(): Store {
 export function usePageState(): { store: Store; page: Page; conversation: Conversation } {
   const store = useStore();
   const [, redraw] = useState(0);
-  // The subscription precedes the first effect; otherwise a change between the first paint and an effect
-  // would be missed.
+  // The subscription must precede the first effect. Otherwise a change between the first paint and an
+  // effect would be missed.
   useLayoutEffect(() => store.subscribe(() => redraw((count) => count + 1)), [store]);
   return { store, page: store.page, conversation: store.conversation };
 }
 
-/** Redraws periodically while `on`, so that displayed times advance. */
+/** Redraws the component periodically while `on` is `true`, so that displayed times advance. */
 export function useClock(on: boolean, every = 500): void {
   const [, redraw] = useState(0);
   useEffect(() => {

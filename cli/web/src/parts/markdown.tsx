@@ -5,18 +5,18 @@ import { memo } from "./memo.js";
 import { shouldYield } from "../text/bounded_markdown.js";
 import { type Piece as Rendered, render } from "../text/markdown.js";
 
-/** Displayed length of a text that waits for rendering, in characters. */
+/** Maximum displayed length, in characters, of a text that waits for rendering. */
 const PREVIEW_LENGTH = 5000;
 
-/** Markdown text. While it grows, only its last part is redrawn. */
+/** Rendered Markdown text. While the text grows, only its last part is redrawn. */
 export const Markdown = memo((props: { text: string; growing: boolean }) => <MarkdownBody {...props} />);
 
 function MarkdownBody({ text, growing }: { text: string; growing: boolean }) {
-  /** Reason why the text could not be rendered, and the text at that time. */
+  /** Error of a text that could not be rendered, and the text at that time. */
   const failed = useRef<{ readonly text: string; readonly reason: string } | undefined>(undefined);
   const drawn = useRef("");
   const [turn, again] = useState(0);
-  // A growing or rendered text never returns to plain text.
+  // A text that grows or was already rendered is not shown as plain text again.
   const isWaiting = !growing && drawn.current === "" && shouldYield();
   useEffect(() => {
     const timer = isWaiting ? setTimeout(() => again(turn + 1)) : undefined;

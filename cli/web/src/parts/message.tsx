@@ -18,14 +18,17 @@ interface Props {
   readonly onFork: ((message: ConversationMessage) => void) | undefined;
 }
 
-/** Message, redrawn only after a change. A message that cannot be drawn appears as text. */
+/**
+ * Message of the conversation. It is redrawn only after a change. If it cannot be drawn, it is
+ * displayed as plain text.
+ */
 export const Message = memo((props: Props) => (
   <ErrorBoundary of={props.message} fallback={() => <PlainMessage message={props.message} />}>
     <MessageBody {...props} />
   </ErrorBoundary>
 ));
 
-/** Message that cannot be drawn. */
+/** Plain text of a message that cannot be drawn. */
 function PlainMessage({ message }: { message: ConversationMessage }) {
   return (
     <article class="message note" aria-label="Message as plain text">
@@ -34,7 +37,7 @@ function PlainMessage({ message }: { message: ConversationMessage }) {
   );
 }
 
-/** Returns the text of a possibly malformed message. */
+/** Returns the text of a message that may be malformed. */
 function plainTextOf({ blocks }: ConversationMessage): string {
   const all: readonly unknown[] = Array.isArray(blocks) ? blocks : [blocks];
   const blockText = (block: unknown): string => {
@@ -45,7 +48,7 @@ function plainTextOf({ blocks }: ConversationMessage): string {
 }
 
 function MessageBody({ message, onFork }: Props) {
-  // The call contains the result of its tool.
+  // The block of the tool call already shows the result.
   if (message.role === "tool" || message.hidden) return null;
   const isGrowing = message.state === "growing";
   return (
@@ -64,7 +67,7 @@ function MessageBody({ message, onFork }: Props) {
   );
 }
 
-/** Returns an error as text, because some agents send an object. */
+/** Returns an error as text. Some agents send an object. */
 function errorText(error: unknown): string {
   return typeof error === "string" ? error : prettyJson(error);
 }

@@ -5,16 +5,16 @@ import type { Message as ConversationMessage } from "agentese/ui";
 import { memo } from "./memo.js";
 import { Message } from "./message.jsx";
 
-/** Number of messages that are drawn or omitted together. */
+/** Number of messages in a chunk. The messages of a chunk are drawn or omitted together. */
 const CHUNK = 25;
-/** Assumed height of a chunk that was never drawn, in pixels. */
+/** Assumed height in pixels of a chunk that has not been drawn yet. */
 const TALL = 3000;
-/** Distance from the window within which a chunk is drawn. */
+/** Distance from the visible area within which a chunk is drawn. */
 const NEAR = "1500px 0px";
-/** Distance from the end within which the view follows the end, in pixels. */
+/** Maximum distance from the end, in pixels, at which the view follows new messages. */
 const FOLLOW = 80;
 
-/** Conversation. Distant parts of a long one are not drawn. */
+/** Messages of the conversation. Chunks far from the visible area are not drawn. */
 export function Messages({
   messages,
   onFork,
@@ -37,7 +37,7 @@ export function Messages({
   useLayoutEffect(() => {
     if (following.current) toEnd();
   });
-  // Pictures and newly drawn chunks change the height without a change of the messages.
+  // Pictures and newly drawn chunks change the height even if the messages do not change.
   useEffect(() => {
     if (!inner.current) return undefined;
     const observer = new ResizeObserver(() => following.current && toEnd());
@@ -76,7 +76,7 @@ export function Messages({
   );
 }
 
-/** Chunks at the last call of `split`. A chunk without changes remains the same object. */
+/** Chunks of the previous call of `split`. An unchanged chunk remains the same object. */
 let known: (readonly ConversationMessage[])[] = [];
 
 function split(messages: readonly ConversationMessage[]): (readonly ConversationMessage[])[] {
@@ -110,7 +110,7 @@ function ChunkBody({ messages, onFork, last, box }: ChunkProps) {
     const observer = new IntersectionObserver(
       ([entry]) => {
         if (!entry) return;
-        // A chunk keeps its height after its removal.
+        // A chunk that is no longer drawn keeps its height.
         if (!entry.isIntersecting && entry.boundingClientRect.height > 0) height.current = entry.boundingClientRect.height;
         near(entry.isIntersecting);
       },

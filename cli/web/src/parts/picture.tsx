@@ -1,4 +1,4 @@
-/** Types of pictures that browsers draw and that contain no scripts. */
+/** Media types of pictures that browsers can draw and that contain no scripts. */
 const DRAWN = /^image\/(png|jpeg|gif|webp)$/;
 
 /** Picture of the conversation. */

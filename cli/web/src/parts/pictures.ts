@@ -4,11 +4,11 @@ export interface AttachedPicture {
   readonly key: string;
   readonly name: string;
   readonly mimeType: string;
-  /** Base64. */
+  /** Bytes of the picture in base64. */
   readonly data: string;
 }
 
-/** Limit of a picture in bytes. */
+/** Maximum size of a picture in bytes. */
 const MAX_BYTES = 10_000_000;
 const TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 

@@ -2,10 +2,10 @@ import { useState } from "preact/hooks";
 
 import { RevealedText } from "./revealed_text.jsx";
 
-/** Initial length of a displayed text in characters; a button shows the rest. */
+/** Number of characters that are displayed at first; a button shows the rest. */
 const SHOWN = 50_000;
 
-/** Plain text in place of content that cannot be drawn. */
+/** Plain text that replaces content that cannot be drawn. */
 export function PlainText({ text, note }: { text: string; note: string }) {
   const [all, showAll] = useState(false);
   const isCut = !all && text.length > SHOWN;

@@ -1,6 +1,6 @@
 import { parts } from "../text/hidden.js";
 
-/** Text in which a code such as U+202E replaces each invisible character. */
+/** Text in which each invisible character is replaced by its code point, such as U+202E. */
 export function RevealedText({ text }: { text: string }) {
   const all = parts(text);
   if (!all.some(({ isHidden }) => isHidden)) return <>{text}</>;

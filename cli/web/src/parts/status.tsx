@@ -7,10 +7,12 @@ import { prettyJson } from "../text/json.js";
 import { useClock, usePageState } from "./hooks.js";
 import { RevealedText } from "./revealed_text.jsx";
 
-/** Length of the displayed end of a running command's output in characters. */
+/**
+ * Maximum displayed length of a running command's output in characters; the end is displayed.
+ */
 const SHOWN = 20_000;
 
-/** Activity of the run, above the input field. */
+/** Line above the input field that shows the activity of the run. */
 export function Activity() {
   const { store, page, conversation } = usePageState();
   const { run, waiting, shells } = conversation;
@@ -97,7 +99,7 @@ function activityText({ run }: Conversation): string | undefined {
   }
 }
 
-/** Tokens, cost and context, and status entries of extensions. */
+/** Line with tokens, cost, context, and the status entries of extensions. */
 export function StatusLine() {
   const { store, page, conversation } = usePageState();
   const { usage, context, status } = conversation;
@@ -130,7 +132,7 @@ export function StatusLine() {
   );
 }
 
-/** Widgets of extensions around the input field. */
+/** Widgets of extensions, above or below the input field. */
 export function Widgets({ placement }: { placement: "aboveEditor" | "belowEditor" }) {
   const { conversation } = usePageState();
   const here = Object.entries(conversation.widgets).filter(([, widget]) => (widget.placement ?? "aboveEditor") === placement);

@@ -15,7 +15,7 @@ const STATES: Readonly<Record<SubagentState, string>> = {
   stopped: "stopped",
 };
 
-/** Subagents of a tool call. */
+/** List of the subagents that a tool call started. */
 export function Subagents({ agents }: { agents: readonly Subagent[] }) {
   const { conversation } = usePageState();
   return (
@@ -70,7 +70,7 @@ function Row({ agent, task }: { agent: Subagent; task: Task | undefined }) {
   );
 }
 
-/** Conversation of a subagent, if available. */
+/** Conversation of a subagent, if the agent reports it. */
 export function SubagentConversation({ conversation }: { conversation: Conversation }) {
   return (
     <div class="child" role="region" aria-label="The subagent's conversation">

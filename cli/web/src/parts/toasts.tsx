@@ -13,7 +13,7 @@ export function Toasts() {
     if (last === undefined || last.key === seen.current) return;
     seen.current = last.key;
     if (last.at === LONG_AGO) return;
-    // The sender of a rejected command reports the failure.
+    // The caller of a rejected command already displays the failure.
     if (last.source !== undefined && store.link.spec !== undefined && Object.hasOwn(store.link.spec.commands, last.source)) return;
     store.toast(last.level, last.source ? `${last.source}: ${last.text}` : last.text);
   }, [last?.key]);

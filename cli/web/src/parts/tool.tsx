@@ -14,19 +14,19 @@ import { RevealedText } from "./revealed_text.jsx";
 import { memo } from "./memo.js";
 import { Picture } from "./picture.jsx";
 
-/** Initial length of a displayed output in characters; a button shows the rest. */
+/** Number of characters of an output that are displayed at first; a button shows the rest. */
 const SHOWN = 20_000;
 
-/** Maximum length of a command that appears only in the summary, in characters. */
+/** Maximum length in characters of a command that is displayed only in the summary. */
 const MAX_SUMMARY_COMMAND = 40;
 
-/** Limit of the summary in characters. */
+/** Maximum length of the summary in characters. */
 const MAX_SUMMARY = 500;
 
-/** Most informative arguments of a call, by their usual names. */
+/** Names of the most informative arguments of a tool call. */
 const SUMMARY_ARGUMENTS = ["command", "path", "file_path", "pattern", "query", "url", "prompt", "description", "question", "name"];
 
-/** Returns a summary of a call in one line. */
+/** Returns a one-line summary of a tool call. */
 function summary(tool: ToolBlock): string {
   const given = (readArguments(tool) ?? {}) as Record<string, unknown>;
   const preferred = SUMMARY_ARGUMENTS.map((name) => given[name]).find((value) => typeof value === "string" && value !== "");
@@ -37,7 +37,9 @@ function summary(tool: ToolBlock): string {
   return all.trimEnd().length > line.length ? `${line} …` : line;
 }
 
-/** Returns the description of one item in a list argument, for example of a subagent. */
+/**
+ * Returns the description of one item of an argument that is a list, for example of a subagent.
+ */
 function itemDescription(one: unknown): string {
   const description = typeof one === "object" && one !== null ? (one as Record<string, unknown>)["description"] : undefined;
   return typeof description === "string" ? description : "";
@@ -45,7 +47,7 @@ function itemDescription(one: unknown): string {
 
 const STATES = { coming: "being written", running: "running", done: "done", failed: "failed", skipped: "not run" } as const;
 
-/** Tool call: folded, with live output while it runs. */
+/** Tool call. It is folded, and shows the output while the tool runs. */
 export const Tool = memo(({ tool }: { tool: ToolBlock }) => {
   const [chosen, choose] = useState<boolean | undefined>(undefined);
   const change = changeOf(tool);
@@ -92,14 +94,14 @@ function pathOf(tool: ToolBlock): string | undefined {
   return typeof given?.["path"] === "string" ? given["path"] : undefined;
 }
 
-/** Arguments that exceed the summary. */
+/** Arguments of a call that do not fit into the summary. */
 function ToolArguments({ tool }: { tool: ToolBlock }) {
   if (tool.arguments !== undefined && !isMembers(tool.arguments)) return <Decision text={prettyJson(tool.arguments)} language="json" name="Arguments" />;
   const given = (readArguments(tool) ?? {}) as Record<string, unknown>;
   const names = Object.keys(given);
   const command = given["command"];
   if (typeof command === "string") {
-    // A short command appears in the summary.
+    // The summary already contains a short command.
     if (command.length < MAX_SUMMARY_COMMAND && !command.includes("\n")) return null;
     return <Decision text={command} language="bash" name="Command" />;
   }
@@ -111,7 +113,10 @@ function ToolArguments({ tool }: { tool: ToolBlock }) {
 
 const isMembers = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Output of a tool or a command: the end of a long output, with a button for the whole. */
+/**
+ * Output of a tool or a command. Of a long output, only the end is displayed, with a button for
+ * the rest.
+ */
 export function Output({ blocks, live, path }: { blocks: readonly Block[]; live: boolean; path: string | undefined }) {
   const [all, showAll] = useState(false);
   return (
@@ -149,10 +154,10 @@ export function Counts({ change }: { change: Change }) {
 
 const SIGNS = { same: " ", added: "+", removed: "−", gap: "⋯" } as const;
 
-/** Limits of a change in a table, in lines and in characters. */
+/** Limits of a file change that is displayed as a table, in lines and in characters. */
 const DRAWN = { lines: 400, characters: 60_000 };
 
-/** Change of a file. The part beyond the limits is available as text. */
+/** Change of a file. The part beyond the limits is displayed as text on request. */
 export const Diff = memo((props: { change: Change }) => <DiffBody {...props} />);
 
 function DiffBody({ change }: { change: Change }) {
@@ -198,7 +203,7 @@ function plain({ kind, text }: Line): string {
   return `${SIGNS[kind]} ${text}`;
 }
 
-/** Returns the lines within the limits. */
+/** Returns the leading lines that fit within the limits. */
 function firstLines(lines: readonly Line[]): readonly Line[] {
   let characters = 0;
   const end = lines.findIndex(({ text }, at) => at >= DRAWN.lines || (characters += text.length) > DRAWN.characters);

@@ -1,22 +1,22 @@
-/** Colours of a terminal. */
+/** Conversion of terminal colours. */
 
 import { AnsiUp } from "ansi_up";
 
 import { revealedHtml } from "./hidden.js";
 
-/** Converts terminal colours to HTML: escaped, with classes in place of styles. */
+/** Converts text with terminal colours to escaped HTML, with CSS classes for the colours. */
 export function ansiToHtml(text: string): string {
   const ansi = new AnsiUp();
   ansi.use_classes = true;
   ansi.escape_html = true;
-  // Links in terminal output are untrusted.
+  // Links in terminal output are untrusted, so none is permitted.
   ansi.url_allowlist = {};
   return revealedHtml(ansi.ansi_to_html(applyCarriageReturns(text)));
 }
 
 /**
- * Returns the visible part of each line after its carriage returns, because progress bars overwrite
- * themselves.
+ * Returns the visible text of each line after its carriage returns. Progress bars use them to
+ * overwrite a line.
  */
 function applyCarriageReturns(text: string): string {
   if (!text.includes("\r")) return text;

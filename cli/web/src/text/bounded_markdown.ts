@@ -9,29 +9,29 @@ type Options = MarkedOptions<string, string>;
 
 /** Maximum length of a Markdown text in characters. */
 const LONGEST = 200_000;
-/** Maximum nesting of blocks, or of marks within a line. */
+/** Maximum nesting depth of blocks, or of marks within a line. */
 const DEEPEST = 40;
 /**
- * Maximum work for a text. Each parser step costs the number of remaining characters in its block, because the
- * search for the end of a mark can scan all of them.
+ * Maximum work for a text. The cost of a parser step is the number of remaining characters in its block,
+ * because the search for the end of a mark may scan all of them.
  */
 const MOST_WORK = 5_000_000;
-/** Maximum cost of the step that starts a block, because the first lines identify most blocks. */
+/** Maximum cost of the step that starts a block, since most blocks are identified by their first lines. */
 const BLOCK_WORK = 500;
-/** Maximum number of parser steps for a text, that is, of blocks and inline elements. */
+/** Maximum number of parser steps for a text. Each block and each inline element is one step. */
 const MOST_STEPS = 40_000;
 
-/** Amount of work after which the parser lets the browser run. */
+/** Amount of work after which the parser yields to the browser. */
 const WORK_PER_TURN = MOST_WORK;
-/** Work since the browser last ran. */
+/** Work since the parser last yielded to the browser. */
 let recentWork = 0;
 
-/** Returns `true` if further parsing should wait until the browser has run. */
+/** Returns `true` if the parser should yield to the browser before further work. */
 export function shouldYield(): boolean {
   return recentWork > WORK_PER_TURN;
 }
 
-/** Error of a text that exceeds a limit. The message describes the limit. */
+/** Error if a text exceeds a limit. The message describes the limit. */
 export class MarkdownBoundError extends Error {
   override readonly name = "MarkdownBoundError";
 }
@@ -53,9 +53,9 @@ class CountingTokenizer extends Tokenizer<string, string> {
     this.count(work);
   }
 
-  // The parser calls one of these two first, at every position of a block or a line.
+  // At every position of a block or a line, the parser first calls one of these two methods.
   override space(text: string): ReturnType<Tokenizer<string, string>["space"]> {
-    // The first lines identify most blocks.
+    // Most blocks are identified by their first lines.
     this.#step(Math.min(text.length, BLOCK_WORK));
     return super.space(text);
   }
@@ -74,7 +74,7 @@ class BoundedLexer extends Lexer<string, string> {
   }
 
   override inlineTokens(text: string, tokens?: Token[]): Token[] {
-    // Each mark that hides others from the search for stars copies the rest of the text.
+    // Before the parser searches for emphasis, it masks each such mark, which copies the rest of the text.
     (this.options.tokenizer as CountingTokenizer).count(((text.match(/[[\\`<]/g)?.length ?? 0) * text.length) / 16);
     return this.#within(() => super.inlineTokens(text, tokens));
   }

@@ -1,10 +1,8 @@
-/**
- * Texts of questions: detection of parts that a user could overlook, and a form that makes long gaps visible.
- */
+/** Texts of questions. Detects parts that a user could overlook, and makes long gaps visible. */
 
 import { hiddenIn } from "./hidden.js";
 
-/** Piece of a text: original text, or a description of white space. */
+/** Part of a text: original text, or a description of white space. */
 export interface Piece {
   readonly text: string;
   readonly isGap: boolean;
@@ -12,10 +10,10 @@ export interface Piece {
   readonly of?: "lines" | "spaces";
 }
 
-/** Pattern of consecutive blank lines and spaces that are too long to display. */
+/** Pattern of blank lines and spaces in a row that would hide the text after them. */
 const GAPS = /\n(?:[^\S\n]*\n){4,}|(?<=\S)[^\S\n]{24,}|[^\S\n]{80,}/g;
 
-/** Splits a text. A description such as "20 spaces" replaces each long gap. */
+/** Splits a text into pieces. Each long gap is replaced by a description such as "20 spaces". */
 export function pieces(text: string): Piece[] {
   const found: Piece[] = [];
   let from = 0;

@@ -1,4 +1,4 @@
-/** Changes to files by tools of an agent, independent of the tool names. */
+/** Changes to files by tools of an agent, found independently of the tool names. */
 
 import type { ToolBlock } from "agentese/ui";
 import { readArguments } from "agentese/ui";
@@ -17,16 +17,16 @@ export interface Change {
   readonly lines: readonly Line[];
   readonly added: number;
   readonly removed: number;
-  /** `true` if the whole file was written. */
+  /** `true` if the tool wrote the whole file. */
   readonly whole: boolean;
 }
 
-/** Number of displayed lines around a change. */
+/** Number of unchanged lines that are displayed before and after a change. */
 const AROUND = 3;
-/** Maximum number of changed lines for which the shortest difference is computed. */
+/** Maximum number of changed lines up to which the shortest difference is computed. */
 const MOST_EDITS = 500;
 
-/** Cached changes by tool call. An updated call is a new object. */
+/** Cache of the change for each tool call. An updated call is a new object. */
 const known = new WeakMap<ToolBlock, { readonly change: Change | undefined }>();
 
 const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
@@ -70,7 +70,9 @@ function changeWithCounts(path: string, lines: Line[], whole: boolean): Change {
   return { path, lines, added: count("added"), removed: count("removed"), whole };
 }
 
-/** Parses a diff with line numbers, as in the family of pi: `+12 text`, `-12 text`, ` 12 text`. */
+/**
+ * Parses a diff with line numbers, as agents of the pi family send it: `+12 text`, `-12 text`, ` 12 text`.
+ */
 function fromNumbered(diff: string): Line[] {
   return diff.split("\n").flatMap((line): Line[] => {
     if (/^(@@|---|\+\+\+|diff |index )/.test(line)) return line.startsWith("@@") ? [{ kind: "gap", text: "" }] : [];
@@ -122,7 +124,7 @@ function replaced(old: string, now: string): Line[] {
   ];
 }
 
-/** Returns a flag for each line that is changed or near a change. */
+/** Returns a flag for each line: `true` if it is changed or near a change. */
 function near(lines: readonly Line[]): boolean[] {
   const found = lines.map(() => false);
   lines.forEach(({ kind }, at) => kind !== "same" && found.fill(true, Math.max(0, at - AROUND), at + AROUND + 1));

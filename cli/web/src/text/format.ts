@@ -1,4 +1,4 @@
-/** Numbers and times in readable form. */
+/** Formatting of numbers and times for users. */
 
 const UNITS = ["", "k", "M", "G"];
 

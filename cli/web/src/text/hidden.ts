@@ -1,11 +1,11 @@
 /**
  * Hidden characters: invisible ones, and those that change the appearance of others, such as direction marks.
- * Texts on which the user decides show their code points.
+ * Texts about which the user decides show them as code points.
  */
 
 /**
- * Pattern whose group is one hidden character. Such characters within emoji match without the group, so they
- * are not hidden.
+ * Pattern that finds hidden characters. Its group matches one such character; inside emoji, the group is
+ * empty, so these are not hidden.
  */
 const HIDDEN =
   /\p{Extended_Pictographic}(?:\p{Emoji_Modifier}|\ufe0f|\u200d\p{Extended_Pictographic})+|[0-9#*]\ufe0f\u20e3|((?![\t\n]|\r(?:\n|$))[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb\u2800])/gu;
@@ -43,7 +43,7 @@ export function revealed(text: string): string {
   return text.replace(HIDDEN, (whole, hidden?: string) => (hidden === undefined ? whole : `⟨${codePointName(hidden)}⟩`));
 }
 
-/** Returns HTML in which an element with the code point replaces each hidden character. */
+/** Returns HTML in which each hidden character is replaced by an element with its code point. */
 export function revealedHtml(html: string): string {
   return html.replace(HIDDEN, (whole, hidden?: string) =>
     hidden === undefined ? whole : `<span class="hidden-character">${codePointName(hidden)}</span>`,

@@ -27,11 +27,11 @@ const LANGUAGES = {
 };
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
 
-/** Limit of coloured code in characters. */
+/** Maximum length in characters of code that is coloured. */
 const LONGEST = 20_000;
 /**
- * Pattern of text that takes too long to colour: the colouring searches to the end of such a run from each of
- * its characters.
+ * Pattern of text that would take too long to colour, since each character of such a run is compared with the
+ * rest of the run.
  */
 const TOO_LONG = /\S{200}|\s{200}/;
 
@@ -53,7 +53,10 @@ export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Returns code as escaped HTML, with spans for the colours. Code points replace hidden characters. */
+/**
+ * Returns code as escaped HTML with elements for the colours. Hidden characters are replaced by their code
+ * points.
+ */
 export function highlighted(code: string, language: string | undefined): string {
   return revealedHtml(language !== undefined && isColoured(code, language) ? hljs.highlight(code, { language, ignoreIllegals: true }).value : escaped(code));
 }

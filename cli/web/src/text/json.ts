@@ -1,4 +1,4 @@
-/** JSON in readable form. */
+/** Formatting of JSON for users. */
 
 /** Formats a value over several lines. Returns a sentence instead if the nesting is too deep. */
 export function prettyJson(value: unknown): string {

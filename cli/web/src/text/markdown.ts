@@ -24,7 +24,7 @@ marked.use({
     html({ text }: Tokens.HTML | Tokens.Tag): string {
       return escaped(text);
     },
-    // A remote picture would notify a foreign server of the reader.
+    // A remote picture would disclose to another server that the message was read.
     image({ href, text }: Tokens.Image): string {
       return `<a href="${escaped(href)}">${escaped(text === "" ? href : text)}</a>`;
     },
@@ -57,24 +57,24 @@ function sanitize(html: string): string {
   });
 }
 
-/** Part of a text that is drawn separately. While a text grows, only its last part changes. */
+/** Part of a text that is drawn separately. While a text grows, only the last part changes. */
 export interface Piece {
   readonly key: string;
   readonly html: string;
 }
 
-/** HTML of the rendered parts by their Markdown. For a growing text, only the last part is rendered again. */
+/** Cache of the rendered HTML of each part, by its Markdown. */
 const cache = new Map<string, string>();
 const CACHED = 500;
-/** Texts that could not be rendered, with the error. They are not rendered again. */
+/** Texts that could not be rendered, with the error, so that they are not tried again. */
 const failed = new Map<string, MarkdownBoundError>();
 
-/** Length in characters up to which unclosed marks at the end of a growing text are closed. */
+/** Maximum length in characters of a growing text whose unclosed marks are closed for display. */
 const MAX_COMPLETED = 50_000;
 
 /**
- * Renders Markdown in separate parts. With `isGrowing`, unclosed marks at the end are closed. Fails with a
- * `MarkdownBoundError` if the text exceeds a limit or cannot be parsed.
+ * Renders Markdown as separate parts. If `isGrowing` is `true`, unclosed marks at the end are closed. Fails
+ * with a `MarkdownBoundError` if the text exceeds a limit or cannot be parsed.
  */
 export function render(source: string, isGrowing: boolean): Piece[] {
   const known = failed.get(source);

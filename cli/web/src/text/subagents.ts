@@ -1,16 +1,16 @@
-/** Subagents of a tool call, independent of the dialect. */
+/** Subagents of a tool call, in a form independent of the dialect. */
 
 export type SubagentState = "waiting" | "running" | "done" | "failed" | "stopped";
 
-/** A subagent. */
+/** Subagent that a tool call has started. */
 export interface Subagent {
   readonly id: string;
   readonly state: SubagentState;
-  /** Task in one line. */
+  /** Description of the task in one line. */
   readonly title: string;
-  /** Complete task. */
+  /** Complete text of the task. */
   readonly assignment: string | undefined;
-  /** Current activity. */
+  /** Description of the current activity. */
   readonly activity: string | undefined;
   /** Latest tool calls, oldest first. */
   readonly tools: readonly string[];
@@ -18,7 +18,7 @@ export interface Subagent {
   readonly tokens: number | undefined;
   readonly cost: number | undefined;
   readonly durationMs: number | undefined;
-  /** Verification of the subagent's work. */
+  /** Result of the verification of the subagent's work. */
   readonly verification: string | undefined;
   /** Latest output while the subagent works; afterwards its result. */
   readonly output: string | undefined;

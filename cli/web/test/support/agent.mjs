@@ -1,8 +1,9 @@
-// An agent of the pi dialect that sends the frames in its file, valid or not: tests of the page run it as a program.
+// An agent of the pi dialect that sends the frames in a file, valid or not. Tests of the page start it as a
+// program.
 //
-// The file holds a list of turns. A turn is a list of frames, of texts that are sent verbatim as lines, and of
-// `{"ask": frame}`. Such a frame is a question; the agent awaits the answer and writes it beside the file. A prompt
-// plays the next turn; after the last turn the answer is THE-END.
+// The file contains a list of turns. The items of a turn are frames, texts that are sent verbatim as lines,
+// and objects `{"ask": frame}`. Such a frame is a question; the agent awaits the answer and writes it to a
+// file beside the first one. Each prompt plays the next turn. After the last turn, the answer is THE-END.
 
 import { appendFileSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";

@@ -1,13 +1,13 @@
-// Findings of axe on a page.
+// Accessibility check of a page with axe.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Returns the violations that are serious or worse, one line each. */
+/** Returns the serious and critical violations, one line each. */
 export async function serious(page) {
-  // The page's policy blocks scripts of other origins; the debugger may insert one.
+  // The page's policy blocks scripts of other origins, but the debugger can insert one.
   await page.evaluate(source);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   return violations

@@ -1,11 +1,11 @@
-// `agentese inspect` on a file, in a page of a browser.
+// Runs `agentese inspect` on a file, and opens it in a browser page.
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
 import { AGENTESE, PATIENCE } from "./page.mjs";
 
-/** Opens a recording. */
+/** Opens a recording in a browser page. */
 export async function inspect(browser, file) {
   const child = spawn(AGENTESE, ["inspect", "--no-open", file], { stdio: ["ignore", "pipe", "inherit"] });
   const address = await new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-// The page's own code without a browser, in front of a socket in memory.
+// Runs the page's code without a browser, with a socket in memory.
 
 import { join } from "node:path";
 
@@ -24,7 +24,7 @@ const { outputFiles } = await build({
 const code = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
 export const { ServerConnection, Store, DIALECTS, subagentsOf } = await import(code);
 
-/** Stand-in for `WebSocket`; the test plays its server. */
+/** Replacement for `WebSocket`. The test plays the server. */
 export class Socket {
   static OPEN = 1;
   static made = [];

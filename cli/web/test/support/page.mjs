@@ -1,4 +1,4 @@
-// A browser, and `agentese web` with the scripted model behind it.
+// A browser, and a running `agentese web` with the scripted model.
 
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -18,8 +18,8 @@ export const AGENTESE = process.env.AGENTESE ?? join(target, "debug", "agentese"
 export const PATIENCE = 60_000;
 
 /**
- * Returns the path of the browser: the one in `CHROMIUM`, or the first on the search path. `undefined` if there
- * is no browser.
+ * Returns the path of the browser: the one in `CHROMIUM`, or the first one in `PATH`. Returns `undefined` if
+ * there is no browser.
  */
 function findChromium() {
   if (process.env.CHROMIUM) return process.env.CHROMIUM;
@@ -34,13 +34,13 @@ export const skip =
   path === undefined && process.env.REQUIRE_BROWSER !== "1" && "no browser: set CHROMIUM to one, or install chromium";
 if (skip) console.log(`skipped: the page in a browser (${skip})`);
 
-/** Opens the browser. */
+/** Starts the browser. */
 export async function openBrowser() {
   if (path === undefined) throw new Error("REQUIRE_BROWSER is set and there is no browser: set CHROMIUM to one");
   return chromium.launch({ executablePath: path, args: ["--no-sandbox"], timeout: PATIENCE });
 }
 
-/** Server of `agentese web` with its agent, in a folder of its own. */
+/** Server of `agentese web` and its agent, in a temporary folder. */
 export class Site {
   /**
    * Starts a site. `responses` are the answers of the model. `files` are written into the folder of the site.
@@ -78,7 +78,7 @@ export class Site {
     return site;
   }
 
-  /** Kills the agent behind the page. */
+  /** Kills the agent of the page. */
   killAgent() {
     const tasks = readdirSync(`/proc/${this.process.pid}/task`);
     const all = tasks.flatMap((task) => readFileSync(`/proc/${this.process.pid}/task/${task}/children`, "utf8").split(" "));
@@ -98,7 +98,10 @@ export class Site {
   }
 }
 
-/** Opens the page of a site and waits until it is ready. `complaints` collects errors of the console and the page. */
+/**
+ * Opens the page of a site and waits until it is ready. The list `complaints` collects errors of the console
+ * and the page.
+ */
 export async function openPage(browser, site, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1180, height: 820 }, ...options });
   const page = await context.newPage();
@@ -117,7 +120,7 @@ export async function sendMessage(page, text) {
   await page.press(".composer > textarea", "Enter");
 }
 
-/** Waits until the agent is done. */
+/** Waits until the agent is idle. */
 export async function settled(page) {
   await page.waitForFunction(() => document.querySelector(".doing") === null);
 }

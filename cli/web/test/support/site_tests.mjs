@@ -1,4 +1,4 @@
-// A test with a site and a page of its own.
+// Function for tests that each have their own site and page.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,8 +6,8 @@ import { test } from "node:test";
 import { Site, openPage } from "./page.mjs";
 
 /**
- * Returns a function that declares tests with a site and a page of their own. `browser` is called when a test
- * runs.
+ * Returns a function that declares tests with a site and a page of their own. The function `browser` is
+ * called when a test runs, and returns the browser.
  */
 export function withSite(browser) {
   return (name, options, part) =>

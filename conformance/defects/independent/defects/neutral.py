@@ -21,7 +21,7 @@ def reverse(value):
 
 
 def more(frame, state):
-    """Adds an undeclared member to records, in the frame and in its payload."""
+    """Adds an undeclared member to the frame and to its payload."""
     for holder in [body(frame)] + [body(frame).get(name) for name in ("message", "data", "result")]:
         if isinstance(holder, dict):
             holder["com.example.extra"] = {"more": True}
@@ -45,7 +45,7 @@ def pieces(text):
 
 
 def split(frame, state):
-    """Splits each streamed piece of text in two, and removes the message so far from the frame."""
+    """Splits each streamed piece of text in two, and removes the message so far."""
     event = body(frame)
     if event.get("type") == "message_delta" and len(event["delta"]) > 1:
         return with_pieces(frame, lambda it, piece: body(it).update(delta=piece), event["delta"])
@@ -78,7 +78,7 @@ def text_delta(frame):
 
 
 def join(frame, state):
-    """Joins consecutive streamed pieces of text, and removes the message so far from the frames."""
+    """Joins consecutive streamed pieces of text, and removes the message so far."""
     if text_delta(frame):
         frame.pop("message", None)
         frame["assistantMessageEvent"].pop("partial", None)
@@ -144,7 +144,8 @@ for dialect, cases in CASES.items():
         book.neutral("other-times", "the agent's clock is an hour ahead", cases, said=other_times)
     book.neutral("pieces-split", "pieces of text come in two", cases, said=split)
     if dialect in ("pi", "omp", "pisces"):
-        # A client that waits for a piece in the middle would wait for the delayed one.
+        # A client that waits for a middle piece would wait for the joined one, so such cases are
+        # excluded.
         whole = " ".join(case for case in cases.split() if "abort" not in case)
         book.neutral("pieces-joined", "pieces of text come together", whole, said=join)
         book.neutral("bare-updates", "updates come without the message so far", cases, said=bare)

@@ -1,4 +1,4 @@
-"""omp: additions of its document to pi's, and differences from it."""
+"""Defects of omp, about rows that its document adds or changes compared with pi."""
 
 from changes import DefectCollection, answers, withhold_command, drop, edit, is_event, late, without_members, change_command, put, renamed, twice, without
 

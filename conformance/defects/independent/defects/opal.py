@@ -1,4 +1,6 @@
-"""Opal: JSON-RPC 2.0, in which events are notifications and questions are requests from the agent."""
+"""Defects of Opal, which uses JSON-RPC 2.0: events are notifications, and questions are requests from
+the agent.
+"""
 
 import copy
 import json
@@ -44,7 +46,7 @@ def history(frame):
 
 
 def withhold_command(method, result):
-    """Withholds a request from the agent; the proxy answers it."""
+    """Does not forward a request to the agent. The proxy answers it instead."""
 
     def heard(line, state):
         if f'"{method}"' not in line:

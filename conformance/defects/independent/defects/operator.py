@@ -1,4 +1,4 @@
-"""Operator: the agent answers a command when the command has ended, and events are in an envelope."""
+"""Defects of Operator, whose agent answers a command at its end and sends events in an envelope."""
 
 from changes import DefectCollection, answers, body, withhold_command, drop, edit, is_answer, late, without_members, change_command, put, renamed, twice, without
 
@@ -21,12 +21,12 @@ def has_message(frame):
 
 
 def succeeds(command):
-    """Turns a rejection of a command into a success."""
+    """Replaces the rejection of a command by a success."""
     return answers(lambda it: {**without_members(it, "error"), "success": True, "data": {}} if it.get("command") == command else it)
 
 
 def so_far(frame, state):
-    """Puts the whole text so far into updates."""
+    """Adds the whole text so far to updates."""
     event = body(frame)
     if event.get("type") == "message_update":
         for at, part in enumerate(event["message"]["contents"]):

@@ -1,4 +1,4 @@
-"""pi: answers to commands, and line ends."""
+"""Defects of pi in answers to commands and in line ends."""
 
 import copy
 import json
@@ -30,7 +30,7 @@ def unknown(frame):
 
 
 def keep_start(frame, state):
-    """Puts `agent_start` and `turn_start` into one line."""
+    """Joins `agent_start` and `turn_start` into one line."""
     if is_event(frame, "agent_start"):
         state["start"] = frame
         return None

@@ -1,4 +1,4 @@
-"""pi: effects of commands, and the data of their answers."""
+"""Defects of pi in the effects of commands and in the data of their answers."""
 
 from changes import DefectCollection, answers, withhold_command, drop, edit, is_answer, is_event, without_members, change_command, put, renamed, without
 
@@ -11,7 +11,7 @@ HISTORY = "plain-history"
 
 
 def changing_id(frame, state):
-    """Gives the session another id each time."""
+    """Gives the session a different id in each answer."""
     if is_answer(frame, "get_state"):
         state["count"] = state.get("count", 0) + 1
         frame["data"]["sessionId"] = f"s-{state['count']}"

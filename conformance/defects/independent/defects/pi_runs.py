@@ -1,4 +1,4 @@
-"""pi: the events of runs, and the messages in them."""
+"""Defects of pi in the events of runs and the messages in them."""
 
 from changes import DefectCollection, body, drop, edit, is_event, late, put, renamed, twice, without
 
@@ -22,7 +22,7 @@ def answer(frame):
 
 
 def so_far(frame, state):
-    """Puts the whole text so far into deltas."""
+    """Replaces each delta by the whole text so far."""
     if update("text_delta")(frame):
         state["text"] = state.get("text", "") + part(frame)["delta"]
         part(frame)["delta"] = state["text"]

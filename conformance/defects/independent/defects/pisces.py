@@ -1,4 +1,4 @@
-"""pisces: subagents, their verification, and budgets."""
+"""Defects of pisces in subagents, their verification, and budgets."""
 
 from changes import DefectCollection, drop, edit, late, put, renamed, twice, without
 

@@ -1,4 +1,4 @@
-//! Answers with wrong content.
+//! Mutators for the content of answers.
 
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ pub(super) const ALL: &[Mutator] = &[
     }),
     answers("data-of-another", "an answer has the data of another command's", |stream, at| {
         let place = data(stream);
-        // If the command has no data of its own, data of another command is only an addition.
+        // If the command declares no data, data of another command is only an addition, not a defect.
         let own = answered(stream, at, &place).filter(|own| **own != json!({}));
         let Some(own) = own else { return Vec::new() };
         let of = command(stream, at);
@@ -99,16 +99,17 @@ fn command(stream: &Stream, at: usize) -> Option<&str> {
 /// Returns the place and value of the member that names the answered command, if the answer has such a
 /// member.
 fn named_command(stream: &Stream, at: usize) -> Option<(Place, &str)> {
-    // An answer to a line that is not a command may have any name.
+    // The name in an answer to a line that is not a command is not checked.
     let name = command(stream, at).filter(|_| is_of_a_command(stream, at))?;
     let members = stream.lines[at].frame.as_object()?.iter();
-    // Finds the envelope's member whose value is the name of the command; skips the envelope's own tag.
+    // The member of the envelope whose value is the name of the command, except for the type of the
+    // frame.
     let mut members = members.filter(|(_, value)| value.as_str() == Some(name));
     let (member, _) = members.find(|(member, _)| *member != envelope(stream.spec).command)?;
     Some((Place::default().member(member), name))
 }
 
-/// Turns a success into a failure.
+/// Replaces a success by a failure.
 fn failure(stream: &Stream, at: usize) -> Effects {
     let envelope = envelope(stream.spec);
     let said = &stream.lines[at];

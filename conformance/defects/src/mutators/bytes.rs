@@ -1,4 +1,4 @@
-//! Frames whose bytes some or all readers cannot decode.
+//! Mutators that produce bytes that some or all readers cannot decode.
 
 use super::{Effects, is_frame, put, whole, whole_if};
 use crate::change::with_end;
@@ -126,7 +126,7 @@ fn line(stream: &Stream, at: usize, change: fn(&str) -> Option<Vec<u8>>) -> Effe
     change(&line.text).map(|bytes| whole(Effect::Bytes(bytes))).unwrap_or_default()
 }
 
-/// Returns a position in the middle of a line.
+/// Returns the position of a character boundary in the middle of a line.
 fn cut(line: &str) -> Option<usize> {
     let middle = line.char_indices().nth(line.chars().count() / 2)?.0;
     (middle > 0).then_some(middle)
@@ -143,7 +143,7 @@ fn in_text(stream: &Stream, at: usize, change: fn(&[u8], &[u8]) -> Vec<u8>) -> E
     vec![(site.place.clone(), Effect::Bytes(change(&bytes[..quote], &bytes[quote..])))]
 }
 
-/// Repeats a member with another value; the member has a text that the matcher compares.
+/// Repeats a member, whose text the matcher compares, with another value.
 fn twice(stream: &Stream, at: usize) -> Effects {
     let said = &stream.lines[at];
     let counts = |kind: &Kind| matches!(kind, Kind::Text | Kind::Constant | Kind::Choice { .. });

@@ -1,4 +1,4 @@
-//! Messages that grow in a wrong way.
+//! Mutators for the growth of messages.
 
 use serde_json::json;
 
@@ -40,7 +40,7 @@ pub(super) const ALL: &[Mutator] = &[
     deltas("snapshot-empty", "the message so far is empty", |stream, at| {
         let Some(row) = stream.grows(at) else { return Vec::new() };
         let lists = stream.snapshots(at).into_iter().map(|place| place.member(row.blocks));
-        // Before the first piece of a text, an empty message is no defect.
+        // Before the first piece of a text, an empty message is not a defect.
         let has_text = stream.text_so_far(at).is_some_and(|(text, _)| !text.is_empty());
         let full = |place: &Place| {
             place
@@ -63,7 +63,7 @@ pub(super) const ALL: &[Mutator] = &[
     ),
     deltas("snapshot-of-another", "the message so far is that of an earlier message", |stream, at| {
         let Some(row) = stream.grows(at) else { return Vec::new() };
-        // Requires some text before: an empty message is the beginning of every other message.
+        // There must be some text before, because an empty message is an earlier version of every message.
         let Some((text, _)) = stream.text_so_far(at).filter(|(text, _)| !text.is_empty()) else {
             return Vec::new();
         };
@@ -84,7 +84,7 @@ pub(super) const ALL: &[Mutator] = &[
     }),
 ];
 
-/// Removes the newest piece, and all that follows it, from the growing text in all snapshots of the event.
+/// Removes the newest piece, and everything after it, from the growing text in all snapshots of the event.
 fn snapshot_behind(stream: &Stream, at: usize) -> Effects {
     let (Some(row), Some(piece)) = (stream.grows(at), stream.piece(at)) else { return Vec::new() };
     let Some((text, member)) = stream.text_so_far(at) else { return Vec::new() };

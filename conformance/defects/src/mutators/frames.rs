@@ -1,4 +1,4 @@
-//! Frames that are missing or come twice.
+//! Mutators that remove or repeat frames.
 
 use agentese::spec::RunEffect;
 
@@ -48,7 +48,7 @@ pub(super) const ALL: &[Mutator] = &[
     }),
 ];
 
-/// Returns `true` if the line is an event that begins a run.
+/// Returns `true` if the line is an event that starts a run.
 pub(super) fn is_run_start(stream: &Stream, at: usize) -> bool {
     stream.lines[at].event().is_some_and(|event| event.run == RunEffect::Begins)
 }

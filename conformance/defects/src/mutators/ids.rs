@@ -1,4 +1,4 @@
-//! Ids of answers, and ids by which events refer to each other.
+//! Mutators for ids of answers, and for ids by which events refer to each other.
 
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ pub(super) const ALL: &[Mutator] = &[
     ids("added-id", "an answer to a command without an id has one", |stream, at| {
         let member = envelope(stream.spec).id;
         let said = &stream.lines[at];
-        // An answer to a line that is not a command may have any id.
+        // The id in an answer to a line that is not a command is not checked.
         if is_of_a_command(stream, at) && said.frame.get(member).is_none() {
             vec![edit(&Place::default(), Edit::Add(member.to_owned(), "\"x\"".to_owned()))]
         } else {
@@ -85,12 +85,12 @@ fn with_id(stream: &Stream, at: usize, other: fn(&Stream, &Value) -> Option<Valu
     found.map(|(place, id)| put(&place, id)).into_iter().collect()
 }
 
-/// Returns `true` if a member of this name holds an id, by the naming rules of the dialects.
+/// Returns `true` if a member with this name holds an id, by the naming rules of the dialects.
 fn is_id_name(name: &str) -> bool {
     name == "id" || name.ends_with("Id") || name.ends_with("_id")
 }
 
-/// Replaces ids in a line that the client or the model chose with the result of `other`.
+/// Replaces ids in a line that the client or the model chose by the result of `other`.
 fn references(stream: &Stream, at: usize, other: fn(&Stream, &str, &str) -> Option<String>) -> Effects {
     let line = &stream.lines[at];
     let sites = line.sites.iter().filter(|site| site.kind == Kind::Text);
@@ -103,7 +103,7 @@ fn references(stream: &Stream, at: usize, other: fn(&Stream, &str, &str) -> Opti
         .collect()
 }
 
-/// Returns the last different text of an earlier member with the same name.
+/// Returns the most recent different text of a member with the same name.
 fn other_reference(stream: &Stream, name: &str, text: &str) -> Option<String> {
     let texts = stream.lines.iter().rev().flat_map(|said| {
         let named =

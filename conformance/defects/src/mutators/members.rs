@@ -1,4 +1,4 @@
-//! Members that are missing, or have another name.
+//! Mutators that remove or rename members.
 
 use super::{Effects, edit};
 use crate::place::Edit;
@@ -37,13 +37,13 @@ fn each(stream: &Stream, at: usize, change: fn(&Site) -> Option<Edit>) -> Effect
     let line = &stream.lines[at];
     let sites = line.sites.iter().filter(|site| site.place.name().is_some());
     let sites = sites.filter(|site| {
-        // In some places null is equivalent to an absent member; a mutator for values covers null.
+        // In some places null is equivalent to an absent member. Another mutator covers null.
         (site.kind != Kind::Any || site.required) && !site.may_be_absent
     });
     sites.filter_map(|site| Some(edit(&site.place, change(site)?))).collect()
 }
 
-/// Turns `message_count` into `messageCount`, and the other way round.
+/// Converts `message_count` to `messageCount`, and vice versa.
 fn recased(name: &str) -> String {
     if name.contains('_') {
         let mut words = name.split('_').filter(|word| !word.is_empty());

@@ -1,4 +1,4 @@
-//! Frames that come at the wrong time.
+//! Mutators that move frames.
 
 use agentese::spec::{AnswerTiming, RunRole};
 
@@ -77,8 +77,8 @@ fn neighbours(stream: &Stream, at: usize, next: usize) -> bool {
     stream.in_order(at, next)
 }
 
-/// Returns `true` for a successful answer to a command that starts a run. `ways` lists the accepted times of
-/// the answer.
+/// Returns `true` for a successful answer to a command that starts a run. `ways` lists the accepted moments
+/// of the answer.
 fn starts_run(stream: &Stream, at: usize, ways: &[AnswerTiming]) -> bool {
     let Role::Answer { command: Some(command), success: true } = &stream.lines[at].role else { return false };
     let spec = stream.spec.command(command);

@@ -1,4 +1,4 @@
-//! Agents that end too early, in a wrong way, or not at all.
+//! Mutators that let the agent end too early, in a wrong way, or not at all.
 
 use super::whole_if;
 use crate::{Effect, Group, Lookahead, Mutator};

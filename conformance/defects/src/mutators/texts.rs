@@ -1,4 +1,4 @@
-//! Texts with wrong content.
+//! Mutators for the content of texts.
 
 use serde_json::json;
 
@@ -75,7 +75,8 @@ pub(super) const ALL: &[Mutator] = &[
     }),
 ];
 
-/// Replaces each text with the result of `other`; skips texts that `other` leaves unchanged.
+/// Replaces each text by the result of `other`. Texts that `other` leaves unchanged are
+/// skipped.
 fn each(stream: &Stream, at: usize, other: fn(&str) -> Option<String>) -> Effects {
     let line = &stream.lines[at];
     let sites = line.sites.iter().filter(|site| site.kind == Kind::Text);

@@ -1,4 +1,4 @@
-//! Values of another type, and other values of the same type.
+//! Mutators that replace a value by one of another type, or by another value of the same type.
 
 use serde_json::{Value, json};
 
@@ -128,7 +128,7 @@ pub(super) const ALL: &[Mutator] = &[
     .sparing_growth(),
 ];
 
-/// Replaces the value at each declared site with the result of `other`; skips sites without a result.
+/// Replaces the value at each declared site by the result of `other`. Sites without a result are skipped.
 fn each(stream: &Stream, at: usize, other: fn(&Site, &Value) -> Option<Value>) -> Effects {
     let line = &stream.lines[at];
     let sites = line.sites.iter();
@@ -158,7 +158,7 @@ fn items(stream: &Stream, at: usize, change: ItemChange) -> Effects {
 /// Replaces a tag with the tag of an earlier frame at the same place.
 fn other_tag(stream: &Stream, at: usize) -> Effects {
     each_tag(stream, at, |stream, at, place, tag| {
-        // The proxy does not know later frames.
+        // Only earlier frames are used, because the proxy does not have later ones.
         let others = stream.lines[..at].iter().filter_map(|said| {
             said.site(place).filter(|site| site.kind == Kind::Constant)?;
             place.of(&said.frame)?.as_str()

@@ -8,7 +8,7 @@ use crate::stream::Stream;
 /// Joins some neighbouring pieces of one text.
 pub(super) fn joined(stream: &Stream, rng: &mut fastrand::Rng) -> Option<Vec<Vec<String>>> {
     let mut lines: Vec<Vec<String>> = stream.lines.iter().map(|said| vec![said.text.clone()]).collect();
-    // Text of the piece before, if that piece is joined to this one.
+    // Text of the previous piece, if it is joined with this one.
     let mut before = String::new();
     for (at, line) in lines.iter_mut().enumerate() {
         let (Some(place), Some(piece)) = (stream.piece_place(at), stream.piece(at)) else { continue };
@@ -42,8 +42,8 @@ pub(super) fn split(stream: &Stream, rng: &mut fastrand::Rng) -> Option<Vec<Vec<
     lines.collect()
 }
 
-/// Returns `true` if two neighbouring lines carry pieces of the same text. Such lines are equal except for
-/// the piece and the message so far.
+/// Returns `true` if two neighbouring lines carry pieces of the same text. Such lines differ only in the
+/// piece and the message so far.
 fn are_of_one_text(stream: &Stream, at: usize, next: usize) -> bool {
     let rest = |at: usize| -> Option<Value> {
         let mut frame = stream.lines[at].frame.clone();
@@ -72,7 +72,8 @@ fn without_end(stream: &Stream, at: usize, second: &str) -> Option<String> {
     for place in stream.snapshots(at) {
         let place = place.member(row.blocks).item(block).member(member);
         let early = text.strip_suffix(second)?;
-        // Some agents send snapshots that are ahead of their pieces; a snapshot must never get shorter.
+        // Some agents send snapshots that are ahead of their pieces, and a snapshot must never become
+        // shorter.
         let before = (0..at).rev().find_map(|before| place.of(&stream.lines[before].frame)?.as_str());
         let is_ahead = before.is_some_and(|before| !early.starts_with(before) && text.starts_with(before));
         if place.of(frame)?.as_str()? != text || is_ahead {

@@ -1,4 +1,4 @@
-//! Consistent replacement of values that an agent makes up.
+//! Consistent replacement of values that an agent generates.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -24,11 +24,12 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Replaces each id with another id of the same form, everywhere the same.
+/// Replaces each id by another id of the same form, consistently in all lines.
 pub(super) fn ids(texts: &[&str], case: &str, rng: &mut fastrand::Rng) -> Option<Vec<String>> {
     let mut others: HashMap<String, String> = HashMap::new();
     let mut other = |id: &str| {
-        // Requires digits and letters: a number, or an English name in hexadecimal letters, is not an id.
+        // An id must contain digits and letters, because a number, or an English word of hexadecimal
+        // letters, is not an id.
         let is_id =
             id.bytes().any(|byte| byte.is_ascii_digit()) && id.bytes().any(|byte| byte.is_ascii_alphabetic());
         if !is_id || case.contains(id) {
@@ -48,7 +49,7 @@ pub(super) fn ids(texts: &[&str], case: &str, rng: &mut fastrand::Rng) -> Option
     Some(texts.iter().map(|text| IDS.replace_all(text, &mut replaced).into_owned()).collect())
 }
 
-/// Moves times by some days, and dates within the same month.
+/// Shifts times by some days, and dates within the same month.
 pub(super) fn times(texts: &[&str], case: &str, rng: &mut fastrand::Rng) -> Option<Vec<String>> {
     let days = rng.u64(1..5);
     let other = |found: &Captures<'_>| {

@@ -17,11 +17,11 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 use super::{AgentEnd, Filter};
 
-/// Longest time to withhold a line until the next line arrives.
+/// Maximum time for which a line is withheld until the next line arrives.
 const HOLD: Duration = Duration::from_millis(100);
 /// Time after which a hanging proxy ends, if it is not killed.
 const HANG: Duration = Duration::from_secs(600);
-/// Longest time for the agent to end after SIGTERM.
+/// Maximum time in which the agent must end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// Error of the proxy.
@@ -31,7 +31,7 @@ pub enum ProxyError {
     /// The agent does not start.
     #[error("cannot start {program}: {source}")]
     Start {
-        /// The program.
+        /// Name of the program that does not start.
         program: String,
         /// Error of the system.
         source: io::Error,
@@ -55,7 +55,7 @@ pub struct ProxyOptions {
 pub struct Report {
     /// The change, if there was one.
     pub applied: Option<Value>,
-    /// The exit code.
+    /// Exit code of the agent, if it exited.
     pub code: Option<i32>,
     /// The signal by which the agent ended.
     pub signal: Option<i32>,
@@ -75,7 +75,7 @@ pub async fn run(filter: Filter, options: &ProxyOptions) -> Result<Report, Proxy
         let filter = locked(&filter);
         let applied = filter.applied().map(|_| describe_change(&filter));
         if let Some(path) = &options.log {
-            // Writes the log before the process ends: the caller waits for the end and then reads the log.
+            // The log is written before the process ends, because the caller reads it after the end.
             let log = json!({"applied": applied, "places": filter.seen()});
             std::fs::write(path, log.to_string() + "\n")?;
         }
@@ -97,7 +97,7 @@ pub async fn run(filter: Filter, options: &ProxyOptions) -> Result<Report, Proxy
     Ok(Report { applied, code, signal })
 }
 
-/// Locks the filter. No thread panics while it holds the lock.
+/// Locks the filter. No thread panics while it holds the lock, so the lock is never poisoned.
 fn locked(filter: &Mutex<Filter>) -> MutexGuard<'_, Filter> {
     filter.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -107,7 +107,7 @@ fn start(command: &[OsString]) -> Result<Child, ProxyError> {
         program: String::new(),
         source: io::Error::new(io::ErrorKind::InvalidInput, "there is no command"),
     })?;
-    // Starts the agent in the proxy's own process group: a signal to the group ends both.
+    // The agent starts in the proxy's own process group, so that a signal to the group reaches both.
     Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())
@@ -155,11 +155,11 @@ async fn forward_lines(
             }
         }
     }
-    // Closes the pipe, so that the agent gets an error when it writes.
+    // The pipe is closed, so that the agent gets an error when it writes.
     drop(agent_out);
     if locked(filter).end().is_none() {
         loop {
-            // The client may still send signals.
+            // The client may still send signals in the meantime.
             tokio::select! {
                 signal = signals.next() => forward(child, signal),
                 status = child.wait() => {
@@ -169,12 +169,12 @@ async fn forward_lines(
             }
         }
     }
-    // Lines from the client still go to the agent, which cannot see that the proxy drops its output.
+    // Lines from the client are still forwarded to the agent, which is not affected by the dropped output.
     Ok(None)
 }
 
-/// Passes lines from the client on, until the client closes its end. Records each line before the agent can
-/// answer it.
+/// Passes lines from the client on, until the client closes its end. Each line is recorded before the agent
+/// can answer it.
 async fn forward_to_agent(client: BoxReader, mut agent: ChildStdin, filter: Arc<Mutex<Filter>>) {
     let mut client = BufReader::new(client);
     let mut line = Vec::new();
@@ -184,7 +184,7 @@ async fn forward_to_agent(client: BoxReader, mut agent: ChildStdin, filter: Arc<
             Ok(0) | Err(_) => break,
             Ok(_) => locked(&filter).client_line(&line),
         }
-        // The agent may end before its input does.
+        // The agent may end before the client's input does.
         if agent.write_all(&line).await.is_err() || agent.flush().await.is_err() {
             break;
         }

@@ -1,4 +1,5 @@
-//! Seeded defects: mutators match their descriptions, the proxy passes everything else on, and the suite notices.
+//! Tests of seeded defects. Mutators match their descriptions, the proxy changes nothing else, and the suite
+//! reports the defects.
 
 mod mutators;
 mod proxy;

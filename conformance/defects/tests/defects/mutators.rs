@@ -1,4 +1,4 @@
-//! Effects of mutators, and the places that they apply to.
+//! Tests of the effects of mutators, and of the places that they find.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ fn stream_of(dialect: &str, golden: &Transcript) -> Stream {
     stream
 }
 
-/// Short transcripts that together contain the places of most mutators.
+/// Short transcripts that together contain places for most mutators.
 const SHORT: &[(&str, &str)] = &[
     ("pi", "tool-bash-anthropic"),
     ("pi", "ext-ui-two-at-once"),
@@ -69,7 +69,7 @@ fn every_mutator_applies_and_changes_the_output() {
         }
     }
     let nowhere: Vec<_> = places.iter().filter(|(_, count)| **count == 0).map(|(name, _)| *name).collect();
-    // Two pieces and two notices in a row, and calls without an id, are in longer transcripts.
+    // Longer transcripts contain two consecutive pieces, two consecutive notices, and calls without an id.
     let longer: Vec<_> = nowhere.into_iter().filter(|name| !applies_in(name, LONGER)).collect();
     assert!(longer.is_empty(), "these apply nowhere: {longer:?}");
 }
@@ -97,7 +97,7 @@ fn applies_in(name: &str, transcripts: &[(&str, &str)]) -> bool {
     })
 }
 
-/// Values that agents make up are no place for a defect: another value is as good.
+/// A changed generated value is not a defect, because any other value would be valid too.
 #[test]
 fn bound_values_are_never_changed() {
     let stream = stream("pi", "tool-bash-anthropic");
@@ -109,13 +109,13 @@ fn bound_values_are_never_changed() {
         for bound in ["timestamp", "sessionId", "sessionFile"] {
             assert!(!place.to_string().ends_with(bound), "{told}");
         }
-        // The address of the model has another port each time.
+        // The port in the address of the model differs between runs.
         assert!(!place.to_string().ends_with("baseUrl"), "{told}");
     }
     assert!(seen > 1000, "{seen}");
 }
 
-/// A growing message may be older than its final version, but must contain all pieces so far.
+/// The snapshot of a growing message may be older than its final version, but must contain all pieces so far.
 #[test]
 fn an_earlier_version_of_a_message_that_grows_is_no_defect() {
     let stream = stream("pi", "tool-bash-anthropic");
@@ -132,7 +132,7 @@ fn an_earlier_version_of_a_message_that_grows_is_no_defect() {
     assert!(!mutator("snapshot-behind").unwrap().applications(&stream).is_empty());
 }
 
-/// An allowance of the dialect makes a change acceptable. Without the allowance, the same change is a defect.
+/// A change that an allowance permits is not a defect. Without the allowance, the same change is one.
 #[test]
 fn permitted_changes_are_not_seeded() {
     let lines = |stream: &Stream, name: &str| -> Vec<String> {

@@ -1,11 +1,12 @@
-//! The proxy as a program: makes its change, and passes everything else on.
+//! Tests of the proxy as a program. It makes its change, and passes everything else on.
 
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// An agent that answers every line, writes a last line on stderr, and ends with a code of its own.
+/// An agent that answers every line, writes a last line to stderr, and ends with a special exit
+/// code.
 const AGENT: &str = r#"while read -r line; do echo "{\"type\":\"response\",\"command\":\"get_state\",\"success\":false,\"error\":\"no\",\"id\":1}"; done; echo over >&2; exit 7"#;
 
 fn proxied(arguments: &[&str], script: &str, input: &str) -> Output {
@@ -71,7 +72,7 @@ fn the_proxy_ends_by_the_same_signal_as_the_agent() {
 #[test]
 fn signals_go_on_to_the_agent() {
     use std::io::{BufRead as _, BufReader};
-    // Prints a line once it runs, and another one at the signal.
+    // The script prints a line when it runs, and another one when it receives the signal.
     let script = "trap 'echo heard; exit 5' TERM; echo there; while :; do sleep 0.05; done";
     let mut child = Command::new(env!("CARGO_BIN_EXE_agentese-conformance-defects"))
         .args(["proxy", "--", "/bin/sh", "-c", script])

@@ -1,4 +1,4 @@
-//! A sample of all defects and of all neutral changes: the command runs all of them.
+//! Tests of a sample of all defects and neutral changes. The program itself tries all of them.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use agentese_conformance_defects::baseline::Baseline;
 use agentese_conformance_defects::experiment::{Outcome, Plan, run};
 use agentese_conformance_defects::{mutators, neutrals};
 
-/// Number of changes to try for each dialect, for a test of some seconds without optimization.
+/// Number of changes for each dialect, so that an unoptimised test takes some seconds.
 const TRIALS: usize = 40;
 
 fn bases(dialect: &str, cases: &[&str]) -> Vec<Baseline> {
@@ -17,7 +17,7 @@ fn bases(dialect: &str, cases: &[&str]) -> Vec<Baseline> {
     cases.iter().map(base).collect()
 }
 
-/// Short cases of each dialect: some have growing messages, questions, times and generated ids.
+/// Short cases of each dialect. Some have growing messages, questions, times and generated ids.
 const CASES: &[(&str, &[&str])] = &[
     ("pi", &["tool-bash-anthropic", "set-model", "ext-ui-two-at-once", "prompt-text-openai"]),
     ("omp", &["prompt_text", "ext_dialogs", "set_model", "bash"]),

@@ -1,4 +1,4 @@
-"""Output of a walk: one JSON line per command, and one at the end."""
+"""Output of a walk through all commands: one JSON line per command, and one at the end."""
 
 import json
 from collections import Counter
@@ -30,8 +30,8 @@ class Report:
         self._misfits: list[str] = []
 
     def step(self, command: str, call: Callable[[], Any], show: Callable[[Any], str]) -> None:
-        """Walks one command: `call` sends it, `show` describes the response. A failure is reported, and the
-        walk continues."""
+        """Runs the step for one command: `call` sends it, and `show` describes the response. A failure is
+        reported, and the walk continues."""
         try:
             answer = call()
             self._unknown += [f"{command} {tag}" for tag in decode(answer)]

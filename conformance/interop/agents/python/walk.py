@@ -74,7 +74,9 @@ listening.start()
 
 
 def prompt_and(message: str, when: Callable[[Any], bool], act: Callable[[Any], None]) -> list[Any]:
-    """Prompts, acts once at the first matching event, and follows the run to its end."""
+    """Sends a prompt, calls `act` at the first event for which `when` is true, and follows the run
+    to its end.
+    """
     run = client.prompt(message)
     events = []
     done = False
@@ -100,7 +102,7 @@ def is_delta(event: Any) -> bool:
 
 
 def taken(events: Iterable[Any]) -> str:
-    """Returns the user messages that a run received."""
+    """Returns the texts of the user messages in the events of a run."""
     contents = [e.message.content for e in events if e.type == "message_start" and e.message.role == "user"]
     texts = [c if isinstance(c, str) else "".join(block.text for block in c if block.type == "text") for c in contents]
     return ", ".join(texts)

@@ -1,4 +1,4 @@
-// Output of a walk: one JSON line per command, and one at the end.
+// Output of a walk through all commands: one JSON line per command, and one at the end.
 import { readFileSync } from "node:fs";
 
 import { type Diagnostic, type JsonValue, UNKNOWN, type UnknownEvent } from "agentese";
@@ -32,8 +32,8 @@ export class Report {
   }
 
   /**
-   * Walks one command: `call` sends it, `show` describes the response. A failure is reported, and the walk
-   * continues.
+   * Runs the step for one command: `call` sends it, and `show` describes the response. A failure is
+   * reported, and the walk continues.
    */
   async step<R>(command: string, call: () => Promise<R>, show: (answer: R) => string | Promise<string>): Promise<void> {
     try {

@@ -49,7 +49,7 @@ function one<K extends Event["type"]>(events: Event[], type: K): Extract<Event, 
   return found;
 }
 
-/** Returns a promise that fails after a minute. */
+/** Waits for a promise. Fails after a minute. */
 async function within<V>(promise: Promise<V>, what: string): Promise<V> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, fail) => (timer = setTimeout(() => fail(new Error(`${what}: nothing within a minute`)), 60_000)));
@@ -64,7 +64,7 @@ async function eventually(condition: () => boolean, what: string): Promise<void>
   }
 }
 
-/** Follows a run to its end; `at` receives each event. */
+/** Follows a run to its end, and calls `at` with each event. */
 async function follow(run: Run, at: (event: Event) => Promise<void> | void = () => undefined): Promise<Event[]> {
   const events: Event[] = [];
   const reading = async (): Promise<void> => {
@@ -79,7 +79,10 @@ async function follow(run: Run, at: (event: Event) => Promise<void> | void = () 
 
 const isDelta = (event: Event): boolean => event.type === "message_update" && event.assistantMessageEvent.type === "text_delta";
 
-/** Prompts, and acts once at the first matching event. */
+/**
+ * Sends a prompt, calls `act` at the first event for which `when` is true, and follows the run to
+ * its end.
+ */
 async function promptAnd(message: string, when: (event: Event) => boolean, act: (run: Run) => Promise<void>): Promise<Event[]> {
   const run = await client.prompt({ message });
   let done = false;
@@ -90,7 +93,7 @@ async function promptAnd(message: string, when: (event: Event) => boolean, act: 
   });
 }
 
-/** Returns the user messages that a run received. */
+/** Returns the texts of the user messages in the events of a run. */
 function taken(events: Event[]): string {
   const texts = events.flatMap((event) => (event.type === "message_start" && event.message.role === "user" ? [event.message.content] : []));
   return texts.map((content) => (typeof content === "string" ? content : content.map((block) => ("text" in block ? block.text : "")).join(""))).join(", ");

@@ -7,7 +7,7 @@ use std::path::Path;
 use agentese::spec::{Framing, Spec};
 use serde_json::{Value, json};
 
-/// Id of the only question of this agent, which sends it at the first command.
+/// Id of the only question that this agent asks. The question follows its first command.
 pub(in crate::attack) const QUESTION: &str = "stand-in-question";
 
 pub(super) fn run(dialect: &str, log: &Path) -> io::Result<()> {
@@ -18,7 +18,7 @@ pub(super) fn run(dialect: &str, log: &Path) -> io::Result<()> {
     for line in io::stdin().lock().split(b'\n') {
         let mut line = line?;
         line.push(b'\n');
-        // The line is on the disk before its response is visible.
+        // The line is recorded in the file before its response is visible.
         log.write_all(&line)?;
         let Ok(frame) = serde_json::from_slice::<Value>(&line) else { continue };
         if let Some(answer) = answer(spec, &frame) {

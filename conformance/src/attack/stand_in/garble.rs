@@ -1,4 +1,4 @@
-//! Passes on all lines of an agent, and inserts invalid lines between them.
+//! Proxy that passes on all lines of an agent, and inserts invalid lines between them.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};

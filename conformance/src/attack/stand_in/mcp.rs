@@ -6,10 +6,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// Name of its tool.
+/// Name of the tool that the server offers.
 pub(in crate::attack) const TOOL: &str = "stand_in_echo";
 
-/// Number of tools of a server with many tools.
+/// Number of tools of the server whose defect is too many tools.
 pub(in crate::attack) const MANY: usize = 5000;
 
 pub(super) fn run(defect: &str, log: &Path) -> io::Result<()> {

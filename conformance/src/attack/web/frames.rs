@@ -1,4 +1,4 @@
-//! Frames that try to get past the restrictions of a page, and a check of the lines that reached the agent.
+//! Frames with hidden denied commands, and a check of the lines that reached the agent.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub(super) fn command_member(codec: &DialectCodec) -> &'static str {
     if matches!(codec.spec.framing, Framing::JsonRpc { .. }) { "method" } else { "type" }
 }
 
-/// Returns a message that hides a denied command in one of many forms.
+/// Returns a message that hides a denied command. One of many forms is chosen at random.
 pub(super) fn hostile(codec: &DialectCodec, rng: &mut Rng, denied: &str, id: &str) -> Message {
     let (key, harmless) = (command_member(codec), codec.harmless_command());
     let letter = rng.usize(..key.len());
@@ -47,8 +47,8 @@ pub(super) fn hostile(codec: &DialectCodec, rng: &mut Rng, denied: &str, id: &st
     Message::text(text)
 }
 
-/// Returns `true` if a JSON reader may find the command in a line. If a member is repeated, either of its
-/// values counts.
+/// Returns `true` if some JSON reader may find the command in a line. If a member is repeated, both of its
+/// values are checked.
 pub(super) fn may_name(line: &[u8], command: &str) -> bool {
     let read = |line: &[u8]| -> Vec<(String, Value)> {
         let mut reader = serde_json::Deserializer::from_slice(line);
@@ -64,7 +64,7 @@ pub(super) fn may_name(line: &[u8], command: &str) -> bool {
     objects.iter().flatten().any(is_it)
 }
 
-/// Reads all members of an object in order, including repeated names.
+/// Deserializer of all members of an object in order, including repeated names.
 struct Members;
 
 impl<'de> Visitor<'de> for Members {

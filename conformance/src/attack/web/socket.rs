@@ -1,4 +1,5 @@
-//! Connections to a page's server: as a browser makes them, and as no browser does.
+//! Connections to the server of a page: regular ones, as a browser makes them, and irregular
+//! ones.
 
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ impl Address {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Sends a request with these headers and returns the status.
+    /// Sends a request with these headers and returns the HTTP status of the response.
     pub(super) async fn status(&self, path: &str, headers: &[(&str, String)]) -> Result<u16, AttackError> {
         let broken =
             |error: std::io::Error| AttackError::finding(format!("no response to a request: {error}"));
@@ -52,11 +53,12 @@ impl Address {
             Err(_) => return Err(AttackError::finding("no response to a request in time")),
         };
         let text = String::from_utf8_lossy(&head).into_owned();
-        // A closed connection is a rejection too.
+        // A closed connection is treated as a rejection with status 400.
         Ok(text.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(400))
     }
 
-    /// Returns the headers of an accepted request, for a page or for its WebSocket.
+    /// Returns the headers with which the server accepts a request: for the page, or for its
+    /// WebSocket if `socket` is `true`.
     pub(super) fn headers(&self, socket: bool) -> Vec<(&'static str, String)> {
         let mut all = vec![("Host", self.host())];
         if socket {
@@ -67,7 +69,7 @@ impl Address {
         all
     }
 
-    /// Sends an incomplete request.
+    /// Sends the first part of a request and keeps the connection open.
     pub(super) async fn half_request(&self) -> std::io::Result<TcpStream> {
         let mut stream = TcpStream::connect(self.host()).await?;
         stream.write_all(format!("GET {} HTTP/1.1\r\nHost: loc", self.path).as_bytes()).await?;
@@ -109,7 +111,8 @@ impl Tab {
         matches!(sent, Ok(Ok(())))
     }
 
-    /// Reads until a command is answered. Returns `false` if the connection ended before.
+    /// Reads messages until a command is answered. Returns `false` if the connection ends
+    /// first.
     pub(super) async fn wait_for_answer(
         &mut self,
         codec: &DialectCodec,

@@ -45,7 +45,7 @@ impl Run {
         let told = &mut |progress: agentese_conformance::run::Progress<'_>| reporter.report(progress);
         let run = run_client(suite, &cases, &extra, &client, &options, told).await?;
         reporter.end();
-        // The report is about the library; the driver names it.
+        // The report names the library, as reported by the driver.
         let library = run.library.unwrap_or_else(|| "unknown library".to_owned());
         let profile =
             ProfileBuilder { profile: 1, name: "client".to_owned(), dialect: spec.id(), agent: library }

@@ -1,4 +1,4 @@
-//! Material from a dialect's recorded sessions, for the sessions of the seeds.
+//! Material from the recorded sessions of a dialect, from which the sessions of all seeds are made.
 
 use agentese::framing::FrameText;
 use agentese::route::{RoutedFrame, route};
@@ -10,7 +10,7 @@ use super::super::plan::{PlannedAction, PlannedAnswer, plan};
 use super::TortureError;
 use crate::suite::Suite;
 
-/// A recorded session that a client can play.
+/// Recorded session that a client library can play.
 #[derive(Debug)]
 pub(super) struct BaseTranscript {
     /// Name of the session's case.
@@ -39,7 +39,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Collects the parts of a dialect.
+    /// Collects the material of a dialect.
     ///
     /// # Errors
     /// If the suite is invalid, or has no recorded session of the dialect.
@@ -55,7 +55,8 @@ impl Pool {
             let Some(golden) = suite.golden(&case.dialect, &case.name)? else { continue };
             let Ok(moves) = plan(spec, &case, &golden) else { continue };
             for (call, answer) in recorded_queries(spec, &golden, &moves) {
-                // Libraries send this command by themselves, and the two calls would look the same.
+                // Libraries send this command by themselves, and the suite could not distinguish
+                // the two calls.
                 let own = spec.run_end.barrier.is_some_and(|barrier| barrier.command == call.command);
                 if !own && pool.queries.iter().all(|(known, _)| known.command != call.command) {
                     pool.queries.push((call, answer));
@@ -91,7 +92,7 @@ impl Pool {
     }
 }
 
-/// Returns the line of a question without the member that limits its time.
+/// Returns the line of a question without its time limit.
 fn without_expiry(spec: &Spec, line: &FrameText, expires: Option<&str>) -> FrameText {
     let Ok(mut frame) = agentese::wire::decode::<Value>(line.as_str()) else { return line.clone() };
     let members: Option<&mut Map<String, Value>> = match spec.framing_is_flat() {

@@ -11,11 +11,11 @@ use super::super::plan::{PlannedAction, PlannedCall};
 use super::pool::Pool;
 use super::values;
 
-/// One in this number of seeds has a line of 64 MiB.
+/// One of this many seeds has a line of 64 MiB.
 const LONG_SEEDS: u64 = 500;
-/// Longest line in bytes. By the documents, clients have to accept it.
+/// Maximum length of a line in bytes. The documents require clients to accept it.
 const LONGEST: usize = 64 << 20;
-/// Largest number of added events.
+/// Maximum number of added events.
 const MOST_EVENTS: usize = 200;
 
 /// The session of a seed.
@@ -52,7 +52,7 @@ pub const TRICKS: &[(&str, &str)] = &[
     ("deaf", "the agent closes its stdin"),
 ];
 
-/// Makes the session of a seed. `without` names the kinds of changes to leave out.
+/// Creates the session of a seed. `without` names the tricks to leave out.
 pub(super) fn session(pool: &Pool, seed: u64, without: &[String]) -> TortureSession {
     let rng = fastrand::Rng::with_seed(seed);
     let mut maker = SessionBuilder {
@@ -74,7 +74,7 @@ struct SessionBuilder<'a> {
     rng: fastrand::Rng,
     descriptions: Vec<String>,
     actions: Vec<PlannedAction>,
-    /// Number of ids that were made up so far.
+    /// Number of ids that were generated so far.
     id_count: u32,
 }
 
@@ -135,8 +135,8 @@ impl SessionBuilder<'_> {
         }
     }
 
-    /// Returns `true` with a probability of one half, unless `without` contains the trick. Draws a random
-    /// number even then, so that the other tricks of a seed stay the same.
+    /// Returns `true` with a probability of one half, unless `without` contains the trick. The random number
+    /// is drawn in any case, so that the other tricks of a seed stay the same.
     fn draw_trick(&mut self, trick: &str) -> bool {
         let is = self.rng.bool() && self.is_enabled(trick);
         if is {
@@ -286,7 +286,7 @@ impl SessionBuilder<'_> {
         if dialogs.is_empty() {
             return;
         }
-        // Puts all dialogs at one position, or each at a random one.
+        // All dialogs are inserted at one position, or each at a random position.
         let first = self.first();
         let place = self.rng.bool().then(|| self.rng.usize(first..=self.actions.len()));
         for _ in 0..self.rng.usize(1..40) {
@@ -348,7 +348,7 @@ impl SessionBuilder<'_> {
         }
     }
 
-    /// Ends the agent at a random position, possibly in the middle of a line.
+    /// Lets the agent end at a random position, possibly in the middle of a line.
     fn add_death(&mut self) {
         let at = self.anywhere(0);
         let torn = match self.actions.get(at) {
@@ -363,7 +363,7 @@ impl SessionBuilder<'_> {
         self.descriptions.push(format!("the agent ends with {code}{within}"));
     }
 
-    /// Makes the agent close its stdin. After that, the client makes one more call, and the agent ends.
+    /// Lets the agent close its stdin. Afterwards the client makes one more call, and the agent ends.
     fn add_stdin_close(&mut self) {
         let Some((call, _)) = self.pool.queries.first() else { return self.add_death() };
         let first = self.first();

@@ -1,4 +1,4 @@
-//! Valid names and values that often break programs.
+//! Names and values that are valid but often break programs.
 
 use agentese::framing::FrameText;
 use agentese::route::{RoutedFrame, route};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::client_only_cases::event_body;
 
-/// Types of undeclared events. Some are names with a meaning in a programming language.
+/// Types of undeclared events. Some have a special meaning in a programming language.
 const EVENTS: &[&str] = &[
     "x_later_event",
     "constructor",
@@ -43,7 +43,7 @@ fn value(without: &[String], rng: &mut fastrand::Rng) -> Value {
     }
 }
 
-/// Returns a number at the limits of common types. A double cannot represent the first three of them exactly.
+/// Returns a number at the limits of common types. The first three cannot be represented exactly as a double.
 fn number(rng: &mut fastrand::Rng) -> Value {
     let numbers = [
         json!(9_007_199_254_740_993_u64),
@@ -61,7 +61,7 @@ fn number(rng: &mut fastrand::Rng) -> Value {
     numbers[rng.usize(..numbers.len())].clone()
 }
 
-/// Adds an undeclared member, unless the object has one of this name.
+/// Adds an undeclared member, unless the object already has a member with this name.
 fn add(members: &mut Map<String, Value>, without: &[String], rng: &mut fastrand::Rng) {
     let name = MEMBERS[rng.usize(..MEMBERS.len())];
     if !members.contains_key(name) {
@@ -70,7 +70,7 @@ fn add(members: &mut Map<String, Value>, without: &[String], rng: &mut fastrand:
     }
 }
 
-/// Makes an undeclared event, in the session of a known one.
+/// Creates an undeclared event, which belongs to the session of a known event.
 pub(super) fn event(
     spec: &Spec,
     known: &FrameText,
@@ -90,7 +90,7 @@ pub(super) fn event(
     matches!(route(spec, &frame), Ok(RoutedFrame::Event { .. })).then_some(frame)
 }
 
-/// Makes an undeclared event with a text that gives its line this length.
+/// Creates an undeclared event whose line has the given length in bytes.
 pub(super) fn long_event(spec: &Spec, known: &FrameText, length: usize) -> Option<FrameText> {
     let mut frame: Value = agentese::wire::decode(known.as_str()).ok()?;
     let inner = event_body(spec, &mut frame)?;
@@ -102,7 +102,7 @@ pub(super) fn long_event(spec: &Spec, known: &FrameText, length: usize) -> Optio
     Some(FrameText::from(frame.to_string()))
 }
 
-/// Adds undeclared members to the event, to the data of the answer, or to the question.
+/// Adds undeclared members to an event, to the data of an answer, or to a question.
 pub(super) fn with_members(
     spec: &Spec,
     line: &FrameText,
@@ -114,7 +114,7 @@ pub(super) fn with_members(
         Ok(RoutedFrame::Event { .. }) => event_body(spec, &mut frame).and_then(Value::as_object_mut),
         Ok(RoutedFrame::Answer { success: true, .. }) => {
             let name = if spec.framing_is_flat() { "data" } else { "result" };
-            // An answer without data has no place for a member.
+            // If the answer has no data, no member is added.
             frame.get_mut(name).and_then(Value::as_object_mut).filter(|data| !data.is_empty())
         }
         _ => None,

@@ -51,7 +51,7 @@ pub(super) fn check(wanted: &FramesExpectation, lines: &AgentLines<'_>) -> Resul
     Ok(failed(&wanted.says, what, path, pattern.map(|pattern| (fitting, pattern)), line.copied(), lines))
 }
 
-/// Checks that the texts at a path, joined, are the expected text.
+/// Checks that the texts at a path, joined in order, form the expected text.
 pub(super) fn check_text(wanted: &TextExpectation, lines: &AgentLines<'_>) -> Result<Outcome, PatternError> {
     let mut rest = wanted.text.as_str();
     for line in lines.fitting(&Pattern::new(&wanted.of)?) {
@@ -95,7 +95,7 @@ fn head(text: &str) -> String {
 }
 
 /// Finds a frame that fits the pattern `of` except for one member, and returns that difference. The frame
-/// also has to fit the check's own pattern.
+/// must also fit the pattern of the check.
 fn nearest_frame<'l, 'a>(
     of: &Value,
     pattern: &Value,
@@ -105,7 +105,7 @@ fn nearest_frame<'l, 'a>(
     let mut others = lines.all().filter(|line| !fits.fits(&line.frame));
     others.find_map(|line| {
         near_miss(of, &line.frame)?;
-        // The check's own pattern separates the frame from others of its kind.
+        // The pattern of the check distinguishes the frame from others of its type.
         let is_meant = Pattern::new(pattern).is_ok_and(|pattern| pattern.fits(&line.frame));
         first_difference(of, &line.frame).filter(|_| is_meant).map(|difference| (line, difference))
     })

@@ -22,7 +22,7 @@ fn findings(expect: Value, lines: &[&str]) -> Vec<Finding> {
     check(&case, &transcript(lines, &json!({"dir": "ctl", "event": "exit", "code": 3})))
 }
 
-/// Returns the message and the path of a single check, or `None` if it holds.
+/// Returns the message and the path of a failed check, or `None` if the check holds.
 fn message_and_path(expectation: Value, lines: &[&str]) -> Option<(String, String)> {
     match findings(json!([expectation]), lines).remove(0).outcome {
         Outcome::Held => None,

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// Result of an alignment of two lists: indexes of equal elements, and of elements without a partner.
+/// Result of the alignment of two lists: indexes of paired elements, and of elements without a
+/// partner.
 #[derive(Debug, Default)]
 pub(super) struct Alignment {
     pub(super) pairs: Vec<(usize, usize)>,
@@ -42,7 +43,7 @@ pub(super) fn align(golden: &[String], observed: &[String]) -> Alignment {
     alignment
 }
 
-/// Pairs each missing element with an equal extra element at another position.
+/// Pairs each missing element with an equal additional element at another position.
 fn pair_moved(alignment: &mut Alignment, golden: &[String], observed: &[String]) {
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
     for at in alignment.extra.iter().rev() {

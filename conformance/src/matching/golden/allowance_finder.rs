@@ -9,29 +9,29 @@ use super::place::{DifferenceKind, Place};
 use super::rules::Rules;
 use super::tables::{AllowanceScope, Form};
 
-/// Finds the allowance for a difference.
+/// Finds an allowance that permits a difference.
 #[derive(Debug, Default)]
 pub(super) struct AllowanceFinder {
-    /// By member: the allowance of an earlier difference that affects this member. The flag is `true` if the
-    /// effect ends only when a command replaces the session or the conversation.
+    /// Members that an earlier allowed difference affects, with the allowance. The flag is `true` if the
+    /// effect lasts until a command replaces the session or the conversation.
     tainted: HashMap<&'static str, (&'static str, bool)>,
     endings: HashMap<&'static str, Option<Regex>>,
 }
 
 impl AllowanceFinder {
-    /// Permits later differences in these members, because an allowed difference affects them.
+    /// Permits later differences in these members, because they are consequences of an allowed difference.
     pub(super) fn taint(&mut self, members: &[&'static str], allowance: &'static str, until_replaced: bool) {
         for member in members {
             self.tainted.entry(member).or_insert((allowance, until_replaced));
         }
     }
 
-    /// Ends the effects that last until a command replaces the session or the conversation.
+    /// Ends all effects that last until a command replaces the session or the conversation.
     pub(super) fn clear_replaced(&mut self) {
         self.tainted.retain(|_, (_, until_replaced)| !*until_replaced);
     }
 
-    /// Ends the other effects on these members.
+    /// Ends all other effects on these members.
     pub(super) fn clear(&mut self, members: &[&'static str]) {
         self.tainted.retain(|member, (_, until_replaced)| *until_replaced || !members.contains(member));
     }
@@ -120,8 +120,8 @@ impl AllowanceFinder {
     }
 }
 
-/// Divisor of the length of a recorded piece. A different piece of the truncated text is at least as long as
-/// the quotient.
+/// Divisor of the length of a recorded piece. Another piece of the same truncated text must be at least as
+/// long as the quotient.
 const MIN_PIECE: usize = 4;
 
 fn equals_json(value: &Value, json: &str) -> bool {

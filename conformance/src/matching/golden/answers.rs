@@ -1,4 +1,4 @@
-//! Comparison of two answers.
+//! Comparison of an answer with its recorded counterpart.
 
 use agentese::spec::{Framing, RunRole};
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ use super::transcript_streams::{Frame, SentLine, TranscriptStreams};
 use super::walk::FrameWalker;
 use crate::matching::difference::{Difference, Weight, brief};
 
-/// Comparison of two answers.
+/// Comparer of two paired answers.
 pub(super) struct AnswerComparer<'s, 'a, 'r> {
     pub(super) state: &'s mut ComparisonState<'a>,
     pub(super) golden: &'r TranscriptStreams<'r>,
@@ -28,7 +28,7 @@ impl AnswerComparer<'_, '_, '_> {
     }
 
     fn flat(&mut self, expected: &Frame, actual: &Frame) -> Vec<Difference> {
-        // If the recorded answer has no id, uses the found answer's id to find the command.
+        // If the recorded answer has no id, the id of the observed answer identifies the command.
         let named = if expected.id.is_some() { expected } else { actual };
         let sent = command_of(self.golden, named).or_else(|| command_of(self.golden, expected));
         let mut found = Vec::new();
@@ -57,7 +57,7 @@ impl AnswerComparer<'_, '_, '_> {
                 ("error", Some(text)) if !succeeded => {
                     self.failure(expected, actual, value, text, &mut found)
                 }
-                // The declaration has no data for such a command: any data is an addition.
+                // The declaration defines no data for such a command, so any data is an addition.
                 ("data", Some(Value::Object(data))) if result.is_none() && is_empty(value) => {
                     found.extend(data.keys().map(|name| {
                         let message = format!("unexpected `{name}`, absent from the recording");
@@ -86,7 +86,7 @@ impl AnswerComparer<'_, '_, '_> {
             let is_known = matches!(name.as_str(), "id" | "command" | "success");
             if !(is_known || name == "data" && is_empty) {
                 let message = format!("unexpected `{name}`, absent from the recording: {}", brief(value));
-                // Clients ignore unknown members of an envelope.
+                // Clients ignore unknown members of an envelope, so they are not failures.
                 let weight =
                     if matches!(name.as_str(), "data" | "error") { Weight::Case } else { Weight::Info };
                 found.push(Difference::new(weight, name, message));
@@ -95,7 +95,7 @@ impl AnswerComparer<'_, '_, '_> {
         found
     }
 
-    /// Ends the effects of an earlier rejection, after a command that succeeds in both transcripts.
+    /// Ends the effects of an earlier rejection, after a command has succeeded in both transcripts.
     fn end_refusal(&mut self, sent: Option<&SentLine>) {
         let Some(sent) = sent else { return };
         if self.run_role(sent) == Some(RunRole::Replaces) {
@@ -163,8 +163,8 @@ impl AnswerComparer<'_, '_, '_> {
         });
     }
 
-    /// Returns the allowance for the name and id in a failed answer: they are the command's own, or the line
-    /// was not a command.
+    /// Returns the allowance that permits a failed answer to have the name and the id of its command, or any
+    /// name if the line was not a command.
     fn own_name_allowance(
         &self,
         expected: &Frame,
@@ -212,8 +212,7 @@ impl AnswerComparer<'_, '_, '_> {
         }
     }
 
-    /// Returns the allowance that permits the agent to reject a command, although the recorded agent accepted
-    /// it.
+    /// Returns the allowance that permits the agent to reject a command that the recorded agent accepted.
     pub(super) fn refusal_allowance(&mut self, sent: &SentLine) -> Option<&'static str> {
         let rules = self.state.rules;
         let name = sent.command.as_deref()?;
@@ -256,7 +255,7 @@ impl AnswerComparer<'_, '_, '_> {
         let difference =
             compare_error_texts(self.state, &expected.name, &actual.name, golden, observed, "error");
         let sent = command_of(self.golden, expected).filter(|_| !observed.is_empty());
-        // If the type of a command is not a string, the text cannot contain a name.
+        // If the `type` of a command is not a string, the error text cannot contain a name.
         let is_nameless = sent.is_some_and(|sent| sent.value.is_some() && sent.command.is_none());
         let difference = difference.map(|difference| match difference.weight {
             Weight::Must if is_nameless => Difference { weight: Weight::Info, ..difference },
@@ -305,7 +304,7 @@ pub(super) fn compare_error_texts(
                 .all(|(golden, observed)| state.texts.difference(golden, observed).is_none());
         if !fits || !documented.is_free() {
             let message = format!("{}; documented: `{}`", unequal(golden, observed), documented.text);
-            // A failure with another name, permitted by an allowance, has a text of its own.
+            // A failure with another name, which an allowance permits, also has another text.
             let weight = if recorded == actual { Weight::Must } else { Weight::Info };
             return Some(Difference::new(weight, path, message));
         }

@@ -1,7 +1,7 @@
-//! An agent's own choices, such as its model, its thinking level, or the use of a session file.
+//! Own choices of an agent, such as its model, its thinking level, or the use of a session file.
 //!
-//! The golden transcripts show the choices of the recorded agent. The observed agent may make other choices,
-//! but has to show the same ones everywhere. Values that the case sends are not choices.
+//! The golden transcripts contain the choices of the recorded agent. The observed agent may make other
+//! choices, but must be consistent in all frames. Values that the case sends are not choices.
 
 use std::collections::HashSet;
 
@@ -19,8 +19,8 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Reads the choices of both agents from their answers about the state. If one of the answers is missing,
-    /// all values are compared.
+    /// Reads the choices of both agents from their answers to the state query. If one of the answers is
+    /// missing, all values are compared.
     pub fn new(recorded: Option<&Map<String, Value>>, own: Option<&Map<String, Value>>) -> Self {
         match (recorded, own) {
             (Some(recorded), Some(own)) => {
@@ -30,7 +30,7 @@ impl Choices {
         }
     }
 
-    /// Returns both choices at a path of the state, or `None` if they are equal.
+    /// Returns the recorded and the observed choice at a path of the state, or `None` if they are equal.
     fn at(&self, state: &str) -> Option<(Option<&Value>, Option<&Value>)> {
         let of = |value| path::get(value, state).filter(|value| !value.is_null());
         let (recorded, own) = (of(&self.recorded), of(&self.own));
@@ -38,16 +38,16 @@ impl Choices {
     }
 }
 
-/// Value that is expected in place of the recorded agent's choice.
+/// Expectation that replaces the recorded agent's choice.
 #[derive(Debug, PartialEq)]
 pub(super) enum ExpectedChoice<'c> {
-    /// This value.
+    /// This value is expected.
     Value(&'c Value),
-    /// Nothing, or null.
+    /// No value, or null, is expected.
     Nothing,
-    /// Any number from zero.
+    /// Any number that is not negative is expected.
     Amount,
-    /// Anything.
+    /// Any value is accepted.
     Any,
 }
 
@@ -70,8 +70,8 @@ impl<'a> CaseChoices<'a> {
         Self { choices, sent }
     }
 
-    /// Returns the value to expect for a member that shows a choice. Returns `None` if `golden` does not come
-    /// from the recorded agent's choice.
+    /// Returns the expectation for a member that depends on a choice. Returns `None` if `golden` does not
+    /// come from the recorded agent's choice.
     pub(super) fn expected(&self, row: &Choice, golden: Option<&Value>) -> Option<ExpectedChoice<'a>> {
         let (recorded, own) = self.choices.at(row.state)?;
         match row.effect {

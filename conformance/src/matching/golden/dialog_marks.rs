@@ -13,7 +13,8 @@ pub(super) fn align(rules: &Rules, expected: &[Frame], actual: &[Frame]) -> Alig
     alignment
 }
 
-/// Pairs missing dialogs with extra ones. A pair has the same method, or else the same text.
+/// Pairs missing dialogs with additional ones that have the same method. Dialogs left over are paired
+/// if they have the same text.
 fn pair_near_dialogs(rules: &Rules, expected: &[Frame], actual: &[Frame], alignment: &mut Alignment) {
     let words = |dialog: &Frame| mark_text(rules, dialog).map(str::to_owned);
     for same_method in [true, false] {
@@ -34,7 +35,7 @@ fn pair_near_dialogs(rules: &Rules, expected: &[Frame], actual: &[Frame], alignm
 fn mark(rules: &Rules, dialog: &Frame) -> String {
     const LENGTH: usize = 24;
     let mark: String = mark_text(rules, dialog).unwrap_or_default().chars().take(LENGTH).collect();
-    // Texts such as counters differ after their name.
+    // Some texts, such as counters, are equal only up to the equals sign.
     format!("{} {}", dialog.name, mark.split('=').next().unwrap_or_default())
 }
 

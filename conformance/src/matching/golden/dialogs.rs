@@ -1,4 +1,4 @@
-//! Comparison of dialogs.
+//! Comparison of questions and notices.
 
 use serde_json::Value;
 
@@ -9,13 +9,13 @@ use crate::matching::difference::{Difference, Weight};
 use crate::matching::path;
 
 impl StreamComparer<'_> {
-    /// Compares two dialogs.
+    /// Compares a recorded dialog with an observed one.
     pub(super) fn dialog(&mut self, expected: &Frame, actual: &Frame) -> Vec<Difference> {
         let mut found = Vec::new();
         match (expected.id.as_deref(), actual.id.as_deref()) {
             (Some(golden), Some(observed)) => {
-                // The prefix separates ids of dialogs, which agents number on their own, from ids of
-                // sessions.
+                // The prefix keeps ids of dialogs apart from ids of sessions, which may have equal
+                // values.
                 let (golden, observed) = (format!("dialog {golden}"), format!("dialog {observed}"));
                 if let Err(message) = self.state.texts.bindings.id(&golden, &observed) {
                     found.push(Difference::new(Weight::Must, "id", message));

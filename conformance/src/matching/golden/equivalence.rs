@@ -9,8 +9,8 @@ use super::state::ComparisonState;
 use super::tables::{Form, Sameness};
 use crate::matching::difference::{Difference, Weight, brief, short};
 
-/// Compares two values by the rule of their member. Returns `None` if the rule does not apply to these
-/// values, so that they have to be equal.
+/// Compares two values by the rule for their member. Returns `None` if the rule does not apply to these
+/// values; they must then be equal.
 pub(super) fn compare(
     state: &mut ComparisonState<'_>,
     same: Sameness,
@@ -59,7 +59,7 @@ fn file(state: &mut ComparisonState<'_>, golden: &str, observed: &str) -> Option
     let difference = Difference::new(Weight::Case, "", message);
     let form = |form: &Form| matches!(form, Form::OtherFolder).then_some(());
     match state.rules.with_form(form) {
-        // Any other folder is allowed if the path is absolute.
+        // The path may be in any other folder if it is absolute.
         Some((allowance, ())) if ending(golden) == ending(observed) && is_absolute(observed) => {
             Some(difference.allowed(allowance.name))
         }
@@ -67,7 +67,7 @@ fn file(state: &mut ComparisonState<'_>, golden: &str, observed: &str) -> Option
     }
 }
 
-/// Returns `true` if the path does not depend on the working directory.
+/// Returns `true` if the path is absolute.
 fn is_absolute(path: &str) -> bool {
     path.len() > 1 && std::path::Path::new(path).is_absolute()
 }
@@ -96,15 +96,15 @@ fn estimate(golden: &Number, observed: &Number) -> Option<Difference> {
     })
 }
 
-/// Compares two times. Type and unit have to be equal. The time of a record has to stay the same in all its
-/// frames.
+/// Compares two times. Type and unit must be equal. All frames of a record must contain the same time for
+/// it.
 fn moment(
     state: &mut ComparisonState<'_>,
     golden: &Value,
     observed: &Value,
     place: Place<'_>,
 ) -> Option<Difference> {
-    /// Largest ratio of two times of the same unit. The ratio of milliseconds to seconds is 1,000.
+    /// Maximum ratio of two times in the same unit. Between milliseconds and seconds, the ratio is 1,000.
     const UNIT: f64 = 3.0;
     let fits = match (golden, observed) {
         (Value::String(_), Value::String(observed)) => {
@@ -130,8 +130,8 @@ fn moment(
     binding_conflict(state.texts.bindings.moment(moment_key(state, &expected, place)?, &actual))
 }
 
-/// Returns a key for the record that contains a time. Records of a growing kind share one key for equal
-/// times.
+/// Returns the key under which the time of a record is bound. Growing records with equal times share one
+/// key.
 fn moment_key(state: &ComparisonState<'_>, moment: &str, place: Place<'_>) -> Option<String> {
     let (golden, _) = place.parents?;
     let grows = state.rules.tables.matching.snapshots.as_ref().is_some_and(|row| row.record == place.record);
@@ -146,7 +146,7 @@ fn moment_key(state: &ComparisonState<'_>, moment: &str, place: Place<'_>) -> Op
     Some(format!("{} {} {moment} {:x}", place.record, place.member, hasher.finish()))
 }
 
-/// Compares two numbers. Fractions may differ in their last digits.
+/// Compares two numbers. Fractions may differ in the last digits.
 pub(super) fn numbers(golden: &Number, observed: &Number) -> bool {
     const DIGITS: f64 = 1e-9;
     if golden == observed {

@@ -1,5 +1,5 @@
-//! Preparation of events: joins pieces of a streamed text, removes partial outputs of tools, and aligns the
-//! rest.
+//! Preparation of events for the comparison: pieces of a streamed text are joined, partial outputs of tools
+//! are removed, and the rest is aligned.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::tools;
 use super::transcript_streams::Frame;
 use crate::matching::path;
 
-/// An event, or several events with pieces of the same text, joined.
+/// One event, or several consecutive events with pieces of one text, joined.
 #[derive(Debug)]
 pub(super) struct JoinedEvent {
     /// Index of the first event's record.
@@ -21,7 +21,7 @@ pub(super) struct JoinedEvent {
     pub(super) name: String,
     /// The event without snapshots.
     pub(super) value: Value,
-    /// Texts of the pieces while events are joined; `None` if the event carries no piece.
+    /// Texts of the pieces so far; `None` if the event contains no piece.
     pieces: Option<Vec<String>>,
 }
 
@@ -100,8 +100,8 @@ fn restore_pieces(rules: &Rules, item: &mut JoinedEvent) {
     });
 }
 
-/// Returns the mark of an event, which distinguishes it from other events of its type. `finely` adds values
-/// that some agents omit.
+/// Returns the mark of an event, which distinguishes it from other events of its type. If `finely` is
+/// `true`, the mark includes values that some agents omit.
 pub(super) fn mark(rules: &Rules, item: &JoinedEvent, finely: bool) -> String {
     let matching = &rules.tables.matching;
     let fine = matching.fine_event_keys.iter().filter(|_| finely);
@@ -120,8 +120,8 @@ pub(super) fn title(rules: &Rules, item: &JoinedEvent) -> String {
     }
 }
 
-/// Pairs a missing event with an extra one that differs in a single identifying value. Such a pair is the
-/// same frame with a wrong member. Returns each pair, with the path of the wrong member.
+/// Pairs a missing event with an additional one that differs only in one identifying value. Such a pair is
+/// the same frame with a wrong member. Returns the pairs, each with the path of the wrong member.
 pub(super) fn pair_near_events(
     rules: &Rules,
     expected: &[JoinedEvent],
@@ -133,7 +133,7 @@ pub(super) fn pair_near_events(
     let of = |item: &'_ JoinedEvent, mark: &str| {
         path::get(&item.value, mark).filter(|value| !value.is_object()).map(Value::to_string)
     };
-    // Agents make up the names of concurrent streams: aligned events show which names belong together.
+    // Agents choose the names of concurrent streams. The aligned events show which names correspond.
     let mut names: HashMap<(&str, String), Option<String>> = HashMap::new();
     for (g, o) in &alignment.pairs {
         for mark in matching.stream_keys {
@@ -150,13 +150,13 @@ pub(super) fn pair_near_events(
         let differ = |mark: &&&'static str| named(expected, mark) != of(actual, mark);
         let first = *marks.iter().find(differ).filter(|_| expected.name == actual.name)?;
         let parent = first.rsplit_once('.').map(|(parent, _)| parent);
-        // The object around the mark may be missing as a whole.
+        // The object that contains the value may be missing as a whole.
         let gone = parent.filter(|parent| path::get(&actual.value, parent).is_none());
         let follows = |mark: &&str| gone.is_some_and(|parent| mark.starts_with(&format!("{parent}.")));
         if marks.iter().filter(differ).any(|mark| *mark != first && !follows(mark)) {
             return None;
         }
-        // If the content differs as well, the frame may be another one.
+        // If the content differs as well, the two may be unrelated frames.
         let others = marks.iter().any(|mark| *mark != first && of(expected, mark).is_some());
         (others || alike(expected, actual, first)).then_some(gone.unwrap_or(first))
     };
@@ -174,7 +174,7 @@ pub(super) fn pair_near_events(
     found
 }
 
-/// Returns `true` if at least half of the values outside of `mark` are equal.
+/// Returns `true` if at least half of the values are equal, apart from the value at `mark`.
 fn alike(expected: &JoinedEvent, actual: &JoinedEvent, mark: &str) -> bool {
     let without = |item: &JoinedEvent| path::without(&item.value, &[mark]);
     let (mut alike, mut other) = (0, 0);
@@ -182,7 +182,7 @@ fn alike(expected: &JoinedEvent, actual: &JoinedEvent, mark: &str) -> bool {
     alike >= other
 }
 
-/// Counts equal and unequal values, place by place.
+/// Counts the equal and the unequal values at corresponding places.
 fn count(expected: &Value, actual: &Value, alike: &mut usize, other: &mut usize) {
     match (expected, actual) {
         (Value::Object(was), Value::Object(came)) => {
@@ -201,9 +201,9 @@ fn count(expected: &Value, actual: &Value, alike: &mut usize, other: &mut usize)
     }
 }
 
-/// Events whose order matters among each other, but not relative to other concurrent streams.
+/// Events in a fixed order, which may be interleaved with the events of other concurrent streams.
 pub(super) struct ConcurrentStream {
-    /// For each key of concurrent streams: `true` if the events of this stream have it.
+    /// For each stream key of the dialect: `true` if the events of this stream contain it.
     pub(super) marked: Vec<bool>,
     /// Indexes of the events, in order.
     pub(super) places: Vec<usize>,

@@ -20,9 +20,9 @@ pub mod checks {
     pub const EVENTS: &str = "events";
     /// Questions and notices to the user of the client.
     pub const DIALOGS: &str = "dialogs";
-    /// The order within a stream.
+    /// Order of frames within a stream.
     pub const ORDER: &str = "order";
-    /// Order between streams, as far as it is documented.
+    /// Order of frames in different streams, as far as it is documented.
     pub const ORDER_BETWEEN_STREAMS: &str = "order-between-streams";
     /// Snapshots of growing messages: the message so far in each update.
     pub const SNAPSHOTS: &str = "snapshots";
@@ -49,7 +49,7 @@ pub mod checks {
     ];
 }
 
-/// Maximum number of findings to list for a check and an allowance. The rest is only counted.
+/// Maximum number of listed findings for each check and allowance. The rest are only counted.
 const MAX_LISTED: usize = 500;
 
 /// An allowance of a case, with its limits.
@@ -61,7 +61,7 @@ struct BoundedAllowance {
     path: Option<Regex>,
 }
 
-/// Records of a difference in both transcripts.
+/// Positions of a difference in both transcripts, as indexes of records.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RecordPair {
     pub(super) golden: Option<usize>,
@@ -74,10 +74,10 @@ pub(super) struct Findings<'a> {
     observed: &'a TranscriptStreams<'a>,
     level: CheckLevel,
     bounded_allowances: Vec<BoundedAllowance>,
-    /// Index of the golden record from which a run is missing, and the allowance that permits to reject its
-    /// command.
+    /// Index of the golden record at which a missing run would start, and the allowance that permits the
+    /// rejection of its command.
     ///
-    /// From that record on, the model answers other requests than in the recording.
+    /// From that record on, the model answers different requests than in the recording.
     pub(super) refused: Option<(usize, &'static str)>,
     list: Vec<Finding>,
     /// Number of findings, by check and by allowance.
@@ -132,7 +132,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Adds a compared frame with its differences.
+    /// Adds a compared pair of frames with its differences.
     pub(super) fn frame(&mut self, check: &'static str, records: RecordPair, differences: Vec<Difference>) {
         let mut agreed = true;
         for difference in differences {
@@ -179,8 +179,8 @@ impl<'a> Findings<'a> {
         records.golden.or_else(about).unwrap_or_default()
     }
 
-    /// Returns the allowance for a difference that follows from a permitted rejection. Returns `None` if the
-    /// document requires the expected value.
+    /// Returns the allowance for a difference that is a consequence of a permitted rejection. Returns `None`
+    /// if the document requires the expected value.
     fn caused_by(&self, check: &str, records: RecordPair, difference: &Difference) -> Option<&'static str> {
         let (from, allowance) = self.refused.filter(|_| difference.weight == Weight::Case)?;
         let may_follow = match check {
@@ -202,7 +202,7 @@ impl<'a> Findings<'a> {
             return None;
         }
         let at = self.place(records);
-        // A path may begin with the id of an answer.
+        // A path may start with the id of an answer.
         let answer = self.golden.answers.iter().find(|answer| Some(answer.record) == records.golden);
         let id = answer.and_then(|answer| answer.id.as_deref()).map(|id| id.trim_matches('"'));
         let of = id.map(|id| format!("{id} {}", difference.path));
@@ -264,7 +264,7 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// Returns the rank of a level. The heaviest level is first.
+/// Returns the rank of a level; the most severe level has rank 0.
 fn rank(level: &CheckLevel) -> u8 {
     match level {
         CheckLevel::Must => 0,

@@ -1,4 +1,4 @@
-//! Comparison of two answers of JSON-RPC 2.0.
+//! Comparison of two JSON-RPC 2.0 answers.
 
 use serde_json::Value;
 
@@ -83,7 +83,7 @@ impl AnswerComparer<'_, '_, '_> {
                     observed,
                     "error.message",
                 );
-                // Another code has another text.
+                // If the code differs, the text differs as a consequence.
                 found.extend(differs.map(|differs| match other {
                     Some(allowance) => differs.allowed(allowance),
                     None => differs,
@@ -99,7 +99,7 @@ impl AnswerComparer<'_, '_, '_> {
         }
         let names = observed.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
         for name in names.filter(|name| golden.get(name).is_none() && *name != "data") {
-            // Records are open, this one too.
+            // Additional members are allowed in every record, also here.
             found.push(Difference::new(Weight::Info, format!("error.{name}"), "additional member"));
         }
     }

@@ -1,4 +1,4 @@
-//! Required order of frames from different streams.
+//! Required order of frames that belong to different streams.
 
 use agentese::spec::{AnswerTiming, RunEffect, RunRole};
 
@@ -143,7 +143,7 @@ fn after_its_run(
         .then(|| (Weight::Must, "precedes the end of its run".to_owned()))
 }
 
-/// Checks the order for a command that ends a run. The answer precedes or follows that end, as in the
+/// Checks the order for a command that ends a run. The answer must precede or follow that end, as in the
 /// recording.
 fn as_recorded(run_events: &RunEvents, expected: &Frame, actual: &Frame) -> Option<(Weight, String)> {
     if let Some((_, end)) = run_events.before(expected.record, ends_run)

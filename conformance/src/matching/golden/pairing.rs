@@ -1,4 +1,4 @@
-//! Pairing of answers.
+//! Pairing of recorded and observed answers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -43,7 +43,7 @@ pub(super) fn command_of<'a>(streams: &'a TranscriptStreams<'_>, answer: &Frame)
         .find(|sent| !sent.id.as_ref().is_some_and(|id| answered.contains(id)))
 }
 
-/// Returns the name of the first allowance with a fitting rule that applies to all cases.
+/// Returns the name of the first allowance that applies to all cases and has a matching form.
 pub(super) fn allowance_with_form(rules: &Rules, is: impl Fn(&Form) -> bool) -> Option<&'static str> {
     let everywhere = |row: &&Allowance| row.scope == AllowanceScope::Everywhere && is(&row.form);
     rules.allowances().find(everywhere).map(|row| row.name)
@@ -63,7 +63,7 @@ pub(super) fn pair(
             continue;
         }
         for at in actual {
-            // The recorded failure of the same command has no id.
+            // The recorded failure of this command has no id.
             let asked = golden.by_id(id).map(|sent| sent.record);
             let behind = |recorded: &usize| {
                 let recorded = &golden.answers[*recorded];
@@ -86,7 +86,7 @@ pub(super) fn pair(
             in_order(&golden.answers, &observed.answers, recorded, actual, &mut pairing);
         }
     }
-    // If the agent ignores all blank lines, their answers are the missing ones.
+    // If the agent ignores all blank lines, the unpaired recorded answers are those to blank lines.
     if allowance_with_form(rules, |row| matches!(row, Form::BlankUnanswered)).is_some() {
         let is_blank =
             |at: &usize| command_of(golden, &golden.answers[*at]).is_some_and(|sent| golden.is_blank(sent));
@@ -102,7 +102,8 @@ pub(super) fn pair(
     pairing
 }
 
-/// Pairs missing answers with extra answers to the same command: they have a wrong id, or a wrong `success`.
+/// Pairs each missing answer with an additional answer to the same command. Such a pair has a wrong id, or a
+/// wrong `success`.
 fn pair_near_answers(
     golden: &TranscriptStreams<'_>,
     observed: &TranscriptStreams<'_>,
@@ -163,7 +164,7 @@ fn in_order(
     let alignment = align(&mark(golden, expected), &mark(observed, actual));
     let pairs = alignment.pairs.into_iter().chain(alignment.moved);
     pairing.pairs.extend(pairs.map(|(first, second)| (expected[first], actual[second])));
-    // Pairs failures with another name by their order.
+    // Failures with another command name are paired in their order.
     let (mut missing, mut extra) = (alignment.missing, alignment.extra);
     if missing.len() == extra.len() {
         pairing.pairs.extend(
@@ -174,8 +175,8 @@ fn in_order(
     pairing.extra.extend(extra.into_iter().map(|at| actual[at]));
 }
 
-/// Pairs the two answers of a command to which the recorded agent sent a failure and a success. Returns
-/// `true` if the answers are paired.
+/// Pairs the answers to a command that the recorded agent answered twice, with a failure and with a success.
+/// Returns `true` if they are paired.
 fn both_ways(
     rules: &Rules,
     golden: &TranscriptStreams<'_>,
@@ -237,8 +238,8 @@ fn is_busy(rules: &Rules, streams: &TranscriptStreams<'_>, record: usize) -> boo
     matches!(last, Some(RunEffect::Begins | RunEffect::Holds))
 }
 
-/// Returns the golden record from which a run is missing, and the allowance. A run is missing if the agent
-/// rejected its command because of a wrong type, and an allowance permits that.
+/// Returns the golden record at which a missing run would start, and the allowance. The run is missing if
+/// the agent rejected its command because of a wrong type, and an allowance permits that.
 pub(super) fn refused_run(
     rules: &Rules,
     golden: &TranscriptStreams<'_>,

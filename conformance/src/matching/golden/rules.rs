@@ -1,4 +1,4 @@
-//! The tables of a dialect, prepared for look-ups.
+//! Tables of a dialect, prepared for look-ups during a comparison.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -36,7 +36,7 @@ pub struct Rules {
 pub(super) struct DocumentedError {
     pub(super) text: &'static str,
     pattern: Regex,
-    /// For each placeholder of the text: `true` if the agent chooses the text in its place.
+    /// For each placeholder of the text: `true` if the agent may insert any text there.
     agent_chosen: Vec<bool>,
 }
 
@@ -68,7 +68,7 @@ impl DocumentedError {
         parts.filter_map(|(part, _)| Some(part?.as_str())).collect()
     }
 
-    /// Returns `true` if the agent chooses a part of the text.
+    /// Returns `true` if the agent may choose a part of the text.
     pub(super) fn is_free(&self) -> bool {
         self.agent_chosen.contains(&true)
     }
@@ -92,13 +92,13 @@ impl Rules {
         RULES.iter().find(|rules| rules.spec.name == spec.name)
     }
 
-    /// Returns the probe command: a command without parameters that changes nothing.
+    /// Returns the probe command: a read-only command without parameters.
     pub fn probe_command(&self) -> &'static str {
         self.tables.probe_command
     }
 
-    /// Returns `true` if some record does not compare this member for equality. Such members are ids, times,
-    /// estimates and free texts.
+    /// Returns `true` if at least one record exempts this member from the comparison for equality. Such
+    /// members are ids, times, estimates and free texts.
     pub fn is_bound(&self, member: &str) -> bool {
         let rows = self.members.keys().any(|(_, name)| *name == member);
         rows || self.tables.matching.transient_members.contains(&member)
@@ -121,13 +121,13 @@ impl Rules {
         rows.find(|row| row.record == record && row.member == member)
     }
 
-    /// Returns `true` if an agent may leave this member out of its state by its own choice.
+    /// Returns `true` if an agent may omit this member of its state by its own choice.
     pub fn may_lack(&self, member: &str) -> bool {
         let mut rows = self.tables.matching.choices.iter().copied().flatten();
         rows.any(|row| row.state == member && row.effect == ChoiceEffect::Presence)
     }
 
-    /// Returns the allowances of the dialect: names, contents and reasons.
+    /// Returns the allowances of the dialect, each with its name, content and reason.
     pub fn allowances(&self) -> impl Iterator<Item = &'static Allowance> {
         self.allowances.iter().copied()
     }
@@ -165,7 +165,7 @@ impl Rules {
         self.allowances.iter().copied().find(|allowance| allowance.name == name)
     }
 
-    /// Returns the first allowance to which `form` maps a value, with that value.
+    /// Returns the first allowance for whose form `form` returns a value, with that value.
     pub(super) fn with_form<T>(
         &self,
         form: impl Fn(&'static Form) -> Option<T>,
@@ -174,7 +174,7 @@ impl Rules {
     }
 
     pub(super) fn sameness(&self, record: &'static str, member: &str) -> Option<Sameness> {
-        // Shortens the lifetime of the keys, as the arguments do not live as long as the tables.
+        // The keys borrow for a shorter lifetime, because the arguments do not live as long as the tables.
         let members: &HashMap<(&str, &str), Sameness> = &self.members;
         members.get(&(record, member)).copied()
     }
@@ -195,8 +195,8 @@ impl Rules {
         self.dialogs.get(wire).copied()
     }
 
-    /// Returns the documented error that matches the text. Prefers errors without text of the agent's choice,
-    /// and then longer ones.
+    /// Returns the documented error that matches the text. Errors without freely chosen text are preferred,
+    /// then longer ones.
     pub(super) fn documented_error(&self, command: &str, text: &str) -> Option<&DocumentedError> {
         let of = self.errors.iter().filter(|(of, _)| of.is_none_or(|of| of == command));
         of.map(|(_, documented)| documented)

@@ -1,7 +1,7 @@
-//! Checks of snapshots. A snapshot is the message so far, in an update of a growing message.
+//! Checks of snapshots. A snapshot is the whole message so far, in an update of a growing message.
 //!
-//! Each snapshot contains all pieces so far. It is an earlier version of the next snapshot, and of the
-//! complete message.
+//! Each snapshot must contain all pieces so far. It must be an earlier version of the next snapshot, and of
+//! the complete message.
 
 use std::collections::HashMap;
 
@@ -19,11 +19,11 @@ use crate::matching::path;
 pub(super) struct SnapshotFindings {
     /// Number of events that may carry snapshots.
     pub(super) events: usize,
-    /// Number of snapshots found, for each path that may have one.
+    /// Number of snapshots at each path that may have one.
     pub(super) carried: Vec<usize>,
     /// Wrong snapshots: the record, and the difference.
     pub(super) wrong: Vec<(usize, Difference)>,
-    /// For each path: records of events that lack the snapshot there.
+    /// For each such path: records of events without a snapshot there.
     pub(super) lacking: Vec<Vec<usize>>,
 }
 
@@ -114,7 +114,7 @@ impl<'a> SnapshotChecker<'a> {
         self.findings.wrong.push((record, Difference::new(weight, path, message)));
     }
 
-    /// Returns a description if a snapshot does not contain all pieces so far.
+    /// Returns a description of the error if a snapshot does not contain all pieces so far.
     fn missing_pieces(&self, kind: &str, block: u64, snapshot: &Value) -> Option<String> {
         let (_, member) = self.row.texts.iter().find(|(of, _)| *of == kind)?;
         let pieces = self.pieces.get(&(kind.to_owned(), block))?;
@@ -154,7 +154,7 @@ impl<'a> SnapshotChecker<'a> {
     }
 }
 
-/// Finds the reasons why the value `early` is not an earlier version of `late`.
+/// Collects the reasons why the value `early` is not an earlier version of `late`.
 pub(super) fn earlier(
     row: &Snapshots,
     early: &Value,
@@ -223,7 +223,7 @@ fn member(
                 serde_json::from_str(before).is_ok_and(|before: Value| before == *value)
             }) => {}
         Some(later) => earlier(row, value, later, at, found),
-        // The name of an argument may be incomplete so far.
+        // The name of the last argument may still be incomplete.
         None if is_last && late.keys().any(|later| later.starts_with(name)) => {}
         None => found.push((at.clone(), "missing later".to_owned())),
     }

@@ -16,7 +16,8 @@ pub(super) struct ComparisonState<'a> {
     /// Ids of tool calls that ran in parallel in the golden transcript.
     pub(super) overlapping: HashSet<String>,
     pub(super) same_agent: bool,
-    /// `true` if the golden transcript shows no more than the document: see [`TranscriptStreams::is_derived`].
+    /// `true` if the golden transcript was derived from the document, not recorded: see
+    /// [`TranscriptStreams::is_derived`].
     ///
     /// [`TranscriptStreams::is_derived`]: super::transcript_streams::TranscriptStreams::is_derived
     pub(super) is_derived: bool,

@@ -1,4 +1,4 @@
-//! The comparison of two transcripts, stream by stream.
+//! Comparison of two transcripts, one stream after the other.
 
 use serde_json::Value;
 
@@ -87,7 +87,7 @@ impl<'r> StreamComparer<'r> {
         }
     }
 
-    /// Removes events that only one side has, if an allowance lets an agent omit or add them.
+    /// Removes events that occur on one side only, if an allowance permits agents to omit or add them.
     fn allowed_events(
         &mut self,
         mut recorded: Vec<JoinedEvent>,
@@ -153,7 +153,7 @@ impl<'r> StreamComparer<'r> {
     fn align_events(&self, recorded: &[JoinedEvent], actual: &[JoinedEvent], finely: bool) -> Alignment {
         let expected = events::concurrent_streams(self.rules, recorded);
         let mut found = events::concurrent_streams(self.rules, actual);
-        // Pairs streams with the same marks in their order.
+        // Streams with the same marks are paired in their order.
         let pairs = expected.into_iter().map(|stream| {
             let same = found.iter().position(|other| other.marked == stream.marked);
             (stream.places, same.map_or_else(Vec::new, |at| found.remove(at).places))
@@ -231,8 +231,8 @@ impl<'r> StreamComparer<'r> {
         FrameWalker::new(&mut self.state).record(def, &expected.value, &actual.value)
     }
 
-    /// Compares the event with which a growing message begins. The message may be as recorded, or any earlier
-    /// version of the complete one.
+    /// Compares the start event of a growing message. Its message may equal the recorded one, or be any
+    /// earlier version of the complete message.
     fn beginning(
         &mut self,
         expected: &JoinedEvent,
@@ -276,8 +276,8 @@ impl<'r> StreamComparer<'r> {
         match complete.and_then(|item| item.value.get(row.message)) {
             Some(later) => snapshots::earlier(row, observed, later, &mut String::new(), &mut wrong),
             None => {
-                // The message never completes, so it is compared with the recorded one, without values that
-                // agents make up.
+                // The message is never completed, so it is compared with the recorded one, except for
+                // values that agents generate.
                 let mut made_up = self.rules.bound(row.record);
                 made_up.extend(self.rules.choice_members(row.record));
                 let (early, late) = (path::without(observed, &made_up), path::without(golden, &made_up));

@@ -1,68 +1,69 @@
-//! The types of the generated tables.
+//! Types of the generated tables for the comparison of transcripts.
 
 pub use crate::generated::DIALECTS;
 pub use crate::generated::rules::*;
 
-/// Declared facts of a dialect.
+/// Declared properties of a dialect.
 #[derive(Debug)]
 pub struct Tables {
     /// Name of the dialect.
     pub name: &'static str,
     /// Revision of the dialect.
     pub revision: &'static str,
-    /// Command that probes an unknown agent: it has no parameters and changes nothing.
+    /// Command that probes an unknown agent. It has no parameters and is read-only.
     pub probe_command: &'static str,
     /// Commands of the dialect.
     pub commands: &'static [Command],
-    /// Events: types, and names of the records with their members.
+    /// Events by type, each with the name of the record that declares its members.
     pub events: &'static [(&'static str, &'static str)],
-    /// Dialogs: methods, and names of the records with their parameters.
+    /// Dialogs by method, each with the name of the record that declares its parameters.
     pub dialogs: &'static [(&'static str, &'static str)],
-    /// Documented failures that belong to no particular command: codes and texts.
+    /// Documented failures that do not belong to a particular command: JSON-RPC codes and
+    /// texts.
     pub errors: &'static [(Option<i32>, &'static str)],
     /// Rules for the comparison of transcripts.
     pub matching: Matching,
 }
 
-/// A command.
+/// A command of the dialect.
 #[derive(Debug)]
 pub struct Command {
     /// Name on the wire.
     pub wire: &'static str,
-    /// Record of the parameters.
+    /// Name of the record that declares the parameters.
     pub params: Option<&'static str>,
     /// Type of the data in the answer.
     pub result: Option<Ty>,
-    /// Documented failures: codes and texts.
+    /// Documented failures of the command: JSON-RPC codes and texts.
     pub errors: &'static [(Option<i32>, &'static str)],
 }
 
-/// The type of a value.
+/// Declared type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ty {
-    /// A string.
+    /// Any string.
     String,
-    /// A boolean.
+    /// Any boolean.
     Boolean,
-    /// A whole number.
+    /// Any integer.
     Integer,
-    /// A whole number from zero.
+    /// Any integer that is not negative.
     Count,
-    /// A number.
+    /// Any number.
     Number,
-    /// Any value.
+    /// Any JSON value.
     Any,
     /// Any object.
     Object,
-    /// An array.
+    /// An array with items of this type.
     List(&'static Ty),
-    /// An object with free keys.
+    /// An object with arbitrary keys, whose values have this type.
     Map(&'static Ty),
-    /// A declared type.
+    /// The declared type with this name.
     Named(&'static str),
 }
 
-/// A declared type.
+/// A declared type with its name.
 #[derive(Debug)]
 pub struct TypeDef {
     /// Name of the type.
@@ -71,7 +72,7 @@ pub struct TypeDef {
     pub shape: Shape,
 }
 
-/// Value of a member that never changes.
+/// Value of a member that is always the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constant {
     /// A string.
@@ -80,7 +81,7 @@ pub enum Constant {
     Boolean(bool),
 }
 
-/// A member of a record.
+/// A declared member of a record.
 #[derive(Debug)]
 pub struct Field {
     /// Name of the member.
@@ -96,16 +97,16 @@ pub struct Field {
 /// Shape of a declared type.
 #[derive(Debug)]
 pub enum Shape {
-    /// An object.
+    /// An object with declared members.
     Record {
         /// Members with a constant value.
         constants: &'static [(&'static str, Constant)],
-        /// Other members.
+        /// Members whose values vary.
         fields: &'static [Field],
     },
-    /// One of several records, distinguished by a tag.
+    /// One of several records, distinguished by the value of a tag.
     Union {
-        /// Member with the tag.
+        /// Name of the member that contains the tag.
         tag: &'static str,
         /// `true` if other tags are allowed.
         open: bool,
@@ -117,11 +118,11 @@ pub enum Shape {
         /// Types in the order in which they are tried.
         alternatives: &'static [Ty],
     },
-    /// A set of strings.
+    /// One of these strings.
     Strings {
         /// `true` if other strings are allowed.
         open: bool,
-        /// Declared strings.
+        /// The declared strings.
         values: &'static [&'static str],
     },
 }

@@ -1,5 +1,5 @@
-//! Comparison of texts with parts that differ from run to run, and with placeholders for prose that is not
-//! published.
+//! Comparison of texts. Parts of a text may differ between runs, and a placeholder may replace unpublished
+//! prose.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -9,19 +9,19 @@ use regex::Regex;
 use super::bindings::Bindings;
 use super::tables::{Sameness, Token};
 
-/// Length in bytes from which equal texts are not searched for parts that differ from run to run.
+/// Length in bytes from which equal texts are not searched for parts that differ between runs.
 const LONG: usize = 64 << 10;
 
-/// Placeholder for a text of the recorded agent that is not published. Any text may take its place.
+/// Placeholder for unpublished text of the recorded agent. It matches any text.
 static PROSE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"<prose of the original, \d+ characters>").ok());
 
-/// Search for tokens: parts of texts that differ from run to run.
+/// Finder of tokens: parts of texts that differ between runs.
 #[derive(Debug)]
 pub(super) struct TokenMatcher {
     pattern: Regex,
-    /// For each kind of token: its regex group, the regex group of the part to compare, and the rule of the
-    /// comparison.
+    /// For each kind of token: the index of its regex group, the index of the group to compare, and the
+    /// rule of the comparison.
     groups: Vec<(usize, usize, Sameness)>,
 }
 
@@ -64,7 +64,7 @@ impl TokenMatcher {
     }
 }
 
-/// Comparison of texts, with the bindings so far.
+/// Comparer of texts, with the bindings so far.
 #[derive(Debug)]
 pub(super) struct TextComparer<'a> {
     tokens: &'a TokenMatcher,
@@ -78,7 +78,7 @@ impl<'a> TextComparer<'a> {
     }
 
     /// Describes the difference of two texts. Returns `None` if they differ only in parts that may differ
-    /// from run to run, or if a placeholder permits any text.
+    /// between runs, or if a placeholder permits any text.
     pub(super) fn difference(&mut self, golden: &str, observed: &str) -> Option<String> {
         if golden == observed && (golden.len() < 8 || golden.len() > LONG) {
             return None;
@@ -88,7 +88,7 @@ impl<'a> TextComparer<'a> {
         }
         let found = self.pieces(golden, observed);
         if found.is_some() && golden != observed {
-            // The text may contain a bound file under its other name.
+            // The text may contain the path of a bound file, which differs in the observed text.
             if let Some(renamed) = self.bindings.rename_files(golden)
                 && (renamed == observed || self.pieces(&renamed, observed).is_none())
             {
@@ -135,7 +135,7 @@ impl<'a> TextComparer<'a> {
 }
 
 impl TokenMatcher {
-    /// Returns a pattern for a text. Parts that differ from run to run match any text without spaces.
+    /// Returns a regex for a text. Parts that differ between runs match any text without spaces.
     fn loose_pattern(&self, text: &str) -> String {
         let pieces = self.pieces(text);
         let parts = pieces.iter().map(|piece| match piece {

@@ -1,6 +1,6 @@
 //! Comparison of tool calls. The events of parallel calls may come in any order.
 //!
-//! An agent may send any number of partial outputs. Each is an earlier version of the result.
+//! An agent may send any number of partial outputs. Each must be an earlier version of the result.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -42,7 +42,7 @@ fn call(tools: &Tools, event: &Frame) -> Option<String> {
     path::get(&event.value, path)?.as_str().map(str::to_owned)
 }
 
-/// Returns the order in which to compare events: events of parallel calls are sorted by the call's id.
+/// Returns the order in which events are compared. Events of parallel calls are sorted by the id of the call.
 pub(super) fn parallel_order(rules: &Rules, events: &[Frame], overlapping: &HashSet<String>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..events.len()).collect();
     let Some(tools) = rules.tables.matching.tools.as_ref().filter(|_| !overlapping.is_empty()) else {
@@ -59,8 +59,8 @@ pub(super) fn parallel_order(rules: &Rules, events: &[Frame], overlapping: &Hash
     order
 }
 
-/// Returns the elements of a list in the order in which to compare them: results of parallel calls are sorted
-/// by the call's id.
+/// Returns the elements of a list in the order in which they are compared. Results of parallel calls are
+/// sorted by the id of the call.
 pub(super) fn in_order<'a>(list: &'a [Value], id: &str, overlapping: &HashSet<String>) -> Vec<&'a Value> {
     let call = |value: &'a Value| value.get(id)?.as_str().filter(|call| overlapping.contains(*call));
     let mut ordered: Vec<&Value> = list.iter().collect();
@@ -73,7 +73,7 @@ pub(super) fn in_order<'a>(list: &'a [Value], id: &str, overlapping: &HashSet<St
     ordered
 }
 
-/// Partial outputs of a tool call.
+/// Partial outputs of one tool call.
 #[derive(Debug, Default)]
 struct PartialOutputs<'a> {
     first: Option<usize>,
@@ -81,14 +81,14 @@ struct PartialOutputs<'a> {
     /// `true` if each output was an earlier version of the result.
     is_earlier: bool,
     is_inside: bool,
-    /// The different events of this call, without their output.
+    /// The distinct events of this call, without their output.
     frames: Vec<Value>,
     found: Vec<(usize, String)>,
     last: Option<&'a Value>,
 }
 
-/// Compares the partial outputs of both transcripts. Returns the golden record, the observed record, and the
-/// difference.
+/// Compares the partial outputs in both transcripts. Returns the differences, each with its golden and its
+/// observed record.
 pub(super) fn compare(
     rules: &Rules,
     golden: &[Frame],
@@ -103,7 +103,7 @@ pub(super) fn compare(
     for (call, was) in &expected {
         let Some(actual) = found.get(call) else {
             let message = format!("no `{}` of call {call}; the recording has {}", shows.event, was.count);
-            // A quick tool may end before its first partial output.
+            // A fast tool may end before its first partial output.
             let weight = if overlapping.contains(call) { Weight::Info } else { Weight::Case };
             differences.push((was.first, None, Difference::new(weight, "", message)));
             continue;
@@ -160,7 +160,7 @@ fn compare_rest(rules: &Rules, event: &str, golden: &Value, observed: &Value) ->
         found.push(Difference::new(Weight::Case, name, message));
     }
     for (name, value) in observed.iter().filter(|(name, _)| !golden.contains_key(*name)) {
-        // Records are open: clients ignore new members.
+        // Clients ignore additional members of records.
         let weight = if is_declared(name) { Weight::Case } else { Weight::Info };
         let message = format!("unexpected `{name}`, absent from the recording: {}", brief(value));
         found.push(Difference::new(weight, name, message));
@@ -219,7 +219,7 @@ fn text(value: &Value, shows: &ToolUpdate) -> Option<String> {
     texts.map(|texts| texts.concat())
 }
 
-/// Returns `true` if the beginning of the tool's output was cut off.
+/// Returns `true` if the beginning of the tool's output was truncated.
 fn is_cut(value: &Value, shows: &ToolUpdate) -> bool {
     path::get(value, shows.cut).and_then(Value::as_bool).unwrap_or(false)
 }
@@ -237,7 +237,7 @@ fn not_earlier(
     }
     let Some(shown) = text(partial, shows) else { return Some("no text".to_owned()) };
     let is_part = |whole: &str| whole.starts_with(&shown) || whole.starts_with(shown.trim_end_matches('\n'));
-    // If the result has lost its beginning, an earlier output may lie wholly in the lost part.
+    // If the beginning of the result was truncated, an earlier output may consist only of the lost part.
     let comparable = |(_, cut): &&(String, bool)| !cut || is_cut(partial, shows);
     if let Some((result, _)) = result.filter(comparable).filter(|(result, _)| !is_part(result)) {
         return Some(format!("not the beginning of the result: {}", super::text::unequal(result, &shown)));

@@ -1,4 +1,4 @@
-//! A transcript, sorted into its streams.
+//! The frames of a transcript, sorted into streams.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ pub(super) struct Frame {
 #[derive(Debug)]
 pub(super) struct SentLine {
     pub(super) record: usize,
-    /// `None` if the line is not JSON.
+    /// The parsed line; `None` if the line is not JSON.
     pub(super) value: Option<Value>,
     /// Name of the command; `None` for the answer to a question.
     pub(super) command: Option<String>,
@@ -43,9 +43,9 @@ pub(super) struct TranscriptStreams<'a> {
     pub(super) dialogs: Vec<Frame>,
     /// Records of lines that are not JSON objects.
     pub(super) noise: Vec<usize>,
-    /// Records of frames with a wrong envelope, with a description.
+    /// Records of frames with a wrong envelope, each with a description.
     pub(super) misshapen: Vec<(usize, String)>,
-    /// Undeclared members of envelopes, with their records. These are no failures, because clients ignore
+    /// Undeclared members of envelopes, with their records. They are not failures, because clients ignore
     /// them.
     pub(super) undeclared: Vec<(usize, String)>,
     by_id: HashMap<String, usize>,
@@ -77,8 +77,8 @@ impl<'a> TranscriptStreams<'a> {
         streams
     }
 
-    /// Returns `true` if the transcript was derived from the dialect's document. Such a transcript shows only
-    /// some of the members and events, and an agent may add other declared ones.
+    /// Returns `true` if the transcript was derived from the dialect's document. It contains only some
+    /// members and events. An agent may send other declared ones in addition.
     pub(super) fn is_derived(&self) -> bool {
         let origin = self.transcript.header.extra.get("origin").and_then(Value::as_str);
         origin == Some("derived from the document")

@@ -1,5 +1,5 @@
-//! Findings after the alignment: frames that are missing, extra or in another order, and findings about the
-//! transcript as a whole.
+//! Findings about frames that are missing, additional or in another order after the alignment, and about
+//! the transcript as a whole.
 
 use std::collections::HashSet;
 
@@ -57,7 +57,7 @@ impl StreamComparer<'_> {
         actual: &[JoinedEvent],
         near: &[(usize, usize, &'static str)],
     ) {
-        /// With more differences the events are unrelated, and only the mark is reported.
+        /// Events with more differences than this are unrelated; then only the mark is reported.
         const MOST: usize = 4;
         for (g, o, mark) in near {
             let (expected, actual) = (&expected[*g], &actual[*o]);
@@ -96,7 +96,7 @@ impl StreamComparer<'_> {
             let item = &actual[*at];
             let is_known = self.rules.event(&item.name).is_some();
             let of = if is_known { "absent here from the recording" } else { "in no document" };
-            // A document does not show all events of a session.
+            // A document does not contain all events of a session.
             let is_shown = expected.iter().any(|shown| shown.name == item.name);
             let is_open = !is_known && !is_shown && self.rules.spec.events_open;
             let is_free = is_open || self.golden.is_derived() && is_known && !is_shown;
@@ -123,8 +123,8 @@ impl StreamComparer<'_> {
         }
     }
 
-    /// Returns the closing events that are missing in the golden transcript because a command replaced the
-    /// run. The values are: record of the command, names of the events, allowance.
+    /// Returns the last events that the golden transcript lacks because a command replaced the run: record
+    /// of the command, names of the events, and allowance.
     fn closing_events(
         &self,
         expected: &[JoinedEvent],
@@ -240,8 +240,8 @@ impl StreamComparer<'_> {
         let (expected, found) = (self.golden.noise.len(), self.observed.noise.len());
         if expected != found {
             let message = format!("{found} lines are not JSON objects instead of {expected}");
-            // Programs in the same process may write to stdout. Such lines are only informative if the
-            // recording has some too.
+            // Other code in the agent's process may write to stdout. If the recording contains such lines
+            // too, they are not failures.
             let weight = if expected == 0 { Weight::Must } else { Weight::Info };
             let records = RecordPair { golden: None, observed: self.observed.noise.first().copied() };
             self.findings.difference(checks::FRAMING, records, Difference::new(weight, "", message));
@@ -274,7 +274,7 @@ impl StreamComparer<'_> {
     }
 }
 
-/// Returns the first dialog whose id an earlier dialog already had.
+/// Returns the first dialog that repeats the id of an earlier dialog.
 fn repeated_dialog(dialogs: &[Frame]) -> Option<&Frame> {
     let mut known = HashSet::new();
     dialogs.iter().find(|dialog| dialog.id.as_ref().is_some_and(|id| !known.insert((&dialog.name, id))))

@@ -1,4 +1,4 @@
-//! Comparison of two values member by member, by their declared types.
+//! Comparison of two values, member by member, as their types declare.
 
 mod free;
 mod lists;
@@ -15,13 +15,13 @@ use crate::matching::difference::{Difference, Weight, brief};
 
 use free::FreeText;
 
-/// A comparison of two frames.
+/// Comparer of two frames.
 pub(super) struct FrameWalker<'s, 'a> {
     pub(super) state: &'s mut ComparisonState<'a>,
     path: Vec<String>,
     free: Option<FreeText>,
-    /// Set inside an element of a list in which other elements are allowed: the allowance, and the members
-    /// that may differ.
+    /// Set while an element of a list is compared in which an allowance permits other elements. Contains
+    /// the allowance, and the members that may differ.
     entry: Option<(&'static str, &'static [&'static str])>,
     found: Vec<Difference>,
 }
@@ -91,7 +91,8 @@ impl<'s, 'a> FrameWalker<'s, 'a> {
         let both = (golden, observed);
         let free = self.free;
         let cut = self.cut_facts(record, both);
-        // Visits the flag of a cut text before the text, because the flag explains differences of the text.
+        // The flag for a truncated text is visited before the text, because the flag explains differences
+        // of the text.
         let flag = self.cut_flag(record);
         let is_flag = |(name, _): &(&String, &Value)| flag == Some(name.as_str());
         let members = golden.iter().filter(is_flag).chain(golden.iter().filter(|member| !is_flag(member)));
@@ -133,7 +134,8 @@ impl<'s, 'a> FrameWalker<'s, 'a> {
         self.free = free;
     }
 
-    /// Compares a member that depends on a choice of the agent. Returns `false` if the member does not.
+    /// Compares a member that depends on a choice of the agent. Returns `false` if the member does not
+    /// depend on one.
     fn choice(
         &mut self,
         field: Option<&'static Field>,
@@ -189,7 +191,7 @@ impl<'s, 'a> FrameWalker<'s, 'a> {
             return self.push(Weight::Case, format!("additional `{}`", place.member), free.allowance);
         }
         if def.is_some() && !declared {
-            // Records are open: clients ignore new members.
+            // Clients ignore additional members of records.
             let message = format!("undocumented `{}`: {}", place.member, brief(observed));
             return self.push(Weight::Info, message, None);
         }
@@ -275,7 +277,7 @@ impl<'s, 'a> FrameWalker<'s, 'a> {
         }
     }
 
-    /// Checks if an allowance permits the difference of two objects as a whole. Returns `true` if it does.
+    /// Returns `true` if an allowance permits the difference of two objects as a whole.
     fn allow_empty(&mut self, golden: &Value, observed: &Value, place: Place<'_>) -> bool {
         if golden == observed {
             return false;

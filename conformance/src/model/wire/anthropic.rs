@@ -1,4 +1,4 @@
-//! Anthropic Messages.
+//! Streaming format of Anthropic Messages.
 
 use agentese::types::ScriptStop;
 use agentese_script::Kind;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Answer, StreamParts};
 
-/// Signature of a thinking block, if the script has no signature. The API always sends one.
+/// Signature of a thinking block if the script specifies none. The API always sends one.
 const SIGNATURE: &str = "c2ln";
 
 pub(super) fn write(out: &mut StreamParts, answer: &Answer<'_>) {

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions.
+//! Streaming format of OpenAI Chat Completions.
 
 use agentese::types::ScriptStop;
 use agentese_script::Kind;
@@ -54,7 +54,7 @@ pub(super) fn write(out: &mut StreamParts, answer: &Answer<'_>) {
     }
     out.data(false, &delta(json!({}), Some(&stop)));
     if let Some(tokens) = answer.tokens {
-        // In this API, cached tokens are part of the input.
+        // In this API, the number of input tokens includes the cached ones.
         let (input, output) = (tokens.input + tokens.cache_read, tokens.output);
         let mut last = chunk(json!([]));
         last["usage"] = json!({

@@ -1,4 +1,5 @@
-//! Google Generative AI. A tool call is a single piece, because the API does not stream arguments.
+//! Streaming format of Google Generative AI. A tool call is sent in a single piece, because the
+//! API does not stream arguments.
 
 use agentese::types::ScriptStop;
 use agentese_script::Kind;
@@ -31,7 +32,7 @@ pub(super) fn write(out: &mut StreamParts, answer: &Answer<'_>) {
             }
             Kind::ToolCall { id, name } => {
                 let text = block.pieces.concat();
-                // This API cannot transport arguments that are not JSON.
+                // Arguments that are not JSON cannot be sent in this API.
                 let arguments: Value = serde_json::from_str(&text).unwrap_or_else(|_| json!({}));
                 let mut call = json!({"name": name, "args": arguments});
                 if let Some(id) = id {
@@ -42,7 +43,7 @@ pub(super) fn write(out: &mut StreamParts, answer: &Answer<'_>) {
         }
     }
     let reason = match &answer.stop {
-        // In this API, a turn with calls has the same reason as any other.
+        // In this API, a turn with tool calls has the same stop reason as any other.
         ScriptStop::Stop | ScriptStop::ToolUse => "STOP".to_owned(),
         ScriptStop::Length => "MAX_TOKENS".to_owned(),
         other => other.to_string(),

@@ -1,4 +1,4 @@
-//! OpenAI Responses.
+//! Streaming format of OpenAI Responses.
 
 use agentese::types::ScriptStop;
 use agentese_script::{Block, Kind};

@@ -1,4 +1,4 @@
-//! A case on the page: its checks, and its lines.
+//! Section of the page for one case: its checks and its lines.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,8 @@ use super::frames::{LONGEST, anchor, clip, frames};
 use super::{kind, seconds};
 use crate::recording::Recording;
 
-/// Renders a case. If `has_room` is `true`, shows whole lines for failed, known and inconclusive cases.
+/// Renders a case. If `has_room` is `true`, failed, known and inconclusive cases are rendered with whole
+/// lines.
 pub(super) fn case(at: usize, case: &ReportCase, recording: Option<&Recording>, has_room: bool) -> Markup {
     let (class, word) = kind(case);
     let whole = has_room && matches!(class, "fail" | "known" | "unsure");
@@ -81,12 +82,12 @@ fn check(at: usize, check: &ReportCheck, whole: bool) -> Markup {
     }
 }
 
-/// Maximum length of a line in bytes for which the differing member is marked.
+/// Maximum length in bytes of a line in which the differing member is marked.
 const MARKED: usize = 20_000;
-/// If lines are shortened: number of characters to show on each side of the differing member, and of the
-/// member itself.
+/// Maximum number of characters on each side of the differing member, and of the member itself, if lines
+/// are shortened.
 const AROUND: usize = 80;
-/// Number of checks to show if lines are shortened.
+/// Maximum number of checks that are displayed if lines are shortened.
 const FEW: usize = 5;
 
 fn frame_markup(

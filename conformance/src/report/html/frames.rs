@@ -1,4 +1,4 @@
-//! The lines of both sides, in order.
+//! Lines of a case in both directions, in order.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -9,24 +9,24 @@ use serde_json::Value;
 
 use crate::recording::Recording;
 
-/// Longest part of a line on the page, in characters.
+/// Maximum length of a line on the page, in characters.
 pub(super) const LONGEST: usize = 20_000;
-/// Longest part of a line in the summary, in characters.
+/// Maximum length of the collapsed form of a line, in characters.
 const PREVIEW: usize = 300;
-/// Maximum length of a line in cases without a failure, in characters. With `--transcripts`, whole lines are
-/// in files.
+/// Maximum length of a line in cases without a failure, in characters. The option `--transcripts` writes
+/// whole lines to files.
 const SHORT_LINE: usize = 60;
-/// Maximum number of lines to show in a case without a failure.
+/// Maximum number of displayed lines of a case without a failure.
 const MOST: u64 = 40;
-/// Members that identify a frame, if they are present.
+/// Members by which a frame is described, if they are present.
 const HEAD: [&str; 4] = ["type", "method", "command", "id"];
 
-/// Returns the anchor of a line.
+/// Returns the HTML id of a line, for links.
 pub(super) fn anchor(case: usize, record: u64) -> String {
     format!("case-{case}-{record}")
 }
 
-/// Number of bytes of whole lines that a case may show.
+/// Maximum number of bytes of whole lines for one case.
 const WHOLE: usize = 200_000;
 
 /// Limits the length of a text, in characters.
@@ -37,10 +37,10 @@ pub(super) fn clip(text: &str, longest: usize) -> Cow<'_, str> {
     }
 }
 
-/// Renders the lines and the other events of a case. If `whole` is `true`, shows lines whole up to a limit,
-/// and lines with a failed check even beyond it. Otherwise, shows only the beginnings of lines.
+/// Renders the lines and the other events of a case. If `whole` is `true`, lines are rendered whole up to a
+/// limit, and lines with a failed check even beyond it. Otherwise only the beginnings of lines are rendered.
 pub(super) fn frames(case: usize, recording: &Recording, blamed: &BTreeSet<u64>, whole: bool) -> Markup {
-    // Notes have no number, because transcripts for comparisons do not contain them.
+    // Notes are not numbered, because transcripts for comparisons do not contain them.
     let mut next = 0;
     let mut number = || {
         next += 1;

@@ -1,5 +1,5 @@
-//! Differences that the loss report allows in the answer to a command, or after it. The report names the
-//! *places* that may differ: parts of the conversation.
+//! Differences that the loss report permits in the answer to a command, or after it. The report names the
+//! places that may differ: parts of the conversation.
 
 use std::collections::BTreeSet;
 
@@ -19,56 +19,57 @@ use super::{Frame, LossReport, REQUESTS, SCENARIO};
 /// Name of the check of the order between answers and events.
 const ORDER_BETWEEN_STREAMS: &str = "order-between-streams";
 
-/// Place: the positions of the user's messages among the other messages, and the number of turns.
+/// Place that may differ: the positions of the user's messages among the other messages, and the number of
+/// turns.
 pub const ORDER: &str = "order";
 const OF_USER: &str = "message<user>";
-/// Members about calls and their results. Events with such a member must not be missing or extra, but their
-/// order may differ.
+/// Members about tool calls and their results. Events with such a member must be neither missing nor
+/// additional, but their order may differ.
 const OF_CALLS: &[&str] = &["tool.", "message<assistant>", "message<tool>"];
 
-/// Place: the number and the content of the answers to the user's input. A separate check compares the
-/// answers with the model's script.
+/// Place that may differ: the number and the content of the answers to the user's input. Another check
+/// compares the answers with the model script.
 const ANSWERS: &str = "answers";
-/// Place: the message about a shell command of the user. It may be missing.
+/// Place that may differ: the message about a shell command of the user, which may be missing.
 const SHELLS: &str = "shells";
 
-/// Place: the calls of each answer.
+/// Place that may differ: the tool calls of each answer.
 const CALLS: &str = "calls";
 
-/// Place: all events of a run, up to its end.
+/// Place that may differ: all events of a run, up to its end.
 pub(super) const EVENTS: &str = "events";
-/// Place: a run that the agent begins without a command, after an automatic compaction.
+/// Place that may differ: a run that the agent starts without a command, after an automatic compaction.
 pub const CONTINUED_RUN: &str = "goesOn";
-/// `COMPACTED`: members about an automatic compaction; `OF_SUMMARY`: members of its summary.
+/// Members about an automatic compaction; `OF_SUMMARY` are the members of its summary.
 const COMPACTED: &str = "Compacted";
 const OF_SUMMARY: &str = "message<summary>";
-/// `HISTORY`: place of all messages in answers; `MESSAGES`: members of these messages, and their number.
+/// Place of all messages in answers; `MESSAGES` are the members of these messages, and their number.
 const HISTORY: &str = "history";
 const MESSAGES: &[&str] = &["message", "Count.messages"];
 
-/// Returns `true` if a run may be over after such an event.
+/// Returns `true` if the run may have ended after an event with this effect.
 fn may_end(effect: RunEffect) -> bool {
     !matches!(effect, RunEffect::None | RunEffect::Begins | RunEffect::Holds | RunEffect::HoldsIf(_))
 }
 
 impl LossReport {
-    /// Returns `true` if the difference follows a command after which the loss report allows it. The position
-    /// of a frame that the recording does not contain is its position in the observed session.
+    /// Returns `true` if the difference follows a command after which the loss report permits it. A
+    /// frame that is not in the recording has its position from the observed session.
     pub(super) fn is_allowed_after_command(
         &self,
         check: &str,
         mismatch: &Mismatch,
         golden: &Transcript,
     ) -> bool {
-        // The last frame only shows why a case broke off.
+        // The last frame shows only why the case broke off.
         if check == SCENARIO {
             return false;
         }
-        // Nothing excuses a missing input of the user in a request.
+        // No difference excuses a request that lacks input of the user.
         if check == REQUESTS {
             return false;
         }
-        // An expectation of the case is not a frame of the recording: the found frame has the position.
+        // The frame of an expectation is not in the recording, so the found frame determines the position.
         let recorded = mismatch.expected.as_ref().filter(|_| !check.starts_with("expect "));
         let places = match (recorded, &mismatch.found, &self.observed) {
             (Some(shown), ..) => self.allowed_from(shown.record, golden),
@@ -110,7 +111,7 @@ impl LossReport {
             let of_shells = |one: &SentCommand<'_>| {
                 let mut places = one.row.differences.iter().flat_map(|differs| &differs.places);
                 let came = self.observed.as_ref().and_then(|observed| self.has_succeeded(one.line, observed));
-                // A command that also failed in the recording left no message there.
+                // A command that failed in the recording too left no message there.
                 places.any(|place| place == SHELLS)
                     && came == Some(false)
                     && self.has_succeeded(one.line, golden) != Some(false)
@@ -143,8 +144,8 @@ impl LossReport {
         about.peek().is_some() && about.all(|member| is_other(&member.neutral))
     }
 
-    /// Returns `true` if the loss report allows the agent to accept or reject a command by rules of its own.
-    /// If the answer names no command, each command of the session may be the rejected one.
+    /// Returns `true` if the loss report permits that the agent accepts or rejects a command by its own
+    /// rules. If the answer names no command, any command of the session may be the rejected one.
     pub(super) fn is_refused_otherwise(
         &self,
         row: Option<&RowFidelity>,
@@ -163,17 +164,16 @@ impl LossReport {
         })
     }
 
-    /// Returns `true` if an event with this name may end a run. Such an event must never be missing, even if
+    /// Returns `true` if an event with this name may end a run. Such an event must not be missing, even if
     /// its content differs.
     pub(super) fn ends_runs(&self, event: &str) -> bool {
         self.front.event(event).is_some_and(|spec| may_end(spec.run))
     }
 
-    /// Returns `true` if the event may move or be missing when the agent reads the user's input at another
-    /// time.
+    /// Returns `true` if the event may be moved or missing because the agent reads the user's input at
+    /// another time.
     ///
-    /// Such an event contains a message of the user. A whole event may also move if it contains no answer and
-    /// no call.
+    /// Such an event contains a message of the user, or contains neither an answer nor a call.
     fn is_of_order(&self, frame: &Frame, path: &str) -> bool {
         let Some(row) = self.row(frame.kind, &frame.row) else { return false };
         let is_of = |place: &str| {
@@ -184,7 +184,7 @@ impl LossReport {
         is_of(OF_USER) || (path.is_empty() && !OF_CALLS.iter().any(|place| is_of(place)))
     }
 
-    /// Returns `true` if the loss report allows other answers to some input of the recording.
+    /// Returns `true` if the loss report permits other answers to some input of the recording.
     pub fn moves_answers(&self, golden: &Transcript) -> bool {
         self.allowed_anywhere(golden).contains(ANSWERS)
     }
@@ -211,8 +211,8 @@ impl LossReport {
             return false;
         }
         let answer = id_of(&FrameText::from(shown.line.as_str()));
-        // `works`: a run is active. `is_requested`: the client has requested a run that has not begun.
-        // `has_compacted`: a summary exists since the last run.
+        // `works`: a run is active. `is_requested`: the client has requested a run that has not started.
+        // `has_compacted`: a compaction has ended since the last run.
         let (mut works, mut is_requested, mut has_compacted) = (false, false, false);
         for record in &observed.records {
             match record {
@@ -252,8 +252,8 @@ impl LossReport {
                 .any(|member| paths::at(&frame.body, &member.path, &[]).is_some_and(|told| !told.is_null()))
     }
 
-    /// Returns `true` if the command succeeded, and `false` if it failed. Returns `None` if no answer has the
-    /// command's id.
+    /// Returns `true` if the command succeeded, and `false` if it failed. Returns `None` if there is no
+    /// answer with the command's id.
     fn has_succeeded(&self, sent: &str, session: &Transcript) -> Option<bool> {
         let id = id_of(&FrameText::from(sent))?;
         session.records.iter().find_map(|record| match record {
@@ -307,7 +307,7 @@ impl LossReport {
         place: usize,
         golden: &'a Transcript,
     ) -> impl Iterator<Item = SentCommand<'a>> {
-        // `began` is the id of the command that began the active run.
+        // `began` is the id of the command that started the active run.
         let (mut is_busy, mut began) = (false, None);
         golden.records.iter().enumerate().take(place).filter_map(move |(place, record)| match record {
             Record::Sent(line) => {
@@ -324,7 +324,7 @@ impl LossReport {
                 Some(sent)
             }
             Record::Received(line) => {
-                // A rejected command begins no run.
+                // A rejected command starts no run.
                 let is_refused = match route(self.front, line) {
                     Ok(RoutedFrame::Answer { success: false, .. }) => began.is_some() && id_of(line) == began,
                     _ => false,

@@ -1,5 +1,4 @@
-//! Answers, calls and messages that are missing or differ after a command for which the loss report allows
-//! that.
+//! Answers, calls and messages that are missing or differ after a command, as the loss report permits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,15 +16,15 @@ const OF_ANSWERS: &[&str] = &["message", "usage", "Outcome"];
 
 const OF_SHELL: &str = "message<shell>";
 
-/// `HISTORY`: path of the messages in an answer; `ROLE`: path of their roles; `COUNTS`: members with their
-/// number.
+/// Path of the messages in an answer; `ROLE` is the path of their roles, and `COUNTS` are members with the
+/// number of messages.
 pub(super) const HISTORY: &str = "data.messages";
 const ROLE: &str = "data.messages[].role";
 const COUNTS: &[&str] = &["message", "Count.messages"];
 
 impl LossReport {
-    /// Returns `true` if the whole event is only about messages. With a path, returns `true` if the member at
-    /// the path is.
+    /// Returns `true` if the whole event is only about messages, or, with a path, if the member at the path
+    /// is about messages.
     pub(super) fn is_of_answers(&self, frame: &Frame, path: &str) -> bool {
         let Some(row) = self.row(frame.kind, &frame.row) else { return false };
         let is_there = |member: &&Member| match path {
@@ -46,7 +45,7 @@ impl LossReport {
             observed.records.iter().zip(0..).filter_map(|(one, record)| {
                 let Record::Received(line) = one else { return None };
                 let shown = LineExcerpt { record, dir: Direction::S2c, line: line.as_str().to_owned() };
-                // Takes only other frames of the same event: snapshots repeat the same answer.
+                // Only other events of the same type are examined, because snapshots repeat the same answer.
                 self.frame(&shown, observed).filter(|frame| record != found && frame.row == frames[1].row)
             })
         });
@@ -57,7 +56,7 @@ impl LossReport {
             && lacking.iter().all(|call| own.contains(call))
     }
 
-    /// Returns `true` if the difference of an answer is in the number of messages, or in messages that are
+    /// Returns `true` if the difference of an answer concerns the number of messages, or messages that are
     /// not the user's.
     pub(super) fn has_other_answers(&self, frames: &[Frame], path: &str) -> bool {
         let path = in_answer(path);
@@ -75,8 +74,8 @@ impl LossReport {
         members.any(|member| member.path == path && COUNTS.contains(&member.neutral.as_str()))
     }
 
-    /// Returns `true` if the found answer differs only in missing messages of shell commands. At most
-    /// `at_most` of these may be missing.
+    /// Returns `true` if the found answer lacks only messages of shell commands, and at most `at_most` of
+    /// them.
     pub(super) fn lacks_shells(
         &self,
         at_most: usize,
@@ -110,8 +109,8 @@ fn messages(frame: &Frame) -> impl Iterator<Item = &Value> {
     frame.body["data"]["messages"].as_array().into_iter().flatten()
 }
 
-/// Returns the texts of messages, except for those with some roles. The first value counts equal texts of the
-/// user. The second value has all other texts, in order.
+/// Returns the texts of messages, except those with some roles. The first value counts equal texts of the
+/// user. The second value contains all other texts in order.
 pub(super) fn message_texts<'a>(
     messages: impl IntoIterator<Item = &'a Value>,
     without: &BTreeSet<&str>,

@@ -1,4 +1,4 @@
-//! Lines of a case, and reasons why the case broke off.
+//! Lines of a case, and the reasons for which a case can break off.
 
 use agentese::types::Scenario;
 use agentese_conformance::transcript::{Record, Transcript};
@@ -20,8 +20,8 @@ pub fn sent_until(case: &Scenario, step: usize, golden: &Transcript) -> usize {
     places.take(sent).last().map_or(0, |(place, _)| place)
 }
 
-/// Returns `true` if a wait timed out while the agent was running and had answered all commands. Returns
-/// `true` also if an answer lacks a member that the case needs.
+/// Returns `true` if a wait timed out while the agent was running and had answered all commands. Also
+/// returns `true` if an answer lacks a member that the case needs.
 pub fn is_wait_of_a_live_agent(message: &str) -> bool {
     let is_over = message.contains("no frame like ") && message.contains(": timeout");
     lacks_a_member(message) || is_over && !message.contains("was not answered")

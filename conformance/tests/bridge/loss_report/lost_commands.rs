@@ -1,4 +1,4 @@
-//! Differences that follow from a lost command.
+//! Differences that follow from a command that the loss report calls lost.
 
 use agentese::any::Fidelity;
 use agentese_conformance::transcript::{Record, Transcript};
@@ -8,8 +8,8 @@ use super::LossReport;
 use super::paths::{in_answer, is_about, is_within};
 
 impl LossReport {
-    /// Returns the commands that succeeded in the recording and that the loss report calls lost. The values
-    /// are the position of the answer, and the places that the command changed.
+    /// Returns the lost commands that succeeded in the recording, each with the position of its answer and
+    /// the places that the command changed.
     pub(super) fn lost_commands(&self, golden: &Transcript) -> Vec<(usize, &[String])> {
         let lost = |(record, one): (usize, &Record)| {
             let Record::Received(line) = one else { return None };
@@ -22,7 +22,7 @@ impl LossReport {
         golden.records.iter().enumerate().filter_map(lost).collect()
     }
 
-    /// Returns `true` if a lost command, earlier in the recording, changed the member.
+    /// Returns `true` if an earlier lost command changed the member in the recording.
     pub(super) fn follows_lost_command(
         &self,
         lost: &[(usize, &[String])],

@@ -1,4 +1,4 @@
-//! Paths in frames.
+//! Functions for paths in frames.
 
 use agentese::any::Member;
 use serde_json::Value;
@@ -44,8 +44,8 @@ pub fn without_indexes(path: &str) -> (String, Vec<usize>) {
     (any, places)
 }
 
-/// Returns the value at a path. `places` has the index for each `[]` of the path. Returns `None` if there are
-/// too few indexes.
+/// Returns the value at a path. `places` contains an index for each `[]` of the path. Returns `None` if there
+/// are too few indexes.
 pub fn at<'a>(body: &'a Value, path: &str, places: &[usize]) -> Option<&'a Value> {
     let mut places = places.iter();
     let mut found = body;

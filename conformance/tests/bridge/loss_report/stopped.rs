@@ -1,7 +1,7 @@
 //! Frames of a run after the client has stopped it.
 //!
-//! After some commands, the loss report allows two differences. A call that had not begun has no events. A
-//! call that had begun has another result.
+//! After some commands, the loss report permits two differences: a call that had not started has no events,
+//! and a call that had started has another result.
 
 use std::collections::BTreeSet;
 
@@ -16,25 +16,25 @@ use super::paths::{self, in_answer, is_about, is_within};
 use super::{Frame, LossReport};
 use crate::front_output::matching;
 
-/// Place: the calls of an answer that was stopped, and the empty answer at the end of the run.
+/// Place that may differ: the calls of a stopped answer, and the empty answer at the end of the run.
 const STOPPED: &str = "stopped";
 
 /// Members with the id of the call that a frame is about.
 const CALL: &[&str] = &["tool.callId", "message<tool>.callId"];
 
-/// A part of a recording: from a stop to the end of the stopped run.
+/// Part of a recording from a stop to the end of the stopped run.
 struct StoppedSpan {
     from: usize,
     until: usize,
     calls: Calls,
 }
 
-/// The calls of a stopped run.
+/// Tool calls of a stopped run.
 #[derive(Default)]
 struct Calls {
-    /// Calls that had begun before the stop and had not ended.
+    /// Calls that had started before the stop and had not ended.
     open: BTreeSet<String>,
-    /// Calls that begin only after the stop.
+    /// Calls that start only after the stop.
     unbegun: BTreeSet<String>,
 }
 
@@ -65,7 +65,7 @@ impl LossReport {
                 let is_result =
                     !about.is_empty() && here().is_some_and(|stop| about.is_subset(&stop.calls.open));
                 let [was, now] = [recorded, came].map(|frame| Blocks::of(&frame.body["message"]));
-                // An answer comes before the stop, but its calls may begin after it.
+                // An answer may precede the stop although its calls start after it.
                 let is_unbegun = |call: &String| stops.iter().any(|stop| stop.calls.unbegun.contains(call));
                 let lacking = was.calls.strip_prefix(&now.calls[..]).filter(|_| !now.calls.is_empty());
                 let lacks = || lacking.is_some_and(|calls| calls.iter().all(is_unbegun));
@@ -82,8 +82,8 @@ impl LossReport {
 
     /// Returns `true` if the whole event may be missing after a stop.
     ///
-    /// Such an event is about calls that had not begun, or about the empty answer at the end of the run. An
-    /// event with no members from the agent may be missing too.
+    /// Such an event is about calls that had not started, or about the empty answer at the end of the run.
+    /// An event without members from the agent may also be missing.
     fn may_be_missing_after_stop(&self, frame: &Frame, unbegun: &BTreeSet<String>) -> bool {
         let calls = self.calls(frame);
         let message = &frame.body["message"];
@@ -139,8 +139,8 @@ impl LossReport {
     }
 }
 
-/// Returns `true` if the messages of two answers differ only in the effects of a stop. These effects are:
-/// missing calls that had not begun, their missing results, another output of open calls, and empty answers.
+/// Returns `true` if the messages of two answers differ only in effects of a stop. Effects are missing
+/// calls that had not started, their missing results, other output of open calls, and empty answers.
 fn lacks_only_stopped_parts(recorded: &Frame, came: &Frame, calls: &Calls) -> bool {
     let told = |frame: &Frame| -> Vec<Value> {
         let messages = frame.body["data"]["messages"].as_array().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! Streamed texts that the agent breaks off earlier than in the recording.
+//! Streamed texts that the agent ends earlier than in the recording.
 
 use agentese::any::RowKind;
 use agentese::types::Direction;
@@ -12,8 +12,8 @@ use super::{Frame, LossReport};
 use crate::front_output::matching;
 
 impl LossReport {
-    /// Returns `true` if the observed text is only the beginning of the recorded one. The text has to be
-    /// streamed while the client sends a command after which the events of the run may differ.
+    /// Returns `true` if the observed text is only the beginning of the recorded one. This is permitted
+    /// only if the client sends a command during the text after which the events of the run may differ.
     pub(super) fn breaks_off_earlier(&self, frame: &Frame, mismatch: &Mismatch, golden: &Transcript) -> bool {
         let (Some(was), Some(came), Some(observed)) = (&mismatch.expected, &mismatch.found, &self.observed)
         else {
@@ -29,8 +29,8 @@ impl LossReport {
         self.allowed_from(last, golden).contains(EVENTS) && !begun.is_empty() && whole.starts_with(&begun)
     }
 
-    /// Joins the pieces of a text, from the event at a record on. Returns the text, and the record of the
-    /// last piece.
+    /// Joins the pieces of a text, starting at the event with the given record. Returns the text, and the
+    /// record of the last piece.
     fn joined(
         &self,
         from: usize,

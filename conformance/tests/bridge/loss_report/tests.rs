@@ -52,7 +52,7 @@ fn a_difference_outside_the_report_is_not_explained() {
     for path in ["id", "command"] {
         assert!(!report.explains(&mismatch(0, name, path), &golden()), "{path}");
     }
-    // The dialect does not declare such a frame.
+    // The dialect declares no such frame.
     assert!(!report.explains(&mismatch(0, r#"{"type":"made_up"}"#, ""), &golden()));
     // An agent of the same family sends the member.
     let kin = LossReport::of("pi@0.55", "omp@12.7");
@@ -141,7 +141,7 @@ fn a_rejection_is_explained_only_by_an_unsupported_parameter() {
         assert!(report.explains(&refusal, &hidden), "{path}");
         assert!(!report.explains(&refusal, &plain), "{path}");
     }
-    // A command without an answer.
+    // The command has no answer.
     assert!(!report.explains(&mismatch(1, done, ""), &plain));
 }
 
@@ -259,7 +259,7 @@ fn carried_frames_are_neither_dropped_nor_repeated() {
     let ended = r#"{"type":"tool_execution_end","toolCallId":"c","toolName":"bash","isError":false}"#;
     let begins = r#"{"type":"agent_start"}"#;
     for line in [END, ended, begins] {
-        // `dropped`: an expected frame is missing. `doubled`: a frame is extra.
+        // `dropped`: an expected frame is missing. `doubled`: a frame is additional.
         let dropped = mismatch(0, line, "");
         let doubled = Mismatch { expected: None, found: dropped.expected.clone(), ..Mismatch::default() };
         for changed in [dropped, doubled] {

@@ -141,7 +141,7 @@ async function handle(line) {
   }
 }
 
-// Only a line feed ends a line, so a reader of lines that also breaks at U+2028 would be wrong.
+// Only a line feed ends a line. Node's `readline` also splits at U+2028, so it is not used.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 let parts = [];
 process.stdin.on("data", (chunk) => {

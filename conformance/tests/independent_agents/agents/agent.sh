@@ -1,5 +1,5 @@
 #!/bin/sh
-# A note keeper: it has a name for its session and answers what it is asked. There is no model behind it.
+# An agent for notes: it stores a name for its session and answers queries. It has no model.
 exec jq --unbuffered -cnR --arg id "notes-$$" '
   def reply($command; $more):
     (if $command | has("id") then {id: $command.id} else {} end)

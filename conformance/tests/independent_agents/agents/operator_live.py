@@ -1,9 +1,9 @@
 """An agent that speaks the flat form of Operator's published sources, for tests of clients. It has no model.
 
-The agent answers a prompt at once, and its run follows. Words in the prompt control the run: `tool` (a tool runs),
-`ask` (a dialog opens, and the text contains its answer), `retry` (the first request fails temporarily), `fail` (the run
-fails), `wait` (nothing happens until an abort), `given` (the text contains the settings of the client). The event of
-each request contains a made-up key.
+The agent answers a prompt at once, and its run follows. These words in the prompt control the run: `tool` (a
+tool runs), `ask` (a dialog opens, and the text contains its answer), `retry` (the first request fails
+temporarily), `fail` (the run fails), `wait` (nothing happens until an abort), `given` (the text contains the
+settings of the client). Each request event contains an invented key.
 """
 
 import asyncio

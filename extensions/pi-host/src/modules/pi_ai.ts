@@ -20,7 +20,8 @@ export function piAi(mirror: Mirror): Record<string, unknown> {
 }
 
 /**
- * Returns a schema for a text out of several. It uses `enum` instead of `anyOf`, which some providers reject.
+ * Returns a schema for a string with fixed values. It uses `enum` instead of `anyOf`, which some providers
+ * reject.
  */
 function StringEnum(values: readonly string[], options?: { description?: string; default?: string }): TSchema {
   return Type.Unsafe<string>({

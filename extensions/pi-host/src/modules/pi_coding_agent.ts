@@ -14,10 +14,10 @@ import {
   truncateTail,
 } from "../truncate.js";
 
-/** Version of pi with this interface. */
+/** Version of pi whose interface this module provides. */
 export const PI_VERSION = "0.55.4";
 
-/** Built-in tools of pi. */
+/** Names of pi's built-in tools, as they occur in names of type guards. */
 const BUILT_IN = ["Bash", "Read", "Edit", "Write", "Grep", "Find", "Ls"];
 
 /** Returns the supported members. */

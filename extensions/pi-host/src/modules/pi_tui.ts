@@ -2,7 +2,8 @@
  * Supported part of `@mariozechner/pi-tui`, which needs no terminal: measuring and cutting text, names of
  * keys.
  *
- * Components are never drawn without a terminal. Stand-ins allow loading a module with subclasses of them.
+ * Components are never drawn here. They are stand-ins, so that modules with subclasses of components can be
+ * loaded.
  */
 
 import sliceAnsi from "slice-ansi";
@@ -19,7 +20,7 @@ function visibleWidth(text: string): number {
   return stringWidth(text);
 }
 
-/** Cuts a text to a number of columns, with an ellipsis. A shorter text is padded on request. */
+/** Cuts a text to a number of columns, with an ellipsis. If `fill` is true, a shorter text is padded. */
 function truncateToWidth(text: string, columns: number, ellipsis = "...", fill = false): string {
   const width = stringWidth(text);
   if (width <= columns) return fill ? text + " ".repeat(columns - width) : text;

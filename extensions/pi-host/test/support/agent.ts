@@ -1,4 +1,4 @@
-/** The agent's side of the protocol, for tests: starts the bundle that the binary embeds and talks with it. */
+/** The agent's end of the protocol, for tests. It starts the bundle that the binary embeds. */
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import type { ExtensionFrame, FrameOf, HookEvent, HostFrame, InitializeResult } 
 /** Time limit of every wait of a test, in milliseconds. */
 export const PATIENCE = 60_000;
 
-/** Folder of the repository; tests are compiled into `build/test`. */
+/** Root of the repository. Compiled tests run in `build/test`. */
 export const repository = join(import.meta.dirname, "../../../..");
 
 /** The program under test. */
@@ -19,14 +19,14 @@ export const bundle = join(repository, "server/extensions/src/extensions/node_ho
 
 type Response = FrameOf<"response">;
 
-/** A frame of the extension process, or another line. */
+/** A frame of the extension process, or a line that is not a frame. */
 type Line = ExtensionFrame | { type: "noise"; line: string };
 
 /** An agent with one extension process. */
 export class TestAgent {
   /** Output of the process on stderr. */
   stderr = "";
-  /** Exit code of the process. */
+  /** Resolves with the exit code of the process. */
   readonly exit: Promise<number | null>;
   readonly folder: string;
   readonly #child: ChildProcessWithoutNullStreams;
@@ -42,7 +42,7 @@ export class TestAgent {
       mkdirSync(dirname(join(this.folder, name)), { recursive: true });
       writeFileSync(join(this.folder, name), text);
     }
-    // Node connects its children by sockets; agents use pipes.
+    // Node connects its children by sockets. The agent uses pipes, so `cat` provides them.
     const piped = ["sh", "-c", 'cat | "$0" "$1" 2>stderr | cat', process.execPath, bundle];
     const [program = "", ...args] = transport === "pipes" ? piped : [process.execPath, bundle];
     this.#child = spawn(program, args, { cwd: this.folder });
@@ -59,22 +59,22 @@ export class TestAgent {
     });
   }
 
-  /** Returns the path of a file in the folder. */
+  /** Returns the path of a file in the test's folder. */
   path(name: string): string {
     return join(this.folder, name);
   }
 
-  /** Sends a frame. */
+  /** Sends a frame to the extension process. */
   send(frame: HostFrame): void {
     this.#child.stdin.write(`${JSON.stringify(frame)}\n`);
   }
 
-  /** Ends stdin. */
+  /** Closes the stdin of the extension process. */
   end(): void {
     this.#child.stdin.end();
   }
 
-  /** Sends the introduction, and returns the registrations of the extensions. */
+  /** Sends the introduction and returns the registrations of these extensions. */
   async initialize(...names: string[]): Promise<InitializeResult> {
     const { result, error } = await this.request({
       type: "initialize",
@@ -97,17 +97,17 @@ export class TestAgent {
     return id;
   }
 
-  /** Sends a request and waits for its response, which has to be the next frame. */
+  /** Sends a request and returns its response, which must be the next frame. */
   async request(frame: object): Promise<Response> {
     return this.response(this.sendRequest(frame));
   }
 
-  /** Sends an event and waits for the answer of the handlers. */
+  /** Sends an event and returns the response with the answer of the handlers. */
   async event(name: string, event: HookEvent): Promise<Response> {
     return this.request({ type: "event", extension: this.path(name), event });
   }
 
-  /** Sends an event without an answer. */
+  /** Sends an event that needs no answer. */
   sendEvent(name: string, event: HookEvent): void {
     this.send({ type: "event", extension: this.path(name), event });
   }
@@ -117,14 +117,14 @@ export class TestAgent {
     return this.sendRequest({ type: "command", extension: this.path(extension), name, args });
   }
 
-  /** Returns the response of that id, which has to be the next frame. */
+  /** Returns the response with that id, which must be the next frame. */
   async response(id: string): Promise<Response> {
     const frame = await this.next("response");
     if (frame.id !== id) throw new Error(`a response to ${frame.id}, not to ${id}`);
     return frame;
   }
 
-  /** Returns the next frame, which has to be of that type. */
+  /** Returns the next frame, which must have that type. */
   async next<K extends ExtensionFrame["type"]>(type: K): Promise<FrameOf<K>> {
     const line = await this.line();
     if (line.type !== type) throw new Error(`${JSON.stringify(line)} came, and not a frame ${type}`);
@@ -162,7 +162,7 @@ export class TestAgent {
   }
 }
 
-/** Returns an extension whose factory has that body. */
+/** Returns the source of an extension whose factory has the given body. */
 export function extension(body: string, head = ""): string {
   return `${head}\nexport default function (pi: any) {\n${body}\n}\n`;
 }

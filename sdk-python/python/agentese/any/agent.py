@@ -148,8 +148,8 @@ class Agent(Commands):
         return self.client if isinstance(self.client, kind) else None
 
     def supports(self, intent: str) -> bool:
-        """Returns `True` if the dialect has a command for the intent: in the agent's revision, or in any
-        revision while that is unknown."""
+        """Returns `True` if the agent's revision has a command for the intent. While the revision
+        is unknown, any revision of the dialect suffices."""
         return self._tracker.mapping(intent, self.client.revision) is not None
 
     def events(self) -> Events:
@@ -224,7 +224,7 @@ class Agent(Commands):
                 self._tracker.end_listeners(failure or TerminatedError(str(end), termination=end))
 
     def _catch_up(self) -> None:
-        """Folds all frames that were sent and received since the last call."""
+        """Folds all frames that were sent or received since the last call."""
         with self._lock:
             end = self._connection.termination
             self._tracker.fold(self._connection.watched())
@@ -253,7 +253,7 @@ class Agent(Commands):
         members = mapping.params(given)
         if mapping.session is None or members.get(mapping.session) is not None:
             return members
-        # Once a session is followed, a first session that is still being opened is not awaited.
+        # If a session is already current, the opening of the first session is not awaited.
         if self._tracker.current_session() is None:
             with self._opening_lock:
                 if self._tracker.current_session() is None:

@@ -153,8 +153,8 @@ class AsyncAgent(AsyncCommands):
         return self.client if isinstance(self.client, kind) else None
 
     def supports(self, intent: str) -> bool:
-        """Returns `True` if the agent's revision has a command for the intent. While the revision is unknown,
-        any revision counts."""
+        """Returns `True` if the agent's revision has a command for the intent. While the revision
+        is unknown, any revision of the dialect suffices."""
         return self._tracker.mapping(intent, self.client.revision) is not None
 
     def events(self) -> AsyncEvents:
@@ -215,7 +215,7 @@ class AsyncAgent(AsyncCommands):
         return f"<{type(self).__module__}.{type(self).__name__} {self.dialect}>"
 
     def _catch_up(self) -> None:
-        """Folds all frames that were sent and received since the last call."""
+        """Folds all frames that were sent or received since the last call."""
         end = self._connection.termination
         self._tracker.fold(self._connection.watched())
         if end is not None:

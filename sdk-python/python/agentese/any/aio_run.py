@@ -16,14 +16,14 @@ from agentese.view.conversation import Conversation
 
 
 class WaiterList:
-    """Tasks that wait for the same notification."""
+    """Group of tasks that wait for the same notification."""
 
     def __init__(self, backend: backends.Backend) -> None:
         self._backend = backend
         self._signals: list[backends.Signal] = []
 
     def signal(self) -> backends.Signal:
-        """Returns a new signal. The next call of `wake` sets it."""
+        """Returns a signal that the next call of `wake` sets."""
         signal = self._backend.signal()
         self._signals.append(signal)
         return signal
@@ -75,8 +75,8 @@ class AsyncEvents(AsyncIterator[Event]):
 
 
 class AsyncPendingResult:
-    """Result of a run, available after its end. It refers to the event queue, but the queue has no reference
-    back, so that the caller can drop the run."""
+    """Result of a run, set when the run ends. The result holds a reference to the event queue. The
+    queue has none to the result, so a dropped run is freed."""
 
     def __init__(
         self,
@@ -103,7 +103,9 @@ class AsyncPendingResult:
         self.result = RunResult.of(ended, last_assistant_message(self._conversation()))
 
     def finish(self) -> None:
-        """Makes the result available. If the event loop ends before the run, the result is a `RuntimeError`."""
+        """Makes the result available. If the event loop ended before the run, the result is a
+        `RuntimeError`.
+        """
         if self.result is None:
             self.result = RuntimeError("no task waits for the end of this run any more")
         try:
@@ -179,8 +181,8 @@ class AsyncRun:
         return self._pending_result.result
 
     async def text(self, *, timeout: float | None = None) -> str:
-        """Waits for the end of the run and returns the text of the model's last message. If no event was read
-        before, unsubscribes first."""
+        """Waits for the end of the run and returns the text of the model's last message. If no
+        event was read before, the run unsubscribes first, so that no events are queued."""
         if not self._is_read:
             self._events.close()
         return (await self.result(timeout=timeout)).text

@@ -64,7 +64,7 @@ class Commands:
         return results.get("cancelled") is not True
 
     def fork(self, entry: str) -> ForkResult:
-        """Continues from an earlier entry of the conversation."""
+        """Continues in a new session with the conversation before an earlier entry."""
         results = self.call("fork", entry=entry)
         return ForkResult.of(results)
 
@@ -74,12 +74,12 @@ class Commands:
         return records(ForkPoint, results.get("points"))
 
     def state(self) -> State:
-        """Returns the activity of the agent and its settings."""
+        """Returns the current activity and the settings of the agent."""
         results = self.call("state")
         return State.of(results)
 
     def messages(self) -> tuple[Message, ...]:
-        """Returns the messages of the conversation. Afterwards `conversation` holds them too."""
+        """Returns the messages of the conversation. `conversation` then contains them too."""
         results = self.call("messages")
         return records(Message, results.get("messages"))
 
@@ -130,7 +130,9 @@ class Commands:
         self.call("setFollowUpMode", mode=mode)
 
     def set_interrupt_mode(self, mode: str) -> None:
-        """Sets the moment at which steering input reaches the run. `mode` is a value such as `immediate`."""
+        """Sets the moment at which steering input reaches the run. `mode` is a value of the
+        dialect, such as `immediate`.
+        """
         self.call("setInterruptMode", mode=mode)
 
     def compact(self, instructions: str | None = None) -> Message | None:

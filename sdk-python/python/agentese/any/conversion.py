@@ -10,7 +10,7 @@ R = TypeVar("R", bound=ViewRecord)
 
 
 def image_params(images: Sequence[Image] | None) -> list[dict[str, str]] | None:
-    """Returns images as neutral parameters."""
+    """Converts images to the neutral parameter `images`."""
     if not images:
         return None
     return [{"type": "image", "mimeType": image["mimeType"], "data": image["data"]} for image in images]

@@ -14,10 +14,14 @@ NAME_ONLY_MEMBERS = (
     "session", "model", "thinking_level", "settings", "commands", "models", "fork_points", "todos", "tasks", "shells",
     "status", "widgets", "title", "draft",
 )  # fmt: skip
-"""Members of the conversation for which an event contains only the name, not the new value."""
+"""Members of the conversation whose changes are reported without the new value, by the name of the
+member.
+"""
 
 TAIL = 16
-"""Number of last messages that are compared one by one. The earlier messages are first compared as a whole."""
+"""Number of messages at the end that are compared one by one. The earlier messages are first
+compared as one slice.
+"""
 
 LEAST_COST = 1e-9
 """Smallest difference between costs that is reported, in US dollars. Smaller ones are rounding errors."""
@@ -101,8 +105,8 @@ def _emit_messages(old: Conversation, now: Conversation, emit: Emit) -> None:
 
 def _changed(old: tuple[Message, ...], now: tuple[Message, ...]) -> list[int]:
     """Returns the indices of the messages that changed."""
-    # Between two frames, almost always one of the last messages changes. A slice comparison skips the others
-    # without a loop.
+    # Between two frames, almost always one of the last messages changes. A comparison of slices
+    # skips the others quickly.
     passed = max(0, len(old) - TAIL)
     if old[:passed] != now[:passed]:
         passed = 0
@@ -112,7 +116,7 @@ def _changed(old: tuple[Message, ...], now: tuple[Message, ...]) -> list[int]:
 def _emit_growth(old: Message, now: Message, emit: Emit) -> None:
     """Emits the changes of a message: new text, progress of its tools, its end, and its removal from the
     context."""
-    # Messages of other roles arrive whole.
+    # Messages of other roles arrive complete, in one frame.
     if old.state == "growing" and now.role == "assistant":
         for place, block in enumerate(now.blocks):
             _emit_block_growth(now.key, place, old.blocks[place] if place < len(old.blocks) else None, block, emit)

@@ -31,7 +31,7 @@ class StateChanged(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageStarted(ViewRecord):
-    """A message started."""
+    """A message of any role started."""
 
     type: Literal["messageBegan"] = "messageBegan"
     message: str
@@ -61,8 +61,8 @@ class ThinkingGrew(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentsGrew(ViewRecord):
-    """The arguments of a tool call grew. The event has the new JSON text, or the arguments that could be parsed
-    so far."""
+    """The arguments of a tool call grew. The event contains the new JSON text, or the
+    arguments that could be parsed so far."""
 
     type: Literal["argumentsGrew"] = "argumentsGrew"
     message: str
@@ -85,7 +85,8 @@ class BlockChanged(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageEnded(ViewRecord):
-    """A message ended. It has its usage, stop reason and error, if present."""
+    """A message ended. The event contains usage, stop reason and error of the message, if present.
+    """
 
     type: Literal["messageEnded"] = "messageEnded"
     message: Message
@@ -133,8 +134,8 @@ class ToolEnded(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationReplaced(ViewRecord):
-    """Another session, or the history of the agent, replaced the conversation. Earlier messages no longer
-    apply.
+    """Another session, or the history of the agent, replaced the conversation. Messages of the
+    earlier conversation are no longer valid.
     """
 
     type: Literal["replaced"] = "replaced"
@@ -143,7 +144,9 @@ class ConversationReplaced(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueChanged(ViewRecord):
-    """The waiting user input changed. `waiting` is all user input that has not entered the conversation."""
+    """The queued user input changed. `waiting` is all user input that is not part of the
+    conversation yet.
+    """
 
     type: Literal["queue"] = "queue"
     waiting: tuple[PendingInput, ...]
@@ -159,7 +162,7 @@ class QuestionOpened(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionClosed(ViewRecord):
-    """A question was answered or withdrawn, or has timed out. `question` is its key."""
+    """A question was answered, was withdrawn, or reached its time limit. `question` is its key."""
 
     type: Literal["answered"] = "answered"
     question: str
@@ -183,7 +186,7 @@ class RetryStarted(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryEnded(ViewRecord):
-    """The wait for a retry is over: the retry has started, or was abandoned."""
+    """The wait for a retry is over: the retry has started, or was cancelled."""
 
     type: Literal["retryEnded"] = "retryEnded"
 
@@ -198,14 +201,14 @@ class CompactionStarted(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionEnded(ViewRecord):
-    """A compaction ended. The summary is in an earlier message."""
+    """A compaction ended. An earlier event started the message with the summary."""
 
     type: Literal["compactionEnded"] = "compactionEnded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageChanged(ViewRecord):
-    """Usage of the session so far, and the fill level of the model's context."""
+    """Usage of the session so far, and the occupied part of the model's context window."""
 
     type: Literal["usage"] = "usage"
     usage: Usage
@@ -214,7 +217,7 @@ class UsageChanged(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MembersChanged(ViewRecord):
-    """Other members of the conversation changed. The event has only their names."""
+    """Other members of the conversation changed. The event contains only their names."""
 
     type: Literal["changed"] = "changed"
     members: tuple[str, ...]
@@ -249,4 +252,4 @@ Event: TypeAlias = (
     | UsageChanged
     | MembersChanged
 )
-"""One change that a frame has made to the conversation. Events name messages by their keys."""
+"""One change of the conversation by a frame. Events refer to messages by their keys."""

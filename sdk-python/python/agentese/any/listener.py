@@ -8,16 +8,17 @@ from agentese.errors import DetachedError
 from agentese.view.conversation import Block, Json
 
 MAX_QUEUED_BYTES = 64 << 20
-"""Approximate limit of the events queued for one listener, in bytes. If it is exceeded, the next event ends the
-listener with a `DetachedError`."""
+"""Approximate limit, in bytes, of the queued events of one listener. If an event exceeds it, the
+listener ends with a `DetachedError`."""
 
 EVENT_OVERHEAD = 128
-"""Assumed fixed memory of an event, or of each value in it, in bytes. The length of its text is added."""
+"""Assumed memory of an event, and of each value in it, in bytes. The length of its text is added.
+"""
 
 
 def size(event: Event) -> int:
-    """Returns the approximate memory of an event in bytes. Messages do not count, because the conversation
-    holds the same objects."""
+    """Returns the approximate memory of an event in bytes. Messages are not included, because the
+    conversation holds the same objects."""
     match event:
         case TextGrew() | ThinkingGrew():
             return EVENT_OVERHEAD + len(event.text)
@@ -76,15 +77,15 @@ class Listener:
         return event
 
     def end(self, failure: BaseException | None = None) -> None:
-        """Accepts no further events. The reader still receives the queued ones; then it raises `failure` once,
-        if given."""
+        """Ends the queue; further events are ignored. The reader still receives the queued events,
+        and then the exception `failure` once, if given."""
         if not self.is_ended:
             self.is_ended, self._failure = True, failure
             self._wake()
 
     def drop(self) -> None:
-        """Drops the queued events, because the reader is gone. Takes no lock and wakes no thread, so that a
-        finalizer can call it at any point."""
+        """Drops the queued events, because the reader was dropped. Takes no lock and wakes no
+        thread, so that a finalizer can call it at any point."""
         self.is_ended = True
         self._waiting = deque()
 

@@ -13,7 +13,7 @@ class Image(TypedDict):
 
     mimeType: str
     data: str
-    """Base64."""
+    """Bytes of the image in base64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ class ShellResult(ViewRecord):
 
     output: str = ""
     exit_code: int | None = None
-    """Missing if the command was stopped."""
+    """`None` if the command was stopped."""
     cancelled: bool = False
     truncated: bool = False
 
@@ -119,10 +119,10 @@ class RunResult:
 
     @classmethod
     def of(cls, ended: Ended[Any], message: Message | None) -> Self:
-        """Returns the result for a run of the typed client, with the last message of the model."""
+        """Returns the result of a run of the typed client, with the last message of the model."""
         return cls(ended.ended_by, ended.confirmed, message, ended.aborted, ended.failure)
 
     @property
     def text(self) -> str:
-        """Text of that message."""
+        """Text of the last message; empty without a message."""
         return "" if self.message is None else self.message.text

@@ -56,8 +56,8 @@ class Events(Iterator[Event]):
 
 
 class PendingResult:
-    """Result of a run, available after its end. It refers to the event queue, but the queue has no reference
-    back, so that the caller can drop the run."""
+    """Result of a run, set when the run ends. The result holds a reference to the event queue. The
+    queue has none to the result, so a dropped run is freed."""
 
     def __init__(self, listener: Listener, lock: "threading.Condition") -> None:
         self._listener = listener
@@ -129,15 +129,15 @@ class Run:
         return self._pending_result.result
 
     def text(self, *, timeout: float | None = None) -> str:
-        """Waits for the end of the run and returns the text of the model's last message. If no event was read
-        before, unsubscribes first."""
+        """Waits for the end of the run and returns the text of the model's last message. If no
+        event was read before, the run unsubscribes first, so that no events are queued."""
         if not self._is_read:
             self._events.close()
         return self.result(timeout=timeout).text
 
 
 def succeeded(result: RunResult) -> RunResult:
-    """Returns the result. Raises the failure of a failed run."""
+    """Returns the result of a successful run. Raises the error of a failed run."""
     if result.failure is not None:
         raise result.failure
     return result

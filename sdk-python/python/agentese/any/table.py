@@ -20,8 +20,8 @@ def _read(name: str) -> Members:
 
 
 def intent_of(name: str) -> str:
-    """Converts the name of an intent to the form in the tables. Raises `ValueError` if the intent does not
-    exist."""
+    """Converts the name of an intent to the form that the tables use. Raises `ValueError` if the intent does
+    not exist."""
     intent = camel(name)
     known = [name for name in _read("neutral") if not name.startswith("$")]
     if intent not in known:
@@ -30,19 +30,21 @@ def intent_of(name: str) -> str:
 
 
 def _hints(intent: str) -> set[str]:
-    """Returns the neutral parameters that are silently omitted if a command does not have them."""
+    """Returns the neutral parameters that are omitted without an error if a command does not have them."""
     return {param["name"] for param in _read("neutral")[intent]["params"] if param.get("hint")}
 
 
 class CommandMapping:
-    """Command for an intent."""
+    """Command of a dialect for an intent."""
 
     def __init__(self, row: Members) -> None:
         self.command: str = row["command"]
         self.session: str | None = row.get("session")
         """Parameter that takes the id of the session, if the command needs one."""
         self.opens = "session.id" in row["gives"] and self.session is None
-        """`True` if the response names an opened session, in dialects with several sessions per connection."""
+        """`True` if the response contains the id of an opened session, in dialects with several sessions per
+        connection.
+        """
         self._sends: Members = row["sends"]
         self._only: dict[str, list[str]] = row.get("only", {})
         self.gives: Members = row["gives"]
@@ -54,8 +56,8 @@ class CommandMapping:
 
     def unsupported_param(self, intent: str, revision: str | None, given: Members) -> str | None:
         """Returns the first given neutral parameter that the command does not have in the agent's revision.
-        While the revision is unknown, a parameter of any revision counts. Parameters without a value are
-        ignored."""
+        While the revision is unknown, it suffices that any revision has the parameter. Parameters without a
+        value are ignored."""
         supported = _hints(intent)
         for name, send in self._sends.items():
             if name not in self._only or revision in self._only[name]:
@@ -84,9 +86,9 @@ class IntentTable:
         """Command that opens a session without a session id, in dialects with several sessions per connection."""
         self.is_rpc: bool = meaning["framing"] == "json-rpc"
         self.session: str | None = meaning.get("session")
-        """Member that has the id of a session, in dialects with several sessions per connection."""
+        """Member that contains the id of a session, in dialects with several sessions per connection."""
         self.answers: dict[str, str] = rows["answers"]
-        """Dialogs that are questions, each with the member of its answer that has the value."""
+        """Dialogs that are questions, each with the member of the answer that contains the value."""
 
     def mappings(self, intent: str) -> list[CommandMapping]:
         """Returns the possible commands for an intent. The first one that the agent's revision has is used."""

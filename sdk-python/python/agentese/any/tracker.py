@@ -78,25 +78,30 @@ class ConversationTracker:
         self._listeners = []
 
     def begin_opening(self, command: str) -> None:
-        """Must be called before a command that opens a session is sent. The conversation then follows the
-        session that the response names. The first session keeps all earlier content."""
+        """Prepares for a command that opens a session; call this before the command is sent. The
+        conversation then follows the session that the response names. The first session keeps all
+        earlier content."""
         self._opening_commands.append(command)
 
     def end_opening(self, command: str) -> None:
-        """Must be called when a command that opens a session has ended, even if its response names no session."""
+        """Ends the preparation of `begin_opening`; call this after the command has ended, even if
+        its response names no session.
+        """
         self._opening_commands.remove(command)
         if not self._opening_commands:
-            # A response without a waiting call changes nothing.
+            # No call waits for these responses any more, so they change nothing.
             self._opening_ids.clear()
 
     def _record_opening_id(self, line: str) -> None:
-        """Stores the id in a line, if the line is a command that opens a session."""
+        """Stores the id of a sent command that opens a session. Ignores other lines."""
         frame = _object(line)
         if frame.get("method" if self.table.is_rpc else "type") in self._opening_commands and "id" in frame:
             self._opening_ids.add(json.dumps(frame["id"]))
 
     def _follow_session(self, line: str, before: Conversation) -> None:
-        """Switches to the session that a response names, if it answers a command that opens a session."""
+        """Switches to the session that a response names, if the response belongs to a command that
+        opens a session.
+        """
         frame = _object(line)
         response_id = json.dumps(frame.get("id"))
         if "method" in frame or response_id not in self._opening_ids:
@@ -138,14 +143,14 @@ class ConversationTracker:
         return opens, {} if mapping is None else mapping.params({})
 
     def current_session(self) -> str | None:
-        """Returns the id of the current session. If several sessions are being opened, the last response
-        decides."""
+        """Returns the id of the current session. If several sessions are opened at once, the last
+        response decides."""
         return self._view.conversation.session.id
 
 
 def question_handler(tracker: ConversationTracker, rows: dict[str, Any], on_question: Callable[[Question], Any]) -> object:
-    """Returns a dialog handler that passes neutral questions to `on_question`. For dialogs that are not
-    questions, the declared policy answers."""
+    """Returns a dialog handler that passes neutral questions to `on_question`. The declared policy
+    answers all other dialogs."""
 
     def method(name: str) -> Callable[[object, Any], Any]:
         def ask(_: object, dialog: Any) -> Any:

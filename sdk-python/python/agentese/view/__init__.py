@@ -57,7 +57,7 @@ class View:
 
     @property
     def catch_up_commands(self) -> Sequence[str]:
-        """Commands whose responses complete a view that starts after the agent."""
+        """Commands whose responses a view needs if it starts in the middle of a session."""
         return tuple(meaning_of(self.conversation.dialect)["asks"])
 
     def sent(self, frame: str | bytes | dict[str, Json], at: float | None = None) -> Conversation:

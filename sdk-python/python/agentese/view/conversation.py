@@ -50,7 +50,7 @@ def _fields(cls: type[ViewRecord]) -> dict[str, tuple[str, Any]]:
 
 
 _UNFIT: Any = object()
-"""Marker for a value that does not have the type of its member."""
+"""Marker for a value of the wrong type."""
 
 
 def _read(hint: Any, value: Json) -> Any:
@@ -225,19 +225,19 @@ class Run(ViewRecord):
     retry: Retry | None = None
     compaction: Compaction | None = None
     activity: str | None = None
-    """Description of the activity, in the agent's words."""
+    """Description of the activity, in the agent's wording."""
     error: str | None = None
     """Reason for the failure of the last run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingInput(ViewRecord):
-    """User input that the agent has not added to the conversation yet."""
+    """User input that is not part of the conversation yet."""
 
     key: str
     text: str
     images: int = 0
-    """Number of images."""
+    """Number of images in the input."""
     mode: Literal["prompt", "steer", "followUp"] = "prompt"
     state: Literal["sent", "taken", "queued"] = "sent"
     id: Json = None
@@ -289,7 +289,7 @@ class Notice(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context(ViewRecord):
-    """Fill level of the model's context."""
+    """Occupied part of the model's context window."""
 
     tokens: int | None = None
     window: int | None = None
@@ -297,7 +297,7 @@ class Context(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft(ViewRecord):
-    """Text that the agent puts into the input editor. `count` increases with each new text."""
+    """Text that the agent puts into the input editor. `count` increases with each such text."""
 
     text: str
     count: int
@@ -370,7 +370,7 @@ class SentCommand(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldState(ViewRecord):
-    """Private state of the fold."""
+    """Internal state of the fold."""
 
     next: int = 1
     sent: dict[str, SentCommand] = dataclasses.field(default_factory=dict[str, SentCommand])
@@ -389,10 +389,10 @@ class Conversation(ViewRecord):
     messages: tuple[Message, ...] = ()
     """Messages in the order of arrival, including those outside of the model's context."""
     complete: bool = True
-    """`False` if the agent has messages that no folded frame contained. The response to the history command
-    contains them."""
+    """`False` if the agent has messages that no folded frame contained. The response to the history
+    command supplies them."""
     waiting: tuple[PendingInput, ...] = ()
-    """User input that the agent has not added to the conversation yet, including its queues."""
+    """User input that is not part of the conversation yet, including the agent's queues."""
     run: Run = Run()
     usage: Usage = Usage()
     """Usage of the whole session, as far as frames reported it."""
@@ -423,7 +423,7 @@ class Conversation(ViewRecord):
 
 
 def next_key(conversation: Conversation) -> tuple[str, Conversation]:
-    """Returns a new unique key, and the conversation with the counter increased."""
+    """Returns a new unique key, and the conversation with its key counter increased."""
     internal = conversation.internal
     moved = dataclasses.replace(internal, next=internal.next + 1)
     return f"k{internal.next}", dataclasses.replace(conversation, internal=moved)

@@ -10,7 +10,9 @@ Slots = dict[str, Json]
 
 
 def _marks(message: Message) -> list[str]:
-    """Returns one or two texts that identify a message: one from its id or time, one from its content."""
+    """Returns one or two texts that identify a message: the first from its id or time, the second
+    from its content.
+    """
     with_text = f"{message.role} words {message.command or ''} {message.call_id or ''} {message.text}"
     place = message.time if message.id is None else message.id
     return [with_text] if place is None else [f"{message.role} {place} {message.call_id or ''}", with_text]
@@ -49,7 +51,8 @@ def history(conversation: Conversation, slots: Slots, _context: ReducerContext) 
 
 
 def _tools(old: Message, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Returns the blocks of a message. The tool calls keep the state that they have in the old message."""
+    """Returns the blocks of a message, with the state that the tool calls have in the old message.
+    """
     known = {block.call_id: block for block in reversed(old.blocks) if block.type == "tool"}
 
     def with_known_state(block: Block) -> Block:
@@ -89,8 +92,8 @@ def _keys(messages: list[Message], wanted: dict[str, int]) -> list[str]:
 
 
 def count(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
-    """Compares the number of messages with the one that the agent reports. If they differ, marks the
-    conversation as incomplete."""
+    """Compares the number of messages with the number that the agent reports. If they differ, marks
+    the conversation as incomplete."""
     messages = slots.get("messages")
     seen = sum(1 for message in conversation.messages if not message.gone and message.state != "growing")
     if conversation.run.working or not isinstance(messages, int) or messages == seen or not conversation.complete:

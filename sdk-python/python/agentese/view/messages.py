@@ -1,4 +1,4 @@
-"""Acts on messages and their blocks."""
+"""Reducers for messages and their blocks."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +10,7 @@ from agentese.view.reducer_context import ReducerContext, id_text
 Slots = dict[str, Json]
 
 GROWING = ("text", "argumentsText")
-"""Slots whose pieces are appended."""
+"""Bindings whose new values are appended to the old text."""
 
 
 def add(conversation: Conversation, message: Message) -> Conversation:
@@ -22,10 +22,11 @@ def add(conversation: Conversation, message: Message) -> Conversation:
 
 
 def _remove_pending(conversation: Conversation, text: str) -> Conversation:
-    """Removes user input from the waiting list after it entered the conversation."""
+    """Removes user input from the list of waiting input, after it became part of the conversation.
+    """
     waiting = conversation.waiting
     same = [place for place, item in enumerate(waiting) if item.text == text]
-    # The agent expands a template or a skill, so its text differs from the prompt.
+    # The agent may have expanded a template or a skill, so the message differs from the prompt.
     places = same or [place for place, item in enumerate(waiting) if item.mode == "prompt"]
     if not places:
         return conversation
@@ -33,7 +34,9 @@ def _remove_pending(conversation: Conversation, text: str) -> Conversation:
 
 
 def arrive(conversation: Conversation, _slots: Slots, context: ReducerContext) -> Conversation:
-    """Moves the input of the answered command, or of all prompts, into the conversation."""
+    """Moves waiting input into the conversation: the input of the answered command, or of all
+    prompts.
+    """
     for item in conversation.waiting:
         if item.mode == "prompt" and (context.id is None or id_text(item.id) == id_text(context.id)):
             blocks = (Block(type="text", text=item.text),) if item.text else ()
@@ -60,14 +63,16 @@ def _growing(conversation: Conversation, role: str) -> int | None:
 
 
 def with_tool_state(updated: Block, known: Block) -> Block:
-    """Returns an updated call with the state of its tool."""
+    """Returns an updated tool block that keeps the state of the known block."""
     names = ("output", "result", "details", "duration_ms", "label", "child")
     done = {name: getattr(known, name) for name in names if getattr(updated, name) is None}
     return replace(updated, **done, state=updated.state if known.state == "coming" else known.state)
 
 
 def _carry_tool_state(old: tuple[Block, ...], blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Returns updated blocks with the state of their tools. Equal blocks remain the same objects."""
+    """Returns the updated blocks, whose tool blocks keep their state. Equal blocks remain the same
+    objects.
+    """
     updated: list[Block] = []
     for place, block in enumerate(blocks):
         near = old[place : place + 1]
@@ -88,7 +93,7 @@ def _update_message(conversation: Conversation, place: int, updated: Message, st
 
 
 def message_of(slots: Slots) -> Message | None:
-    """Returns the message in the slot `message`."""
+    """Returns the message in the binding `message`."""
     members = slots.get("message")
     return Message.of(members) if isinstance(members, dict) else None
 
@@ -109,10 +114,8 @@ def snapshot(conversation: Conversation, slots: Slots, _context: ReducerContext)
 
 
 def _change_block(conversation: Conversation, slots: Slots, change: Callable[[Block], Block]) -> Conversation:
-    """Changes a block of the growing message. Without an index, the last block changes, or a new block is
-    added.
-
-    An index beyond the end denotes a new block.
+    """Changes a block of the growing message: the block at the given index, or the last block.
+    If that block does not exist or has another type, creates a new one.
     """
     place = _growing(conversation, "assistant")
     if place is None:
@@ -135,7 +138,7 @@ def _change_block(conversation: Conversation, slots: Slots, change: Callable[[Bl
 
 
 def _merged(block: Block, members: Slots) -> Block:
-    """Returns a block with JSON members set."""
+    """Returns the block with the given members replaced; the members are in JSON form."""
     given = Block.of({"type": block.type, **members})
     names = {"callId": "call_id", "argumentsText": "arguments_text", "durationMs": "duration_ms"}
     changed = {names.get(name, name): getattr(given, names.get(name, name)) for name in members if name in _BLOCK}
@@ -195,7 +198,7 @@ def end(conversation: Conversation, slots: Slots, _context: ReducerContext) -> C
 
 
 def _mark_result_gone(conversation: Conversation, place: int) -> Conversation:
-    """Marks the result of a call that is outside of the context."""
+    """Marks a tool result as outside of the model's context if its call is outside."""
     result = conversation.messages[place]
     call = _last(conversation, lambda message: _call(message, result.call_id) is not None)
     if call is None or not conversation.messages[call].gone:
@@ -204,7 +207,7 @@ def _mark_result_gone(conversation: Conversation, place: int) -> Conversation:
 
 
 def copy_result(conversation: Conversation, message: Message) -> Conversation:
-    """Copies the result of a tool message into the block of its call."""
+    """Copies the result in a tool message into the block of its call."""
     if message.call_id is None:
         return conversation
 
@@ -217,7 +220,7 @@ def copy_result(conversation: Conversation, message: Message) -> Conversation:
 
 
 def total(one: Usage, other: Usage) -> Usage:
-    """Adds the usage of two messages."""
+    """Returns the sum of two usages."""
 
     def added(name: str) -> Any:
         numbers = [number for number in (getattr(one, name), getattr(other, name)) if number is not None]
@@ -240,7 +243,7 @@ def tool(conversation: Conversation, slots: Slots, _context: ReducerContext) -> 
 
 
 def _call(message: Message, call: str | None) -> int | None:
-    """Returns the index of a call's block."""
+    """Returns the index of the block with that tool call; `None` if there is none."""
     places = (at for at, block in enumerate(message.blocks) if block.type == "tool" and block.call_id == call)
     return next(places, None)
 
@@ -248,7 +251,9 @@ def _call(message: Message, call: str | None) -> int | None:
 def change_tool(
     conversation: Conversation, call: str, change: Callable[[Block], Block], *, create_missing: bool
 ) -> Conversation:
-    """Changes the block of a call. If there is no such block, creates one with `create_missing`."""
+    """Changes the block of a tool call. If it does not exist, creates it if `create_missing` is
+    true.
+    """
     place = _last(conversation, lambda message: _call(message, call) is not None)
     if place is not None:
         message = conversation.messages[place]

@@ -1,4 +1,5 @@
-"""Reducers for the parts beside the messages: queue, dialogs, notices, status, settings, tasks."""
+"""Reducers for everything besides the messages: queue, dialogs, notices, status, settings, tasks.
+"""
 
 import dataclasses
 from dataclasses import replace
@@ -44,7 +45,7 @@ def queue(conversation: Conversation, slots: Slots, _context: ReducerContext) ->
         for text in texts if isinstance(texts, list) else []:
             if not isinstance(text, str):
                 continue
-            # A prompt sent during a run waits in one of the queues.
+            # A prompt that was sent during a run is now in one of the queues.
             same = (item for item in left if item.text == text and item.mode in (mode, "prompt"))
             item = next(same, None)
             if item is not None:
@@ -58,7 +59,7 @@ def queue(conversation: Conversation, slots: Slots, _context: ReducerContext) ->
 
 
 def _assign(conversation: Conversation, name: str, value: Json) -> Conversation:
-    """Sets a member by its name; a name with a dot denotes a nested member."""
+    """Sets a member by its name. A name with a dot refers to a nested member."""
     first, _, second = name.partition(".")
     known = {camel(field.name): field.name for field in dataclasses.fields(Conversation)}
     member = known.get(first)

@@ -1,4 +1,6 @@
-"""Lookup of values in frames, and their conversion to neutral values. `None` means that a value is absent."""
+"""Lookup of values in frames, and their conversion to neutral values. `None` means that a value is
+absent.
+"""
 
 import json
 from functools import cache
@@ -9,9 +11,9 @@ Json = Any
 MeaningTable = dict[str, Any]
 
 STRING = "(string)"
-"""Tag of a reader's case for strings."""
+"""Key in a table for values that are strings."""
 OTHER = "(other)"
-"""Tag of a reader's case for values without a case of their own."""
+"""Key in a table for all values without an entry of their own."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Data about the frame for reducers, in addition to their slots."""
+"""Data about the current frame for reducers, in addition to their bindings."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ class ReducerContext:
     at: float | None
     """Time of arrival of the frame, in milliseconds since the epoch."""
     names: tuple[str, ...]
-    """Names of all slots, including those without a value."""
+    """Names of all bindings, including those without a value."""
     child: Callable[[Conversation | None, dict[str, Json]], Conversation]
     """Function that folds an event into the conversation of a subagent."""
 

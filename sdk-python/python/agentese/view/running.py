@@ -12,7 +12,7 @@ Slots = dict[str, Json]
 
 
 def _with_run(conversation: Conversation, **members: Any) -> Conversation:
-    """Changes members of the run, and derives its state from them."""
+    """Changes members of the run, and updates its derived state."""
     run = replace(conversation.run, **members)
     state: Literal["idle", "working", "retrying", "compacting", "aborting"] = (
         "working" if run.working else "idle" if run.retry is None else "retrying"
@@ -58,7 +58,9 @@ def _with_failure(conversation: Conversation, failure: str | None) -> Conversati
 
 
 def outcome(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
-    """Updates the outcome of the current run. The reason of a failure is displayed only when the run has ended."""
+    """Updates the outcome of the current run. The reason of a failure is set only when the run has
+    ended.
+    """
     told, message = slots.get("told"), slots.get("message")
     if told == "retried":
         return conversation
@@ -131,13 +133,13 @@ def compacted(conversation: Conversation, slots: Slots, context: ReducerContext)
         return message.role == "summary" and message.kind == summary.kind and not message.gone
 
     messages = tuple(replace(known, gone=True) if is_old(known) else known for known in notified.messages)
-    # No frame shows which earlier messages remain in the context.
+    # The frame does not name the earlier messages that remain in the context.
     return add(replace(notified, complete=False, messages=messages), summary)
 
 
 def retry(conversation: Conversation, slots: Slots, context: ReducerContext) -> Conversation:
     parsed = Retry.of({name: value for name, value in slots.items() if name != "reason"})
-    # The reason of the failure is in `retry`, so `error` is removed.
+    # `retry` now holds the reason of the failure, so `error` is removed.
     error = conversation.run.error if slots.get("reason") == "summary" else None
     retrying = _with_run(conversation, retry=replace(parsed, at=context.at), error=error)
     # The agent removes the failed answer from the context before the retry.
@@ -177,7 +179,7 @@ def shell_done(conversation: Conversation, slots: Slots, context: ReducerContext
     message = message_of(slots)
     if message is None:
         return over
-    # The agent adds the message after the current run.
+    # The agent adds the message to the conversation after the current run.
     if conversation.run.working:
         return replace(over, internal=replace(over.internal, held=(*over.internal.held, message)))
     return add(over, message)

@@ -1,4 +1,4 @@
-/** Acts that replace messages. */
+/** Reducers that replace messages. */
 
 import type { Conversation, Message, Usage } from "../conversation.js";
 import { IDLE } from "../conversation.js";
@@ -15,7 +15,7 @@ function marks(message: PartialMessage | Message): readonly string[] {
   return place === undefined ? [withText] : [`${role} ${place} ${callId ?? ""}`, withText];
 }
 
-/** Replaces the messages by those of the agent. Known messages keep their keys. */
+/** Replaces the messages by those that the agent reports. Known messages keep their keys. */
 export const history: Reducer = (conversation, { messages }) => {
   if (!Array.isArray(messages)) return conversation;
   const known = new Map<string, Message[]>();
@@ -48,8 +48,8 @@ export const history: Reducer = (conversation, { messages }) => {
 };
 
 /**
- * Merges the messages in the order of their arrival. Messages that the agent omits are outside of the model's
- * context.
+ * Merges the reported messages into the known ones, in the order of their arrival. Messages that the agent
+ * omits are marked as outside of the model's context.
  */
 function mergeMessages(old: readonly Message[], reported: readonly Message[]): Message[] {
   const places = new Map(reported.map(({ key }, place) => [key, place]));
@@ -86,7 +86,10 @@ function isOrdered(all: readonly Message[], reported: readonly Message[]): boole
   return keys(all).filter((key) => known.has(key)).every((key, place) => key === wanted[place]);
 }
 
-/** Compares the number of messages. If the agent has another number, some messages were not received. */
+/**
+ * Compares the number of messages with the number that the agent reports. If they differ, the conversation is
+ * marked as incomplete.
+ */
 export const count: Reducer = (conversation, { messages }) => {
   const { complete, run } = conversation;
   const seen = conversation.messages.filter(({ gone, state }) => gone !== true && state !== "growing").length;
@@ -110,7 +113,7 @@ function copyToolResult(conversation: Conversation, { role, callId, blocks, deta
   return changeTool(conversation, callId, { result: blocks, state: state === "failed" ? "failed" : "done", ...facts }, false);
 }
 
-/** Replaces the conversation. Values of the agent remain, values of the session do not. */
+/** Empties the conversation for another session. Settings of the agent remain. */
 export const replace: Reducer = (conversation, { empty }) => {
   const { waiting, internal, session } = conversation;
   const { directory } = session;

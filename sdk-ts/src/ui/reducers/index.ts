@@ -1,4 +1,4 @@
-/** Acts by their names in the tables. */
+/** Reducers by their names in the generated tables. */
 
 import { count, history, replace } from "./history.js";
 import { arrive, beginMessage, block, changeMessage, end, piece, snapshot, tool } from "./messages.js";

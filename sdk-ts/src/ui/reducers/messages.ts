@@ -1,4 +1,4 @@
-/** Acts on messages and their blocks. */
+/** Reducers for messages and their blocks. */
 
 import type { JsonObject } from "../../generated/types.js";
 import type { Block, Conversation, Message, PendingInput, ToolBlock, Usage } from "../conversation.js";
@@ -22,23 +22,25 @@ export function textOf({ blocks }: Pick<Message, "blocks">): string {
   return blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
 }
 
-/** Removes user input from the waiting list after it entered the conversation. */
+/** Removes user input from the list of waiting input, after it became part of the conversation. */
 function removePending(conversation: Conversation, text: string): Conversation {
   const { waiting } = conversation;
   const same = waiting.findIndex((item) => item.text === text);
-  // The agent expands a template or a skill, so its text differs from the prompt.
+  // The agent may have expanded a template or a skill, so the message differs from the prompt.
   const place = same >= 0 ? same : waiting.findIndex((item) => item.mode === "prompt");
   return place < 0 ? conversation : { ...conversation, waiting: waiting.toSpliced(place, 1) };
 }
 
-/** Moves the input of the answered command, or of all prompts, into the conversation. */
+/**
+ * Moves waiting input into the conversation: the input of the answered command, or of all prompts.
+ */
 export const arrive: Reducer = (conversation, _slots, { id }) => {
   const isMeant = ({ mode, id: known }: PendingInput) => mode === "prompt" && (id === undefined || idText(known) === idText(id));
   const texts = conversation.waiting.filter(isMeant).map(({ text }) => text);
   return texts.reduce((next, text) => add(next, { role: "user", blocks: text === "" ? [] : [{ type: "text", text }] }), conversation);
 };
 
-/** Replaces a message. */
+/** Replaces the message at an index. */
 function replaceMessage(conversation: Conversation, place: number, message: Message): Conversation {
   const messages = replaced(conversation.messages, place, message);
   return messages === conversation.messages ? conversation : { ...conversation, messages };
@@ -49,7 +51,7 @@ function growingIndex({ messages }: Conversation, role: Message["role"]): number
   return messages.findLastIndex((message) => message.state === "growing" && message.role === role);
 }
 
-/** Returns updated blocks with the state of their tools. */
+/** Returns the updated blocks, whose tool blocks keep their state. */
 function carryToolState(old: readonly Block[], blocks: readonly Block[]): readonly Block[] {
   return blocks.map((block, place) => {
     if (block.type !== "tool") return share(old[place], block);
@@ -62,7 +64,7 @@ function carryToolState(old: readonly Block[], blocks: readonly Block[]): readon
   });
 }
 
-/** Returns an updated message. */
+/** Returns a message with the updated parts. */
 function updateMessage(old: Message, parts: PartialMessage, state: Message["state"]): Message {
   const blocks = carryToolState(old.blocks, parts.blocks ?? []);
   return share(old, { ...parts, blocks, key: old.key, state, ...(old.gone === true ? { gone: true } : {}) });
@@ -87,7 +89,7 @@ export const snapshot: Reducer = (conversation, slots) => {
   return replaceMessage(conversation, place, updateMessage(old, parts, "growing"));
 };
 
-/** Changes the growing message of the model, and creates one if needed. */
+/** Changes the growing message of the model. Creates the message if there is none. */
 function grow(conversation: Conversation, change: (message: Message) => Message): Conversation {
   const place = growingIndex(conversation, "assistant");
   const old = conversation.messages[place];
@@ -98,8 +100,8 @@ function grow(conversation: Conversation, change: (message: Message) => Message)
 }
 
 /**
- * Changes the block at an index. Without an index, the last block changes, or a new block if the type
- * differs. An index beyond the end denotes a new block.
+ * Changes the block at the given index, or the last block. If that block does not exist or has
+ * another type, creates a new one.
  */
 function changeBlock(message: Message, slots: JsonObject, change: (block: JsonObject) => JsonObject): Message {
   const blocks = [...message.blocks];
@@ -115,7 +117,7 @@ function changeBlock(message: Message, slots: JsonObject, change: (block: JsonOb
   return { ...message, blocks };
 }
 
-/** Slots whose pieces are appended. */
+/** Bindings whose new values are appended to the old text. */
 const GROWING = ["text", "argumentsText"];
 
 export const piece: Reducer = (conversation, slots) =>
@@ -158,7 +160,7 @@ export const end: Reducer = (conversation, slots) => {
   return message.usage === undefined ? ended : { ...ended, usage: sum(ended.usage, message.usage) };
 };
 
-/** Marks the result of a call that is outside of the context. */
+/** Marks a tool result as outside of the model's context if its call is outside. */
 function markResultGone(conversation: Conversation, result: Message): Conversation {
   const isCall = (block: Block) => block.type === "tool" && block.callId === result.callId;
   const call = conversation.messages.findLast(({ blocks }) => blocks.some(isCall));
@@ -173,11 +175,11 @@ function copyResult(conversation: Conversation, { callId, blocks, details, state
   return callId === undefined ? conversation : changeTool(conversation, callId, done as Partial<ToolBlock>, false);
 }
 
-/** Adds the usage of two messages. */
+/** Returns the sum of two usages. */
 export function sum(one: Usage, other: Usage): Usage {
   const total: Record<string, number> = {};
   for (const [name, number] of [...Object.entries(one), ...Object.entries(other)]) {
-    // Parts of a cost belong to single messages.
+    // Cost details belong to single messages, so they are not added.
     if (typeof number === "number") total[name] = (total[name] ?? 0) + number;
   }
   return total;
@@ -191,7 +193,9 @@ export const tool: Reducer = (conversation, slots) => {
 /** Returns `true` if a tool has ended. */
 const isEnded = (state: ToolBlock["state"]) => state !== "coming" && state !== "running";
 
-/** Changes the block of a call. If there is no such block, creates one with `createIfMissing`. */
+/**
+ * Changes the block of a tool call. If it does not exist, creates it if `createIfMissing` is `true`.
+ */
 export function changeTool(conversation: Conversation, callId: string, members: Partial<ToolBlock>, createIfMissing: boolean): Conversation {
   const { messages } = conversation;
   for (let place = messages.length - 1; place >= 0; place--) {

@@ -1,4 +1,7 @@
-/** Acts on the parts beside the messages: queue, dialogs, notices, status, settings, tasks. */
+/**
+ * Reducers for everything besides the messages: queue, dialogs, notices, status, settings,
+ * tasks.
+ */
 
 import type { JsonObject, JsonValue } from "../../generated/types.js";
 import type { Conversation, Notice, OpenQuestion, PendingInput, Task, Usage, Widget } from "../conversation.js";
@@ -7,7 +10,7 @@ import { share, without } from "../share.js";
 import { changeTool } from "./messages.js";
 import { type Reducer, type ReducerContext, idText, nextKey } from "./reducer.js";
 
-/** Limit of stored notices. */
+/** Maximum number of stored notices. */
 const NOTICES = 100;
 
 const optional = <T>(name: string, value: T | undefined): Record<string, T> => (value === undefined ? {} : { [name]: value });
@@ -34,7 +37,7 @@ export const queue: Reducer = (conversation, { steering, followUp }) => {
   for (const [mode, texts] of [["steer", steering], ["followUp", followUp]] as const) {
     for (const text of Array.isArray(texts) ? texts : []) {
       if (typeof text !== "string") continue;
-      // A prompt sent during a run waits in one of the queues.
+      // A prompt that was sent during a run is now in one of the queues.
       const place = left.findIndex((item) => item.text === text && (item.mode === mode || item.mode === "prompt"));
       const known = left[place];
       if (known !== undefined) left.splice(place, 1);
@@ -47,7 +50,7 @@ export const queue: Reducer = (conversation, { steering, followUp }) => {
   return { ...next, waiting: share(conversation.waiting, [...others, ...queued]) };
 };
 
-/** Sets members; a name with a dot denotes a nested member. */
+/** Sets members by their names. A name with a dot refers to a nested member. */
 function assign(conversation: Conversation, values: readonly (readonly [string, JsonValue | undefined])[]): Conversation {
   let next = conversation as unknown as Record<string, unknown>;
   for (const [name, value] of values) {
@@ -86,7 +89,10 @@ export function removeQuestion(conversation: Conversation, id: JsonValue | undef
   return dialogs.length === conversation.dialogs.length ? conversation : { ...conversation, dialogs };
 }
 
-/** Removes expired questions, because the agent continued without an answer. */
+/**
+ * Removes questions whose time limit has passed, because the agent has continued without an
+ * answer.
+ */
 export function removeExpired(conversation: Conversation, now: number | undefined): Conversation {
   if (now === undefined || conversation.dialogs.length === 0) return conversation;
   const isOpen = ({ at, timeoutMs }: OpenQuestion) => at === undefined || timeoutMs === undefined || now < at + timeoutMs;

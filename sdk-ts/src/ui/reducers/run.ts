@@ -1,4 +1,4 @@
-/** Acts on the activity of the agent. */
+/** Reducers for the activity of the agent. */
 
 import type { Conversation, Message, Run, ToolBlock } from "../conversation.js";
 import { isObject } from "../read.js";
@@ -7,7 +7,7 @@ import { type PartialMessage, add } from "./messages.js";
 import { notify } from "./panels.js";
 import type { Reducer } from "./reducer.js";
 
-/** Sets the run, with its derived state. */
+/** Sets the state of the run, and the state derived from it. */
 function withRun(conversation: Conversation, run: Run): Conversation {
   const { working, aborting, compaction, retry } = run;
   let state: Run["state"] = working ? "working" : "idle";
@@ -42,7 +42,9 @@ function withFailure(conversation: Conversation, failure: string | undefined): C
   return { ...conversation, internal: failure === undefined ? without(internal, "failure") : { ...internal, failure } };
 }
 
-/** Updates the outcome of the run. The reason of a failure is displayed after the end of the run. */
+/**
+ * Updates the outcome of the run. The reason of a failure remains visible after the run has ended.
+ */
 export const outcome: Reducer = (conversation, { told, message }) => {
   if (told === "retried") return conversation;
   if (told !== "failed") return withFailure(conversation, undefined);
@@ -108,14 +110,14 @@ export const compacted: Reducer = (conversation, { message, error, unknown }, co
   if (!isObject(message)) return unknown === true ? { ...notified, complete: false } : notified;
   const isOld = ({ role, kind }: Message) => role === "summary" && kind === message["kind"];
   const messages = notified.messages.map((known) => (isOld(known) ? { ...known, gone: true } : known));
-  // No frame shows which earlier messages remain in the context.
+  // The frame does not name the earlier messages that remain in the context.
   return add({ ...notified, complete: false, messages: share(notified.messages, messages) }, message as unknown as PartialMessage);
 };
 
 export const retry: Reducer = (conversation, slots, { at }) => {
   const { reason, ...members } = slots;
   const known = { ...(members as NonNullable<Run["retry"]>), ...(at === undefined ? {} : { at }) };
-  // The reason of the failure is in `retry`, so `error` is removed.
+  // `retry` now holds the reason of the failure, so `error` is removed.
   const run = reason === "summary" ? conversation.run : without(conversation.run, "error");
   const retrying = withRun(conversation, { ...run, retry: known });
   // The agent removes the failed answer from the context before the retry.
@@ -148,7 +150,7 @@ export const shellDone: Reducer = (conversation, { message }, { id }) => {
   const { shells, internal, run } = conversation;
   const over = { ...conversation, shells: shells.filter((known) => known.id !== id) };
   if (!isObject(message)) return over;
-  // The agent adds the message after the current run.
+  // The agent adds the message to the conversation after the current run.
   const parts = message as unknown as Message;
   return run.working ? { ...over, internal: { ...internal, held: [...internal.held, parts] } } : add(over, parts);
 };

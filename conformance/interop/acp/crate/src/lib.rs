@@ -1,1 +1,1 @@
-//! Empty; see Cargo.toml.
+//! This crate has no code; Cargo.toml describes its purpose.

@@ -1,4 +1,4 @@
-//! Output of a walk: one JSON line per command, and one at the end.
+//! Output of a walk through all commands: one JSON line per command, and one at the end.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Statistics of received values, with mismatches between them and the declaration.
+/// Statistics of received values, and their deviations from the declaration.
 #[derive(Default)]
 pub struct Report {
     events: Mutex<BTreeMap<String, u64>>,
@@ -18,8 +18,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Walks one command: `walked` sends it and describes the response. A failure is reported, and the walk
-    /// continues.
+    /// Runs the step for one command: `walked` sends it and describes the response. A failure is reported,
+    /// and the walk continues.
     pub async fn step(&self, command: &str, walked: impl Future<Output = Result<String, BoxError>>) {
         match walked.await {
             Ok(got) => write_line(&json!({"command": command, "ok": true, "got": got})),
@@ -67,6 +67,6 @@ fn lock<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 fn write_line(line: &Value) {
     let mut out = std::io::stdout().lock();
-    // The reader of the walk has exited.
+    // The reader of the output may have exited, so a write error is ignored.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

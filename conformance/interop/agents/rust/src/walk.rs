@@ -1,5 +1,5 @@
-//! Walk of each dialect. A macro has the code that pi and omp share, because their clients have different
-//! types.
+//! Walk through all commands of each dialect. A macro contains the code that pi and omp share, because
+//! their clients have different types.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn role(message: &AgentMessage) -> &str {
     }
 }
 
-/// Polls for a file, for ten seconds.
+/// Waits up to ten seconds for a file.
 async fn eventually(path: &str) -> Result<(), BoxError> {
     for _ in 0..1000 {
         if std::fs::exists(path)? {
@@ -84,7 +84,7 @@ macro_rules! family {
             follow(client.prompt(message).await?, |_| false, async |_| Ok(())).await
         }
 
-        /// Returns the user messages that a run received.
+        /// Returns the texts of the user messages in the events of a run.
         fn input_texts(events: &[Event]) -> String {
             let texts: Vec<_> = events
                 .iter()
@@ -100,7 +100,7 @@ macro_rules! family {
             texts.join(", ")
         }
 
-        /// Counts all events; returns the failures of extensions.
+        /// Counts all events in the report. Returns a receiver for failures of extensions.
         fn listen(client: &Client, report: Arc<Report>) -> Result<mpsc::UnboundedReceiver<String>, BoxError> {
             let mut events = client.events()?;
             let (sender, failures) = mpsc::unbounded_channel();
@@ -135,7 +135,8 @@ macro_rules! family {
                 .spawn(options)?)
         }
 
-        /// Walks the settings of the model and the session, and the shell. Returns the session's file.
+        /// Exercises the settings of the model and the session, and the shell. Returns the path of the
+        /// session's file.
         async fn settings(client: &Client, report: &Report) -> Result<String, BoxError> {
             let model = |state: Option<agentese::types::Model>| state.map(|model| format!("{}/{}", model.provider, model.id));
             report.step("get_state", async { Ok(model(state_model(client).await?).unwrap_or_default()) }).await;
@@ -208,7 +209,7 @@ macro_rules! family {
             Ok(file)
         }
 
-        /// Walks prompts, and all commands that act on a run.
+        /// Exercises prompts, and all commands that act on a run.
         async fn runs(client: &Client, report: &Report) {
             report
                 .step("prompt", async {
@@ -267,7 +268,7 @@ macro_rules! family {
                 .await;
         }
 
-        /// Walks the queries of a session, and its compaction.
+        /// Exercises the queries of a session, and its compaction.
         async fn session(client: &Client, report: &Report) {
             report
                 .step("get_session_stats", async {
@@ -306,7 +307,7 @@ macro_rules! family {
                 .await;
         }
 
-        /// Walks the switches between sessions.
+        /// Exercises the changes between sessions.
         async fn sessions(client: &Client, report: &Report, file: String) {
             report
                 .step("new_session", async {
@@ -323,7 +324,7 @@ macro_rules! family {
                 .await;
         }
 
-        /// Walks the dialogs and the failure of an extension.
+        /// Exercises the dialogs and the failure of an extension.
         async fn extension(
             client: &Client,
             report: &Report,

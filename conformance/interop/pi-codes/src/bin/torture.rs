@@ -10,7 +10,7 @@ use pi_codes::{PiCliBuilder, PiEvent, PiRpcClient};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-/// Time limit for remaining output before the driver closes.
+/// Time for which the driver waits for further output before it closes.
 const REST: Duration = Duration::from_millis(300);
 
 fn report(kind: &str, members: Value) {
@@ -111,7 +111,7 @@ async fn call(client: &mut PiRpcClient, instruction: &Value) {
     }
 }
 
-/// Writes the command line of the agent into the script for `pi`.
+/// Writes the command line of the agent into the script that is found as `pi`.
 fn write_agent_script(told: &Value) -> std::io::Result<()> {
     let quoted = |word: &Value| format!("'{}'", word.as_str().unwrap_or_default().replace('\'', r"'\''"));
     let words: Vec<String> = told["command"].as_array().into_iter().flatten().map(quoted).collect();
@@ -130,11 +130,11 @@ async fn drive(mut inbox: mpsc::UnboundedReceiver<Value>) -> Result<(), Box<dyn 
             biased;
             event = client.next_event(), if !is_over => match event {
                 Ok(Some(event)) => handle_event(event, &mut dialogs),
-                // An unreadable event is lost, and the client continues.
+                // An unreadable event is lost, but the client continues.
                 Err(pi_codes::Error::Deserialization { source, .. }) => eprintln!("an event is lost: {source}"),
                 Ok(None) | Err(_) => {
                     is_over = true;
-                    // The crate provides neither code nor signal.
+                    // The crate reports neither the exit code nor the signal.
                     report("terminated", json!({"code": null, "signal": null}));
                 }
             },

@@ -1,4 +1,5 @@
-//! Texts and values that may differ from the recording: undocumented texts, and facts about a truncated text.
+//! Texts and values that may differ from the recording: undocumented texts, and values that describe a
+//! truncated text.
 
 use std::collections::HashSet;
 
@@ -11,19 +12,19 @@ use crate::matching::golden::tables::{Form, Wording, WordingCondition};
 use crate::matching::golden::text::unequal;
 use crate::matching::path;
 
-/// Freedom of a text: the allowance that permits other texts, if it needs one. `values` is `true` if other
-/// values are free too.
+/// Rule for a text that may differ from the recording. Contains the allowance, if one is needed. If `values`
+/// is `true`, other values may differ too.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FreeText {
     pub(super) allowance: Option<&'static str>,
     pub(super) values: bool,
-    /// For a truncated text: members about the whole text, which are not free. The texts have to be pieces of
+    /// For a truncated text: members about the whole text, which must be equal. Both texts must be pieces of
     /// the same whole.
     whole: Option<&'static [&'static str]>,
 }
 
 impl FreeText {
-    /// Returns `true` if the value of a member is free.
+    /// Returns `true` if the value of a member may differ from the recording.
     pub(super) fn is_free(&self, member: &str) -> bool {
         self.values && self.whole.is_none_or(|members| !members.contains(&member))
     }
@@ -39,7 +40,7 @@ impl FrameWalker<'_, '_> {
         })
     }
 
-    /// Returns the freedom of a member's text. Returns `None` if the text has to be equal.
+    /// Returns the rule that lets the text of a member differ. Returns `None` if the text must be equal.
     pub(super) fn wording(
         &self,
         record: &str,
@@ -81,7 +82,8 @@ impl FrameWalker<'_, '_> {
         self.cut(record)?.1.split('.').next()
     }
 
-    /// Returns the freedom of a record's texts, if the flag is `true` on both sides.
+    /// Returns the rule that lets texts of a record differ, if the flag for truncation is `true` on both
+    /// sides.
     pub(super) fn cut_facts(&self, record: &str, (golden, observed): ParentObjects<'_>) -> Option<FreeText> {
         let (allowance, path, whole) = self.cut(record)?;
         let is_cut = |object: &Map<String, Value>| {
@@ -92,8 +94,8 @@ impl FrameWalker<'_, '_> {
         (is_cut(golden) && is_cut(observed)).then_some(free)
     }
 
-    /// Compares two free texts. Wherever the same recorded text occurs, the observed text has to be the same
-    /// too.
+    /// Compares two texts that may differ. If the recorded text occurs again, the observed text must be the
+    /// same again.
     pub(super) fn compare_free_text(&mut self, free: FreeText, golden: &str, observed: &str) {
         if golden != observed && self.state.texts.difference(golden, observed).is_none() {
             return;
@@ -118,7 +120,8 @@ impl FrameWalker<'_, '_> {
 /// Returns `true` if two texts may be pieces of one truncated text: the longer one contains half the lines of
 /// the shorter one.
 ///
-/// Accepts recorded texts of a few lines, because the agent's notice about the truncation is among them.
+/// Recorded texts of at most four lines are always accepted, because the agent's notice about the truncation
+/// is among the lines.
 fn is_other_piece(golden: &str, observed: &str) -> bool {
     const FEW: usize = 4;
     let lines = |text: &'_ str| text.lines().filter(|line| !line.is_empty()).count();

@@ -1,5 +1,5 @@
 //! Comparison of lists, element by element. Results of parallel calls are sorted first. If an allowance
-//! permits other elements, only common elements are compared.
+//! permits additional elements, only elements on both sides are compared.
 
 use serde_json::Value;
 
@@ -55,8 +55,8 @@ impl FrameWalker<'_, '_> {
         }
     }
 
-    /// Compares the common elements of two lists, if an allowance permits other elements. Returns `false` if
-    /// it does not.
+    /// Compares the elements that two lists have in common, if an allowance permits other elements. Returns
+    /// `false` if no allowance does.
     fn other_entries(
         &mut self,
         element: Option<&'static Ty>,

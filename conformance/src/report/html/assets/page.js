@@ -1,5 +1,6 @@
 "use strict";
-// Frames are written in one line; opened, they are laid out.
+// A frame is displayed in one line. When its element is opened, it is formatted over several
+// lines.
 document.addEventListener("toggle", (event) => {
   const details = event.target;
   if (!details.open || !details.classList.contains("frame")) return;
@@ -9,11 +10,11 @@ document.addEventListener("toggle", (event) => {
   try {
     text.textContent = JSON.stringify(JSON.parse(text.textContent), null, 2);
   } catch {
-    // It is no JSON: it stays as it came.
+    // The text is not JSON, so it stays unchanged.
   }
 }, true);
 
-// A link to a frame opens what it stands in.
+// Opens the collapsed elements around the target of a link.
 function openTarget() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   for (let at = target; at; at = at.parentElement) {

@@ -121,7 +121,7 @@ fn additional_frames_follow_the_sent_input() {
     assert!(came(4) && !came(2));
 }
 
-/// Creates the end of an answer with these calls.
+/// Creates the end event of an answer with these calls.
 fn calls(ids: &[&str], text: &str) -> Value {
     let call = |id: &&str| json!({"type": "toolCall", "id": id, "name": "shell", "arguments": {}});
     let mut message = message("assistant", text);
@@ -302,7 +302,7 @@ fn a_call_in_a_snapshot_of_the_same_answer_has_no_separate_answer() {
     assert!(!report.is_allowed_after_command("events", &lacks, &golden));
 }
 
-/// Creates a run that is stopped during the first of its calls.
+/// Creates a run that is stopped during the first of its tool calls.
 fn stopped() -> Vec<(bool, Value)> {
     let tool = |what: &str, id: &str| json!({"type": format!("tool_execution_{what}"), "toolCallId": id, "toolName": "shell"});
     let result = |id: &str, text: &str| {
@@ -342,7 +342,7 @@ fn only_unstarted_calls_of_a_stopped_run_may_be_missing() {
         for record in [7, 8, 9, 10, 11] {
             assert_eq!(lacks(record), covered, "{agent} {record}");
         }
-        // Tries the call that ran, the end of the run, and the records after it.
+        // These records are: the call that ran, the end of the run, and the records after it.
         for record in [3, 5, 6, 12, 13] {
             assert!(!lacks(record), "{agent} {record}");
         }
@@ -387,7 +387,8 @@ fn after_a_stop_answers_lack_only_unstarted_calls() {
     assert!(!lacks(&other), "the result of a call before the abort differs");
 }
 
-/// Creates a session in which the client forks while an answer is streamed in these pieces.
+/// Creates a session in which the client forks while an answer is streamed. `pieces` are the pieces of the
+/// answer.
 fn forked(pieces: &[&str]) -> Transcript {
     let piece = |text: &&str| {
         let told = json!({"type": "text_delta", "contentIndex": 0, "delta": text});

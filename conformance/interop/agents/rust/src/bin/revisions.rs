@@ -25,7 +25,7 @@ impl Tap for DiagnosticTap {
     }
 }
 
-/// Describes the availability of a command that only some revisions have.
+/// Describes the result of a command that only some revisions have.
 fn newer<T>(answer: Result<T, Error>) -> Result<String, BoxError> {
     match answer {
         Ok(_) => Ok("answered".to_owned()),
