@@ -14,7 +14,7 @@ pub enum Sameness {
     Moment,
     /// A duration: any non-negative number.
     Duration,
-    /// A number estimated by the agent: within a fifth of the expected number, or within ten.
+    /// A number that the agent estimates. It may differ from the expected number by a fifth, or by ten.
     Estimate,
     /// The path of a file that the agent creates, compared like [`Sameness::Id`].
     File,
@@ -38,7 +38,7 @@ pub struct MemberRule {
 /// The effect that a choice of the agent has on a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChoiceEffect {
-    /// The member has the chosen value.
+    /// The member contains the chosen value.
     Value,
     /// The choice decides if the member is present.
     Presence,
@@ -62,11 +62,11 @@ pub struct Choice {
 /// The condition of a [`Wording`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordingCondition {
-    /// No condition.
+    /// The rule applies without a condition.
     Always,
-    /// The boolean member is true.
+    /// The rule applies if the boolean member is true.
     True(&'static str),
-    /// The member is one of the strings.
+    /// The rule applies if the member is one of the strings.
     OneOf(&'static str, &'static [&'static str]),
 }
 
@@ -102,25 +102,25 @@ pub struct Delta {
     pub text: &'static str,
 }
 
-/// Events with the current state of a growing message.
+/// Events with the current state of a message in progress.
 #[derive(Debug, Clone, Copy)]
 pub struct Snapshots {
     /// Type of the event that starts a message.
     pub begins: &'static str,
-    /// Type of the event that reports the growth of a message.
+    /// Type of the event that reports an addition to a message.
     pub grows: &'static str,
     /// Type of the event that ends a message.
     pub ends: &'static str,
     /// Path of the message in the events of the types `begins` and `ends`.
     pub message: &'static str,
-    /// Name of the record of growing messages.
+    /// Name of the record of messages in progress.
     pub record: &'static str,
     /// Paths of the message so far in events of the type `grows`. Such a snapshot is compared with the pieces and with
     /// the complete message.
     pub within: &'static [&'static str],
     /// Path of the kind of piece in events of the type `grows`.
     pub kind: &'static str,
-    /// Path of the index of the growing block in these events.
+    /// Path of the index of the open block in these events.
     pub block: &'static str,
     /// Path of the piece.
     pub piece: &'static str,
@@ -128,9 +128,9 @@ pub struct Snapshots {
     pub blocks: &'static str,
     /// Kinds of pieces, each with the member of the block to which such a piece is appended.
     pub texts: &'static [(&'static str, &'static str)],
-    /// Members of the message that do not change during its growth.
+    /// Members of the message that do not change while the message is in progress.
     pub steady: &'static [&'static str],
-    /// Members that are not compared during the growth.
+    /// Members that are not compared while the message is in progress.
     pub loose: &'static [&'static str],
     /// Members whose final value is known only at the end of the message, each with its value before the end as JSON.
     pub until: &'static [(&'static str, &'static str)],
@@ -223,21 +223,23 @@ pub enum Form {
     /// The member is empty in both transcripts, each time in one of four forms: null, an empty object, an object of
     /// nulls, or absent.
     Empty(&'static [MemberOf]),
-    /// The member is missing.
+    /// The found transcript lacks the member.
     LeftOut(&'static [MemberOf]),
-    /// The member is additional and has a certain value. Fields: record, member, value as JSON.
+    /// The found transcript has an additional member with a certain value. Fields: record, member, value as
+    /// JSON.
     Added(&'static [(&'static str, &'static str, &'static str)]),
-    /// The member is additional, if a boolean member of the same object is true in both transcripts. Fields: record,
-    /// member, boolean member.
+    /// The found transcript has an additional member, if a boolean member of the same object is true in both
+    /// transcripts. Fields: record, member, boolean member.
     AddedWhere(&'static [(&'static str, &'static str, &'static str)]),
-    /// An undeclared member is missing.
+    /// The found transcript lacks an undeclared member.
     Undeclared,
-    /// The member has a certain other value. Fields: record, member, expected value, found value; both values as JSON.
+    /// The found transcript has a certain other value for the member. Fields: record, member, expected value,
+    /// found value; both values as JSON.
     Instead(&'static [(&'static str, &'static str, &'static str, &'static str)]),
-    /// The number is one higher, if a boolean member of the same object is true in both transcripts. Fields: record,
-    /// member, boolean member.
+    /// The found number is one higher than the expected one, if a boolean member of the same object is true
+    /// in both transcripts. Fields: record, member, boolean member.
     OneHigher(&'static str, &'static str, &'static str),
-    /// The text lacks an ending. Fields: record, member, regular expression of the ending.
+    /// The found text lacks an ending. Fields: record, member, regular expression of the ending.
     WithoutEnding(&'static str, &'static str, &'static str),
     /// One text is the end of the other, if a boolean member of the same object is true in both transcripts. Fields:
     /// record, member, boolean member.
@@ -252,17 +254,18 @@ pub enum Form {
     /// Lists have other entries. Entries that occur in both lists are recognized by their identifying members; some of
     /// the other members may differ.
     OtherEntries(&'static [Entries]),
-    /// A session file in another folder, or with another naming scheme.
+    /// A session file is in another folder, or is named by another scheme.
     OtherFolder,
     /// A text that a [`Wording`] covers has another wording.
     OtherWords,
-    /// Events of these types are missing or additional.
+    /// Events of these types are missing or additional in the found transcript.
     Events(&'static [&'static str]),
-    /// There are additional events of certain kinds. Fields: event, path of the kind, kinds.
+    /// The found transcript has additional events of certain kinds. Fields: event, path of the kind, kinds.
     EventKinds(&'static str, &'static str, &'static [&'static str]),
-    /// Dialogs of a method are missing if a member has a certain value. Fields: method, member, value.
+    /// The found transcript lacks dialogs of a method, if a member has a certain value. Fields: method,
+    /// member, value.
     DialogsLeftOut(&'static str, &'static str, &'static str),
-    /// Events contain no snapshots of the growing message.
+    /// Events contain no snapshots of the message in progress.
     NoSnapshots,
     /// The agent rejects a command whose arguments do not match the declaration, instead of accepting it. Fields:
     /// command, and members that keep their earlier values in later answers.
@@ -291,7 +294,7 @@ pub enum Form {
     ExitCode,
     /// The process ends by the signal in one transcript, and cleanly in the other.
     SignalExit,
-    /// Any difference within the bounds of the case.
+    /// Any difference that the bounds of the case permit.
     Bounded,
 }
 
@@ -338,7 +341,7 @@ pub struct Matching {
     pub transient_members: &'static [&'static str],
     /// Events with pieces of texts.
     pub deltas: &'static [Delta],
-    /// Events with growing messages.
+    /// Events with messages in progress.
     pub snapshots: Option<Snapshots>,
     /// Events about tools.
     pub tools: Option<Tools>,

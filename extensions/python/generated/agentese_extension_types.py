@@ -784,7 +784,7 @@ class MessageStart(TypedDict):
 
 
 class MessageUpdate(TypedDict):
-    """The message of the model grows."""
+    """The model continues its message."""
     type: Literal["message_update"]
     assistantMessageEvent: "AssistantMessageEvent"
     """The change to the message."""
@@ -1107,9 +1107,9 @@ class SetModelAction(TypedDict):
 
 
 class SetModelResult(TypedDict):
-    """The outcome of a search."""
+    """The outcome of a request to switch to another model."""
     found: "bool"
-    """`true` if the target was found. If `false`, the request had no effect."""
+    """`true` if the model was found. If `false`, the request had no effect."""
 
 
 class SetSessionNameAction(TypedDict):

@@ -609,7 +609,7 @@ tagged! {
         /// A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
         /// are empty.
         MessageStart(MessageStart) = "message_start",
-        /// The message of the model grows.
+        /// The model continues its message.
         MessageUpdate(MessageUpdate) = "message_update",
         /// A message is complete.
         MessageEnd(MessageEnd) = "message_end",
@@ -630,7 +630,7 @@ tagged! {
         AutoRetryEnd(AutoRetryEnd) = "auto_retry_end",
         /// An extension failed; the agent continues.
         ExtensionError(ExtensionError) = "extension_error",
-        /// The agent is ready to receive commands. Its first frame. Since omp@13.19.
+        /// The agent is ready to receive commands. This is the first frame that it sends. Since omp@13.19.
         Ready(Ready) = "ready",
         /// The output of the model matched a rule. The agent stops the turn and runs it again with the rule in the context:
         /// `agent_end` follows, and then another `agent_start`.

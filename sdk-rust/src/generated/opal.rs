@@ -202,7 +202,7 @@ tagged! {
         ContextDiscovered(OpalContextDiscovered) = "context_discovered",
         /// A skill was activated.
         SkillLoaded(OpalSkillLoaded) = "skill_loaded",
-        /// An event of a child agent.
+        /// An event of a subagent.
         SubAgentEvent(OpalSubAgentEvent) = "sub_agent_event",
         /// An internal event of the server without a form of its own. Clients ignore it.
         UnknownEvent(OpalUnknown) = "unknown",
@@ -418,7 +418,7 @@ named! {
         Confirm(OpalConfirm) = "client/confirm",
         /// Requests free text from the user.
         Input(OpalInput) = "client/input",
-        /// Asks the user a question, with or without choices.
+        /// Sends a question to the user, with or without choices.
         AskUser(OpalAskUser) = "client/ask_user",
     }
 }
@@ -857,7 +857,7 @@ pub trait Dialogs: Send + Sync + 'static {
         async { None }
     }
 
-    /// Asks the user a question, with or without choices.
+    /// Sends a question to the user, with or without choices.
     ///
     /// Return `None` to dismiss the question.
     fn ask_user(&self, dialog: OpalAskUser) -> impl Future<Output = Option<String>> + Send {

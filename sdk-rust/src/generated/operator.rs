@@ -350,7 +350,7 @@ tagged! {
         TurnStart(OperatorTurnStart) = "turn_start",
         /// A message starts.
         MessageStart(OperatorMessageStart) = "message_start",
-        /// The message of the model grows. The event carries the new piece only.
+        /// The model continues its message. The event carries only the new piece.
         MessageUpdate(OperatorMessageUpdate) = "message_update",
         /// A message is complete.
         MessageEnd(OperatorMessageEnd) = "message_end",

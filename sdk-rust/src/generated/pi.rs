@@ -554,7 +554,7 @@ tagged! {
         /// A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
         /// are empty.
         MessageStart(MessageStart) = "message_start",
-        /// The message of the model grows.
+        /// The model continues its message.
         MessageUpdate(MessageUpdate) = "message_update",
         /// A message is complete.
         MessageEnd(MessageEnd) = "message_end",

@@ -1028,9 +1028,9 @@ export interface SetModelAction {
   modelId: string;
 }
 
-/** The outcome of a search. */
+/** The outcome of a request to switch to another model. */
 export interface SetModelResult {
-  /** `true` if the target was found. If `false`, the request had no effect. */
+  /** `true` if the model was found. If `false`, the request had no effect. */
   found: boolean;
 }
 

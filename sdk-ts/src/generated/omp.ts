@@ -465,7 +465,7 @@ export type EventMap = {
    * are empty.
    */
   message_start: MessageStart;
-  /** The message of the model grows. */
+  /** The model continues its message. */
   message_update: MessageUpdate;
   /** A message is complete. */
   message_end: MessageEnd;
@@ -488,7 +488,7 @@ export type EventMap = {
   auto_retry_end: AutoRetryEnd;
   /** An extension failed; the agent continues. */
   extension_error: ExtensionError;
-  /** The agent is ready to receive commands. Its first frame. Since omp@13.19. */
+  /** The agent is ready to receive commands. This is the first frame that it sends. Since omp@13.19. */
   ready: Ready;
   /**
    * The output of the model matched a rule. The agent stops the turn and runs it again with the rule in the context:

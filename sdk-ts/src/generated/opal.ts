@@ -246,7 +246,7 @@ export type EventMap = {
   context_discovered: OpalContextDiscovered;
   /** A skill was activated. */
   skill_loaded: OpalSkillLoaded;
-  /** An event of a child agent. */
+  /** An event of a subagent. */
   sub_agent_event: OpalSubAgentEvent;
   /** An internal event of the server without a form of its own. Clients ignore it. */
   unknown: OpalUnknown;
@@ -261,7 +261,7 @@ export type DialogMap = {
   "client/confirm": { params: OpalConfirm; answer: ConfirmResult };
   /** Requests free text from the user. */
   "client/input": { params: OpalInput; answer: InputResult };
-  /** Asks the user a question, with or without choices. */
+  /** Sends a question to the user, with or without choices. */
   "client/ask_user": { params: OpalAskUser; answer: AskUserResult };
 };
 
@@ -329,7 +329,7 @@ export interface Dialogs {
   confirm?(dialog: OpalConfirm, open: OpenDialog): string | undefined | Promise<string | undefined>;
   /** Requests free text from the user. */
   input?(dialog: OpalInput, open: OpenDialog): string | undefined | Promise<string | undefined>;
-  /** Asks the user a question, with or without choices. */
+  /** Sends a question to the user, with or without choices. */
   askUser?(dialog: OpalAskUser, open: OpenDialog): string | undefined | Promise<string | undefined>;
 }
 

@@ -226,7 +226,7 @@ export type EventMap = {
   turn_start: OperatorTurnStart;
   /** A message starts. */
   message_start: OperatorMessageStart;
-  /** The message of the model grows. The event carries the new piece only. */
+  /** The model continues its message. The event carries only the new piece. */
   message_update: OperatorMessageUpdate;
   /** A message is complete. */
   message_end: OperatorMessageEnd;

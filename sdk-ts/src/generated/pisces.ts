@@ -332,7 +332,7 @@ export type EventMap = {
    * are empty.
    */
   message_start: MessageStart;
-  /** The message of the model grows. */
+  /** The model continues its message. */
   message_update: MessageUpdate;
   /** A message is complete. */
   message_end: MessageEnd;

@@ -1350,7 +1350,7 @@ export interface MessageStart {
   message: AgentMessage;
 }
 
-/** The message of the model grows. */
+/** The model continues its message. */
 export interface MessageUpdate {
   type: "message_update";
   /** The change to the message. */
@@ -1630,7 +1630,7 @@ export interface OpalAgentStart {
   session_id: string;
 }
 
-/** Asks the user a question, with or without choices. */
+/** Sends a question to the user, with or without choices. */
 export interface OpalAskUser {
   /** Id of the session. */
   session_id: string;
@@ -1738,7 +1738,7 @@ export interface OpalError {
 
 /** The parts of the agent that are enabled. */
 export interface OpalFeatures {
-  /** `true` to enable child agents. */
+  /** `true` to enable subagents. */
   sub_agents?: boolean | undefined;
   /** `true` to enable skills. */
   skills?: boolean | undefined;
@@ -1910,16 +1910,16 @@ export interface OpalStatusUpdate {
   message: string;
 }
 
-/** An event of a child agent. */
+/** An event of a subagent. */
 export interface OpalSubAgentEvent {
   type: "sub_agent_event";
   /** Id of the session of the event. */
   session_id: string;
-  /** Id of the tool call that started the child agent. */
+  /** Id of the tool call that started the subagent. */
   parent_call_id: string;
-  /** Id of the child agent's session. */
+  /** Id of the subagent's session. */
   sub_session_id: string;
-  /** Event of the child agent, with its `type` and without a session. */
+  /** Event of the subagent, with its `type` and without a session. */
   inner: JsonObject;
 }
 
@@ -1937,7 +1937,7 @@ export interface OpalTask {
   blocked_by?: string | undefined;
   /** Id of the parent task. */
   parent_id?: string | undefined;
-  /** Prompt for a child agent. */
+  /** Prompt for a subagent. */
   prompt?: string | undefined;
   /** Result of the task. */
   result?: string | undefined;
@@ -2291,7 +2291,7 @@ export interface OperatorInputDialog {
 
 /** The text of the last answer. Since operator@live. */
 export interface OperatorLastText {
-  /** The last text of the latest answer with a text; null if there is none. */
+  /** Last text block of the latest answer that contains text; null if there is no such answer. */
   text: string | null;
 }
 
@@ -2327,7 +2327,7 @@ export interface OperatorMessageStart {
   message: OperatorMessage;
 }
 
-/** The message of the model grows. The event carries the new piece only. */
+/** The model continues its message. The event carries only the new piece. */
 export interface OperatorMessageUpdate {
   type: "message_update";
   /** A message with the new piece as its contents. */
@@ -2821,7 +2821,7 @@ export interface PromptResult {
   agentInvoked: boolean;
 }
 
-/** The version of the transport from here on. Since omp@18.2. */
+/** The version of the transport that applies from here on. Since omp@18.2. */
 export interface ProtocolVersion {
   /** Number of the version. */
   protocolVersion: number;
@@ -2853,7 +2853,7 @@ export interface QueuedTexts {
   followUp: string[];
 }
 
-/** The agent is ready to receive commands. Its first frame. Since omp@13.19. */
+/** The agent is ready to receive commands. This is the first frame that it sends. Since omp@13.19. */
 export interface Ready {
   type: "ready";
   /** Current version of the transport. Since omp@18.2. */
@@ -2871,7 +2871,7 @@ export interface RetryFallbackApplied {
   type: "retry_fallback_applied";
   /** Model that fails. */
   from: string;
-  /** Model that replaces it. */
+  /** Model that replaces the failing model. */
   to: string;
   /** Role of the model. */
   role: string;
@@ -3592,7 +3592,7 @@ export interface SubagentLifecyclePayload {
   id: string;
   /** Kind of the agent. */
   agent: string;
-  /** Source of that kind. */
+  /** Source of the definition of this kind, as in `bundled`. */
   agentSource: string;
   /** Short description of the task. */
   description?: string | undefined;
@@ -3632,7 +3632,7 @@ export interface SubagentProgress {
   id: string;
   /** Kind of the agent. */
   agent: string;
-  /** Source of that kind, as in `bundled`. */
+  /** Source of the definition of this kind, as in `bundled`. */
   agentSource: string;
   /** Status of the subagent, as in `running`. */
   status: string;
@@ -3693,7 +3693,7 @@ export interface SubagentReport {
   index: number;
   /** Kind of the agent. */
   agent: string;
-  /** Source of that kind. */
+  /** Source of the definition of this kind, as in `bundled`. */
   agentSource: string;
   /** The complete task, with all instructions. */
   task: string;
@@ -3717,7 +3717,7 @@ export interface SubagentSnapshot {
   index: number;
   /** Kind of the agent. */
   agent: string;
-  /** Source of that kind. */
+  /** Source of the definition of this kind, as in `bundled`. */
   agentSource: string;
   /** Short description of the task. */
   description?: string | undefined;
@@ -3748,7 +3748,7 @@ export interface SubagentStart {
   isolated: boolean;
 }
 
-/** The detail of the events about subagents from here on. Since omp@18.2. */
+/** The detail of the events about subagents that applies from here on. Since omp@18.2. */
 export interface SubagentSubscription {
   /** Detail of the events. */
   level: SubagentLevel;
@@ -3816,7 +3816,7 @@ export interface Subcommand {
   name: string;
   /** Description of the subcommand. */
   description?: string | undefined;
-  /** Syntax of its arguments. */
+  /** Syntax of the subcommand's arguments. */
   usage?: string | undefined;
 }
 
@@ -4207,7 +4207,7 @@ export interface ToolOutput {
   details?: JsonValue | null | undefined;
   /** The result as structured data, for programs. Since pi@1.5. */
   structuredContent?: JsonValue | undefined;
-  /** `true` if the structured result is that of a failure. Since pi@1.5. */
+  /** `true` if the tool failed, so that the structured result describes the failure. Since pi@1.5. */
   isError?: boolean | undefined;
 }
 

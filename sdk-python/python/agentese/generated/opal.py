@@ -372,7 +372,7 @@ class Dialogs(DialogsBase):
         return None
 
     def ask_user(self, dialog):
-        """Asks the user a question, with or without choices."""
+        """Sends a question to the user, with or without choices."""
         return None
 
 
@@ -397,7 +397,7 @@ class AsyncDialogs(DialogsBase):
         return None
 
     async def ask_user(self, dialog):
-        """Asks the user a question, with or without choices."""
+        """Sends a question to the user, with or without choices."""
         return None
 
 

@@ -312,7 +312,7 @@ class Dialogs(DialogsBase):
     def input(self, dialog: types.OpalInput) -> str | None:
         """Requests free text from the user."""
     def ask_user(self, dialog: types.OpalAskUser) -> str | None:
-        """Asks the user a question, with or without choices."""
+        """Sends a question to the user, with or without choices."""
 
 class AsyncDialogs(DialogsBase):
     """Answers the agent's dialogs.
@@ -328,7 +328,7 @@ class AsyncDialogs(DialogsBase):
     async def input(self, dialog: types.OpalInput) -> str | None:
         """Requests free text from the user."""
     async def ask_user(self, dialog: types.OpalAskUser) -> str | None:
-        """Asks the user a question, with or without choices."""
+        """Sends a question to the user, with or without choices."""
 
 class Run(SyncRun[Event, Client]):
     """The work that a prompt of the opal dialect started."""

@@ -1205,7 +1205,7 @@ class MessageStart(TypedDict):
 
 
 class MessageUpdate(TypedDict):
-    """The message of the model grows."""
+    """The model continues its message."""
     type: Literal["message_update"]
     assistantMessageEvent: "AssistantMessageEvent"
     """The change to the message."""
@@ -1474,7 +1474,7 @@ class OpalAgentStart(TypedDict):
 
 
 class OpalAskUser(TypedDict):
-    """Asks the user a question, with or without choices."""
+    """Sends a question to the user, with or without choices."""
     session_id: "str"
     """Id of the session."""
     question: "str"
@@ -1577,7 +1577,7 @@ class OpalError(TypedDict):
 class OpalFeatures(TypedDict):
     """The parts of the agent that are enabled."""
     sub_agents: NotRequired["bool"]
-    """`true` to enable child agents."""
+    """`true` to enable subagents."""
     skills: NotRequired["bool"]
     """`true` to enable skills."""
     mcp: NotRequired["bool"]
@@ -1746,16 +1746,16 @@ class OpalStatusUpdate(TypedDict):
 
 
 class OpalSubAgentEvent(TypedDict):
-    """An event of a child agent."""
+    """An event of a subagent."""
     type: Literal["sub_agent_event"]
     session_id: "str"
     """Id of the session of the event."""
     parent_call_id: "str"
-    """Id of the tool call that started the child agent."""
+    """Id of the tool call that started the subagent."""
     sub_session_id: "str"
-    """Id of the child agent's session."""
+    """Id of the subagent's session."""
     inner: "Mapping[str, JsonValue]"
-    """Event of the child agent, with its `type` and without a session."""
+    """Event of the subagent, with its `type` and without a session."""
 
 
 class OpalTask(TypedDict):
@@ -1773,7 +1773,7 @@ class OpalTask(TypedDict):
     parent_id: NotRequired["str"]
     """Id of the parent task."""
     prompt: NotRequired["str"]
-    """Prompt for a child agent."""
+    """Prompt for a subagent."""
     result: NotRequired["str"]
     """Result of the task."""
     created_at: NotRequired["str"]
@@ -2102,7 +2102,7 @@ class OperatorInputDialog(TypedDict):
 class OperatorLastText(TypedDict):
     """The text of the last answer. Since operator@live."""
     text: "str | None"
-    """The last text of the latest answer with a text; null if there is none."""
+    """Last text block of the latest answer that contains text; null if there is no such answer."""
 
 
 class OperatorMessage(TypedDict):
@@ -2138,7 +2138,7 @@ class OperatorMessageStart(TypedDict):
 
 
 class OperatorMessageUpdate(TypedDict):
-    """The message of the model grows. The event carries the new piece only."""
+    """The model continues its message. The event carries only the new piece."""
     type: Literal["message_update"]
     message: "OperatorMessage"
     """A message with the new piece as its contents."""
@@ -2614,7 +2614,7 @@ class PromptResult(TypedDict):
 
 
 class ProtocolVersion(TypedDict):
-    """The version of the transport from here on. Since omp@18.2."""
+    """The version of the transport that applies from here on. Since omp@18.2."""
     protocolVersion: "int"
     """Number of the version."""
 
@@ -2643,7 +2643,7 @@ class QueuedTexts(TypedDict):
 
 
 class Ready(TypedDict):
-    """The agent is ready to receive commands. Its first frame. Since omp@13.19."""
+    """The agent is ready to receive commands. This is the first frame that it sends. Since omp@13.19."""
     type: Literal["ready"]
     protocolVersion: NotRequired["int"]
     """Current version of the transport. Since omp@18.2."""
@@ -3312,7 +3312,7 @@ class SubagentLifecyclePayload(TypedDict):
     agent: "str"
     """Kind of the agent."""
     agentSource: "str"
-    """Source of that kind."""
+    """Source of the definition of this kind, as in `bundled`."""
     description: NotRequired["str"]
     """Short description of the task."""
     status: "str"
@@ -3352,7 +3352,7 @@ class SubagentProgress(TypedDict):
     agent: "str"
     """Kind of the agent."""
     agentSource: "str"
-    """Source of that kind, as in `bundled`."""
+    """Source of the definition of this kind, as in `bundled`."""
     status: "str"
     """Status of the subagent, as in `running`."""
     task: "str"
@@ -3413,7 +3413,7 @@ class SubagentReport(TypedDict):
     agent: "str"
     """Kind of the agent."""
     agentSource: "str"
-    """Source of that kind."""
+    """Source of the definition of this kind, as in `bundled`."""
     task: "str"
     """The complete task, with all instructions."""
     parentToolCallId: NotRequired["str"]
@@ -3437,7 +3437,7 @@ class SubagentSnapshot(TypedDict):
     agent: "str"
     """Kind of the agent."""
     agentSource: "str"
-    """Source of that kind."""
+    """Source of the definition of this kind, as in `bundled`."""
     description: NotRequired["str"]
     """Short description of the task."""
     status: "str"
@@ -3468,7 +3468,7 @@ class SubagentStart(TypedDict):
 
 
 class SubagentSubscription(TypedDict):
-    """The detail of the events about subagents from here on. Since omp@18.2."""
+    """The detail of the events about subagents that applies from here on. Since omp@18.2."""
     level: "SubagentLevel"
     """Detail of the events."""
 
@@ -3536,7 +3536,7 @@ class Subcommand(TypedDict):
     description: NotRequired["str"]
     """Description of the subcommand."""
     usage: NotRequired["str"]
-    """Syntax of its arguments."""
+    """Syntax of the subcommand's arguments."""
 
 
 class SummarizationRetryAttemptStart(TypedDict):
@@ -3914,7 +3914,7 @@ class ToolOutput(TypedDict):
     structuredContent: NotRequired["JsonValue"]
     """The result as structured data, for programs. Since pi@1.5."""
     isError: NotRequired["bool"]
-    """`true` if the structured result is that of a failure. Since pi@1.5."""
+    """`true` if the tool failed, so that the structured result describes the failure. Since pi@1.5."""
 
 
 class ToolReference(TypedDict):

@@ -1211,7 +1211,7 @@ class MessageStart(Record, metaclass=plain_class):
 
 
 class MessageUpdate(Record, metaclass=plain_class):
-    """The message of the model grows."""
+    """The model continues its message."""
     __slots__ = ()
     __match_args__ = ("assistant_message_event", "usage", "message")
     _constants = {"type": "\"message_update\""}
@@ -1466,7 +1466,7 @@ class OpalAgentStart(Record, metaclass=plain_class):
 
 
 class OpalAskUser(Record, metaclass=plain_class):
-    """Asks the user a question, with or without choices."""
+    """Sends a question to the user, with or without choices."""
     __slots__ = ()
     __match_args__ = ("session_id", "question", "choices")
     _constants = {}
@@ -1574,7 +1574,7 @@ class OpalFeatures(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("sub_agents", "skills", "mcp", "debug")
     _constants = {}
-    sub_agents = Member("sub_agents", "bool", "bool | None: `true` to enable child agents.", required=False, nullable=True)
+    sub_agents = Member("sub_agents", "bool", "bool | None: `true` to enable subagents.", required=False, nullable=True)
     skills = Member("skills", "bool", "bool | None: `true` to enable skills.", required=False, nullable=True)
     mcp = Member("mcp", "bool", "bool | None: `true` to enable MCP servers.", required=False, nullable=True)
     debug = Member("debug", "bool", "bool | None: `true` to enable the tool that shows the agent's own state.", required=False, nullable=True)
@@ -1744,15 +1744,15 @@ class OpalStatusUpdate(Record, metaclass=plain_class):
 
 
 class OpalSubAgentEvent(Record, metaclass=plain_class):
-    """An event of a child agent."""
+    """An event of a subagent."""
     __slots__ = ()
     __match_args__ = ("session_id", "parent_call_id", "sub_session_id", "inner")
     _constants = {"type": "\"sub_agent_event\""}
     type = "sub_agent_event"
     session_id = Member("session_id", "str", "str: Id of the session of the event.")
-    parent_call_id = Member("parent_call_id", "str", "str: Id of the tool call that started the child agent.")
-    sub_session_id = Member("sub_session_id", "str", "str: Id of the child agent's session.")
-    inner = Member("inner", "object", "JsonObject: Event of the child agent, with its `type` and without a session.")
+    parent_call_id = Member("parent_call_id", "str", "str: Id of the tool call that started the subagent.")
+    sub_session_id = Member("sub_session_id", "str", "str: Id of the subagent's session.")
+    inner = Member("inner", "object", "JsonObject: Event of the subagent, with its `type` and without a session.")
 
 
 class OpalTask(Record, metaclass=plain_class):
@@ -1766,7 +1766,7 @@ class OpalTask(Record, metaclass=plain_class):
     notes = Member("notes", "str", "str | None: Notes about the task.", required=False, nullable=True)
     blocked_by = Member("blocked_by", "str", "str | None: Ids of tasks that must be done first, separated by commas.", required=False, nullable=True)
     parent_id = Member("parent_id", "str", "str | None: Id of the parent task.", required=False, nullable=True)
-    prompt = Member("prompt", "str", "str | None: Prompt for a child agent.", required=False, nullable=True)
+    prompt = Member("prompt", "str", "str | None: Prompt for a subagent.", required=False, nullable=True)
     result = Member("result", "str", "str | None: Result of the task.", required=False, nullable=True)
     created_at = Member("created_at", "str", "str | None: Time of the task's creation.", required=False, nullable=True)
     updated_at = Member("updated_at", "str", "str | None: Time of the last change.", required=False, nullable=True)
@@ -2130,7 +2130,7 @@ class OperatorLastText(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("text",)
     _constants = {}
-    text = Member("text", "str", "str | None: The last text of the latest answer with a text; null if there is none.", nullable=True)
+    text = Member("text", "str", "str | None: Last text block of the latest answer that contains text; null if there is no such answer.", nullable=True)
 
 
 class OperatorMessage(Record, metaclass=plain_class):
@@ -2166,7 +2166,7 @@ class OperatorMessageStart(Record, metaclass=plain_class):
 
 
 class OperatorMessageUpdate(Record, metaclass=plain_class):
-    """The message of the model grows. The event carries the new piece only."""
+    """The model continues its message. The event carries only the new piece."""
     __slots__ = ()
     __match_args__ = ("message",)
     _constants = {"type": "\"message_update\""}
@@ -2692,7 +2692,7 @@ class PromptResult(Record, metaclass=plain_class):
 
 
 class ProtocolVersion(Record, metaclass=plain_class):
-    """The version of the transport from here on. Since omp@18.2."""
+    """The version of the transport that applies from here on. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("protocol_version",)
     _constants = {}
@@ -2727,7 +2727,7 @@ class QueuedTexts(Record, metaclass=plain_class):
 
 
 class Ready(Record, metaclass=plain_class):
-    """The agent is ready to receive commands. Its first frame. Since omp@13.19."""
+    """The agent is ready to receive commands. This is the first frame that it sends. Since omp@13.19."""
     __slots__ = ()
     __match_args__ = ("protocol_version", "supported_protocol_versions", "max_frame_bytes", "max_reassembled_frame_bytes")
     _constants = {"type": "\"ready\""}
@@ -2745,7 +2745,7 @@ class RetryFallbackApplied(Record, metaclass=plain_class):
     _constants = {"type": "\"retry_fallback_applied\""}
     type = "retry_fallback_applied"
     from_ = Member("from", "str", "str: Model that fails.")
-    to = Member("to", "str", "str: Model that replaces it.")
+    to = Member("to", "str", "str: Model that replaces the failing model.")
     role = Member("role", "str", "str: Role of the model.")
 
 
@@ -3412,7 +3412,7 @@ class SubagentLifecyclePayload(Record, metaclass=plain_class):
     _constants = {}
     id = Member("id", "str", "str: Id of the subagent.")
     agent = Member("agent", "str", "str: Kind of the agent.")
-    agent_source = Member("agentSource", "str", "str: Source of that kind.")
+    agent_source = Member("agentSource", "str", "str: Source of the definition of this kind, as in `bundled`.")
     description = Member("description", "str", "str | None: Short description of the task.", required=False, nullable=True)
     status = Member("status", "str", "str: Status: `started`, `completed`, `failed` or `aborted`.")
     session_file = Member("sessionFile", "str", "str | None: Path of the subagent's session file.", required=False, nullable=True)
@@ -3442,7 +3442,7 @@ class SubagentProgress(Record, metaclass=plain_class):
     index = Member("index", "int", "int: Index among the subagents that were started together, from 0.")
     id = Member("id", "str", "str: Id of the subagent.")
     agent = Member("agent", "str", "str: Kind of the agent.")
-    agent_source = Member("agentSource", "str", "str: Source of that kind, as in `bundled`.")
+    agent_source = Member("agentSource", "str", "str: Source of the definition of this kind, as in `bundled`.")
     status = Member("status", "str", "str: Status of the subagent, as in `running`.")
     task = Member("task", "str", "str: The complete task, with all instructions.")
     assignment = Member("assignment", "str", "str | None: The task as assigned.", required=False, nullable=True)
@@ -3483,7 +3483,7 @@ class SubagentReport(Record, metaclass=plain_class):
     _constants = {}
     index = Member("index", "int", "int: Index among the subagents that were started together, from 0.")
     agent = Member("agent", "str", "str: Kind of the agent.")
-    agent_source = Member("agentSource", "str", "str: Source of that kind.")
+    agent_source = Member("agentSource", "str", "str: Source of the definition of this kind, as in `bundled`.")
     task = Member("task", "str", "str: The complete task, with all instructions.")
     parent_tool_call_id = Member("parentToolCallId", "str", "str | None: Id of the tool call that started the subagent.", required=False, nullable=True)
     assignment = Member("assignment", "str", "str | None: The task as assigned.", required=False, nullable=True)
@@ -3500,7 +3500,7 @@ class SubagentSnapshot(Record, metaclass=plain_class):
     id = Member("id", "str", "str: Id of the subagent.")
     index = Member("index", "int", "int: Index among the subagents that were started together, from 0.")
     agent = Member("agent", "str", "str: Kind of the agent.")
-    agent_source = Member("agentSource", "str", "str: Source of that kind.")
+    agent_source = Member("agentSource", "str", "str: Source of the definition of this kind, as in `bundled`.")
     description = Member("description", "str", "str | None: Short description of the task.", required=False, nullable=True)
     status = Member("status", "str", "str: Status of the subagent, as in `running`.")
     task = Member("task", "str", "str | None: The complete task, with all instructions.", required=False, nullable=True)
@@ -3523,7 +3523,7 @@ class SubagentStart(Record, metaclass=plain_class):
 
 
 class SubagentSubscription(Record, metaclass=plain_class):
-    """The detail of the events about subagents from here on. Since omp@18.2."""
+    """The detail of the events about subagents that applies from here on. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("level",)
     _constants = {}
@@ -3592,7 +3592,7 @@ class Subcommand(Record, metaclass=plain_class):
     _constants = {}
     name = Member("name", "str", "str: Name of the subcommand.")
     description = Member("description", "str", "str | None: Description of the subcommand.", required=False, nullable=True)
-    usage = Member("usage", "str", "str | None: Syntax of its arguments.", required=False, nullable=True)
+    usage = Member("usage", "str", "str | None: Syntax of the subcommand's arguments.", required=False, nullable=True)
 
 
 class SummarizationRetryAttemptStart(Record, metaclass=plain_class):
@@ -3973,7 +3973,7 @@ class ToolOutput(Record, metaclass=plain_class):
     content = Member("content", "[InputBlock]", "list[InputBlock]: Text and images for the model.")
     details = Member("details", "any", "JsonValue: Details for a client, in a shape defined by the tool.", required=False, nullable=True)
     structured_content = Member("structuredContent", "any", "JsonValue: The result as structured data, for programs. Since pi@1.5.", required=False, nullable=True)
-    is_error = Member("isError", "bool", "bool | None: `true` if the structured result is that of a failure. Since pi@1.5.", required=False, nullable=True)
+    is_error = Member("isError", "bool", "bool | None: `true` if the tool failed, so that the structured result describes the failure. Since pi@1.5.", required=False, nullable=True)
 
 
 class ToolReference(Record, metaclass=plain_class):

@@ -2077,7 +2077,7 @@ class MessageStart(Record):
     def from_dict(cls, members: shapes.MessageStart) -> MessageStart: ...
 
 class MessageUpdate(Record):
-    """The message of the model grows."""
+    """The model continues its message."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["assistant_message_event"], Literal["usage"], Literal["message"]]] = ("assistant_message_event", "usage", "message")
     type: Literal["message_update"]
@@ -2534,7 +2534,7 @@ class OpalAgentStart(Record):
     def from_dict(cls, members: shapes.OpalAgentStart) -> OpalAgentStart: ...
 
 class OpalAskUser(Record):
-    """Asks the user a question, with or without choices."""
+    """Sends a question to the user, with or without choices."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["question"], Literal["choices"]]] = ("session_id", "question", "choices")
     def __new__(cls, *, session_id: str, question: str, choices: Sequence[str] | None = None) -> Self: ...
@@ -2718,7 +2718,7 @@ class OpalFeatures(Record):
     def __new__(cls, *, sub_agents: bool | None = None, skills: bool | None = None, mcp: bool | None = None, debug: bool | None = None) -> Self: ...
     @property
     def sub_agents(self) -> bool | None:
-        """`true` to enable child agents."""
+        """`true` to enable subagents."""
     @property
     def skills(self) -> bool | None:
         """`true` to enable skills."""
@@ -3016,7 +3016,7 @@ class OpalStatusUpdate(Record):
     def from_dict(cls, members: shapes.OpalStatusUpdate) -> OpalStatusUpdate: ...
 
 class OpalSubAgentEvent(Record):
-    """An event of a child agent."""
+    """An event of a subagent."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["parent_call_id"], Literal["sub_session_id"], Literal["inner"]]] = ("session_id", "parent_call_id", "sub_session_id", "inner")
     type: Literal["sub_agent_event"]
@@ -3026,13 +3026,13 @@ class OpalSubAgentEvent(Record):
         """Id of the session of the event."""
     @property
     def parent_call_id(self) -> str:
-        """Id of the tool call that started the child agent."""
+        """Id of the tool call that started the subagent."""
     @property
     def sub_session_id(self) -> str:
-        """Id of the child agent's session."""
+        """Id of the subagent's session."""
     @property
     def inner(self) -> JsonObject:
-        """Event of the child agent, with its `type` and without a session."""
+        """Event of the subagent, with its `type` and without a session."""
     def to_dict(self) -> shapes.OpalSubAgentEvent: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalSubAgentEvent) -> OpalSubAgentEvent: ...
@@ -3062,7 +3062,7 @@ class OpalTask(Record):
         """Id of the parent task."""
     @property
     def prompt(self) -> str | None:
-        """Prompt for a child agent."""
+        """Prompt for a subagent."""
     @property
     def result(self) -> str | None:
         """Result of the task."""
@@ -3644,7 +3644,7 @@ class OperatorLastText(Record):
     def __new__(cls, *, text: str | None) -> Self: ...
     @property
     def text(self) -> str | None:
-        """The last text of the latest answer with a text; null if there is none."""
+        """Last text block of the latest answer that contains text; null if there is no such answer."""
     def to_dict(self) -> shapes.OperatorLastText: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorLastText) -> OperatorLastText: ...
@@ -3706,7 +3706,7 @@ class OperatorMessageStart(Record):
     def from_dict(cls, members: shapes.OperatorMessageStart) -> OperatorMessageStart: ...
 
 class OperatorMessageUpdate(Record):
-    """The message of the model grows. The event carries the new piece only."""
+    """The model continues its message. The event carries only the new piece."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"]]] = ("message",)
     type: Literal["message_update"]
@@ -4548,7 +4548,7 @@ class PromptResult(Record):
     def from_dict(cls, members: shapes.PromptResult) -> PromptResult: ...
 
 class ProtocolVersion(Record):
-    """The version of the transport from here on. Since omp@18.2."""
+    """The version of the transport that applies from here on. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["protocol_version"]]] = ("protocol_version",)
     def __new__(cls, *, protocol_version: int) -> Self: ...
@@ -4603,7 +4603,7 @@ class QueuedTexts(Record):
     def from_dict(cls, members: shapes.QueuedTexts) -> QueuedTexts: ...
 
 class Ready(Record):
-    """The agent is ready to receive commands. Its first frame. Since omp@13.19."""
+    """The agent is ready to receive commands. This is the first frame that it sends. Since omp@13.19."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["protocol_version"], Literal["supported_protocol_versions"], Literal["max_frame_bytes"], Literal["max_reassembled_frame_bytes"]]] = ("protocol_version", "supported_protocol_versions", "max_frame_bytes", "max_reassembled_frame_bytes")
     type: Literal["ready"]
@@ -4635,7 +4635,7 @@ class RetryFallbackApplied(Record):
         """Model that fails."""
     @property
     def to(self) -> str:
-        """Model that replaces it."""
+        """Model that replaces the failing model."""
     @property
     def role(self) -> str:
         """Role of the model."""
@@ -5764,7 +5764,7 @@ class SubagentLifecyclePayload(Record):
         """Kind of the agent."""
     @property
     def agent_source(self) -> str:
-        """Source of that kind."""
+        """Source of the definition of this kind, as in `bundled`."""
     @property
     def description(self) -> str | None:
         """Short description of the task."""
@@ -5830,7 +5830,7 @@ class SubagentProgress(Record):
         """Kind of the agent."""
     @property
     def agent_source(self) -> str:
-        """Source of that kind, as in `bundled`."""
+        """Source of the definition of this kind, as in `bundled`."""
     @property
     def status(self) -> str:
         """Status of the subagent, as in `running`."""
@@ -5927,7 +5927,7 @@ class SubagentReport(Record):
         """Kind of the agent."""
     @property
     def agent_source(self) -> str:
-        """Source of that kind."""
+        """Source of the definition of this kind, as in `bundled`."""
     @property
     def task(self) -> str:
         """The complete task, with all instructions."""
@@ -5966,7 +5966,7 @@ class SubagentSnapshot(Record):
         """Kind of the agent."""
     @property
     def agent_source(self) -> str:
-        """Source of that kind."""
+        """Source of the definition of this kind, as in `bundled`."""
     @property
     def description(self) -> str | None:
         """Short description of the task."""
@@ -6015,7 +6015,7 @@ class SubagentStart(Record):
     def from_dict(cls, members: shapes.SubagentStart) -> SubagentStart: ...
 
 class SubagentSubscription(Record):
-    """The detail of the events about subagents from here on. Since omp@18.2."""
+    """The detail of the events about subagents that applies from here on. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["level"]]] = ("level",)
     def __new__(cls, *, level: shapes.SubagentLevel | SubagentLevel) -> Self: ...
@@ -6136,7 +6136,7 @@ class Subcommand(Record):
         """Description of the subcommand."""
     @property
     def usage(self) -> str | None:
-        """Syntax of its arguments."""
+        """Syntax of the subcommand's arguments."""
     def to_dict(self) -> shapes.Subcommand: ...
     @classmethod
     def from_dict(cls, members: shapes.Subcommand) -> Subcommand: ...
@@ -6791,7 +6791,7 @@ class ToolOutput(Record):
         """The result as structured data, for programs. Since pi@1.5."""
     @property
     def is_error(self) -> bool | None:
-        """`true` if the structured result is that of a failure. Since pi@1.5."""
+        """`true` if the tool failed, so that the structured result describes the failure. Since pi@1.5."""
     def to_dict(self) -> shapes.ToolOutput: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolOutput) -> ToolOutput: ...

@@ -1174,9 +1174,10 @@ impl CustomMessageBuilder {
 strings! {
     /// The time at which a message reaches the model.
     pub enum DeliverAs closed {
-        /// As soon as possible: after the running tool; the remaining tools are skipped.
+        /// As soon as possible: the agent delivers the message after the running tool and skips the remaining
+        /// tools.
         Steer = "steer",
-        /// At the end of the run.
+        /// At the end of the run, if the agent would otherwise stop.
         FollowUp = "followUp",
         /// With the user's next prompt; the message neither interrupts nor starts a run.
         NextTurn = "nextTurn",
@@ -1237,7 +1238,8 @@ impl DriverAnswer {
 }
 
 record! {
-    /// Calls a command. The driver reports its end at any later time; further instructions may come before.
+    /// Calls a command. The driver reports the end of the call at any later time, even after further
+    /// instructions.
     pub struct DriverCall("instruction" = "call") {
         /// Name of the call in reports.
         required call: String = "call",
@@ -1261,7 +1263,8 @@ impl DriverCall {
 }
 
 record! {
-    /// Closes the connection, waits for the agent's end, reports `closed` and ends. The last instruction.
+    /// Closes the connection, waits for the agent's end, reports `closed` and ends. This is the last
+    /// instruction.
     pub struct DriverClose("instruction" = "close") {
     }
 }
@@ -1282,7 +1285,8 @@ impl Default for DriverClose {
 }
 
 record! {
-    /// The connection is closed, and the driver has reported everything that it received. The last report.
+    /// The connection is closed, and the driver has reported everything that it received. This is the last
+    /// report.
     pub struct DriverClosed("report" = "closed") {
     }
 }
@@ -1388,14 +1392,16 @@ strings! {
 tagged! {
     /// An instruction of the suite to a client driver.
     pub enum DriverInstruction by "instruction" closed {
-        /// Starts the agent and connects the client library to it. The first instruction; the driver answers it with
-        /// `ready`.
+        /// Starts the agent and connects the client library to it. This is the first instruction; the driver
+        /// answers it with `ready`.
         Start(DriverStart) = "start",
-        /// Calls a command. The driver reports its end at any later time; further instructions may come before.
+        /// Calls a command. The driver reports the end of the call at any later time, even after further
+        /// instructions.
         Call(DriverCall) = "call",
         /// Answers a reported dialog.
         Answer(DriverAnswer) = "answer",
-        /// Closes the connection, waits for the agent's end, reports `closed` and ends. The last instruction.
+        /// Closes the connection, waits for the agent's end, reports `closed` and ends. This is the last
+        /// instruction.
         Close(DriverClose) = "close",
     }
 }
@@ -1446,7 +1452,8 @@ tagged! {
         RunEnd(DriverRunEnd) = "run_end",
         /// The connection ended without an action of the driver.
         Terminated(DriverTerminated) = "terminated",
-        /// The connection is closed, and the driver has reported everything that it received. The last report.
+        /// The connection is closed, and the driver has reported everything that it received. This is the last
+        /// report.
         Closed(DriverClosed) = "closed",
     }
 }
@@ -1497,8 +1504,8 @@ impl DriverRunEnd {
 }
 
 record! {
-    /// Starts the agent and connects the client library to it. The first instruction; the driver answers it with
-    /// `ready`.
+    /// Starts the agent and connects the client library to it. This is the first instruction; the driver
+    /// answers it with `ready`.
     pub struct DriverStart("instruction" = "start") {
         /// Name of the dialect, with its revision.
         required dialect: String = "dialect",
@@ -2327,7 +2334,7 @@ tagged! {
         /// A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
         /// are empty.
         MessageStart(MessageStart) = "message_start",
-        /// The message of the model grows.
+        /// The model continues its message.
         MessageUpdate(MessageUpdate) = "message_update",
         /// A message is complete.
         MessageEnd(MessageEnd) = "message_end",
@@ -3063,11 +3070,11 @@ impl InputQuestion {
 strings! {
     /// The source of the user's input.
     pub enum InputSource open {
-        /// A terminal.
+        /// The user typed the input in a terminal.
         Interactive = "interactive",
-        /// A client.
+        /// A client sent the input.
         Rpc = "rpc",
-        /// An extension.
+        /// An extension sent the input.
         Extension = "extension",
     }
 }
@@ -3177,7 +3184,7 @@ impl MessageStart {
 }
 
 record! {
-    /// The message of the model grows.
+    /// The model continues its message.
     pub struct MessageUpdate("type" = "message_update") {
         /// The change to the message.
         required assistant_message_event: AssistantMessageEvent = "assistantMessageEvent",
@@ -3751,7 +3758,7 @@ record! {
         optional settings: ProfileFile = "settings",
         /// Models file of the agent.
         optional models: ProfileFile = "models",
-        /// Further files, as in a case.
+        /// Further files, in the form of the `files` of a case.
         optional files: std::collections::BTreeMap<String, FileContent> = "files",
         /// Replacements in every saved file, in order, applied before those of the run's paths.
         optional redactions: Vec<Redaction> = "redactions",
@@ -5419,9 +5426,9 @@ impl SetModelAction {
 }
 
 record! {
-    /// The outcome of a search.
+    /// The outcome of a request to switch to another model.
     pub struct SetModelResult() {
-        /// `true` if the target was found. If `false`, the request had no effect.
+        /// `true` if the model was found. If `false`, the request had no effect.
         required found: bool = "found",
     }
 }
@@ -6518,7 +6525,7 @@ record! {
         maybe details: serde_json::Value = "details",
         /// The result as structured data, for programs. Since pi@1.5.
         optional structured_content: serde_json::Value = "structuredContent",
-        /// `true` if the structured result is that of a failure. Since pi@1.5.
+        /// `true` if the tool failed, so that the structured result describes the failure. Since pi@1.5.
         optional is_error: bool = "isError",
     }
 }

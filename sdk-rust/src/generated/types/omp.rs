@@ -1243,7 +1243,7 @@ impl PromptResult {
 }
 
 record! {
-    /// The version of the transport from here on. Since omp@18.2.
+    /// The version of the transport that applies from here on. Since omp@18.2.
     pub struct ProtocolVersion() {
         /// Number of the version.
         required protocol_version: u64 = "protocolVersion",
@@ -1270,7 +1270,7 @@ impl Default for ProtocolVersion {
 }
 
 record! {
-    /// The agent is ready to receive commands. Its first frame. Since omp@13.19.
+    /// The agent is ready to receive commands. This is the first frame that it sends. Since omp@13.19.
     pub struct Ready("type" = "ready") {
         /// Current version of the transport. Since omp@18.2.
         optional protocol_version: u64 = "protocolVersion",
@@ -1307,7 +1307,7 @@ record! {
     pub struct RetryFallbackApplied("type" = "retry_fallback_applied") {
         /// Model that fails.
         required from: String = "from",
-        /// Model that replaces it.
+        /// Model that replaces the failing model.
         required to: String = "to",
         /// Role of the model.
         required role: String = "role",
@@ -1656,7 +1656,7 @@ record! {
         required id: String = "id",
         /// Kind of the agent.
         required agent: String = "agent",
-        /// Source of that kind.
+        /// Source of the definition of this kind, as in `bundled`.
         required agent_source: String = "agentSource",
         /// Short description of the task.
         optional description: String = "description",
@@ -1680,7 +1680,7 @@ pub struct SubagentLifecyclePayloadBuilder {
     pub id: String,
     /// Kind of the agent.
     pub agent: String,
-    /// Source of that kind.
+    /// Source of the definition of this kind, as in `bundled`.
     pub agent_source: String,
     /// Status: `started`, `completed`, `failed` or `aborted`.
     pub status: String,
@@ -1765,7 +1765,7 @@ record! {
         required id: String = "id",
         /// Kind of the agent.
         required agent: String = "agent",
-        /// Source of that kind, as in `bundled`.
+        /// Source of the definition of this kind, as in `bundled`.
         required agent_source: String = "agentSource",
         /// Status of the subagent, as in `running`.
         required status: String = "status",
@@ -1823,7 +1823,7 @@ pub struct SubagentProgressBuilder {
     pub id: String,
     /// Kind of the agent.
     pub agent: String,
-    /// Source of that kind, as in `bundled`.
+    /// Source of the definition of this kind, as in `bundled`.
     pub agent_source: String,
     /// Status of the subagent, as in `running`.
     pub status: String,
@@ -1905,7 +1905,7 @@ record! {
         required index: u64 = "index",
         /// Kind of the agent.
         required agent: String = "agent",
-        /// Source of that kind.
+        /// Source of the definition of this kind, as in `bundled`.
         required agent_source: String = "agentSource",
         /// The complete task, with all instructions.
         required task: String = "task",
@@ -1929,7 +1929,7 @@ pub struct SubagentReportBuilder {
     pub index: u64,
     /// Kind of the agent.
     pub agent: String,
-    /// Source of that kind.
+    /// Source of the definition of this kind, as in `bundled`.
     pub agent_source: String,
     /// The complete task, with all instructions.
     pub task: String,
@@ -1964,7 +1964,7 @@ record! {
         required index: u64 = "index",
         /// Kind of the agent.
         required agent: String = "agent",
-        /// Source of that kind.
+        /// Source of the definition of this kind, as in `bundled`.
         required agent_source: String = "agentSource",
         /// Short description of the task.
         optional description: String = "description",
@@ -1994,7 +1994,7 @@ pub struct SubagentSnapshotBuilder {
     pub index: u64,
     /// Kind of the agent.
     pub agent: String,
-    /// Source of that kind.
+    /// Source of the definition of this kind, as in `bundled`.
     pub agent_source: String,
     /// Status of the subagent, as in `running`.
     pub status: String,
@@ -2024,7 +2024,7 @@ impl SubagentSnapshotBuilder {
 }
 
 record! {
-    /// The detail of the events about subagents from here on. Since omp@18.2.
+    /// The detail of the events about subagents that applies from here on. Since omp@18.2.
     pub struct SubagentSubscription() {
         /// Detail of the events.
         required level: SubagentLevel = "level",
@@ -2075,7 +2075,7 @@ record! {
         required name: String = "name",
         /// Description of the subcommand.
         optional description: String = "description",
-        /// Syntax of its arguments.
+        /// Syntax of the subcommand's arguments.
         optional usage: String = "usage",
     }
 }

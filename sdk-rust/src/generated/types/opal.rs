@@ -478,7 +478,7 @@ impl Default for OpalAgentStart {
 }
 
 record! {
-    /// Asks the user a question, with or without choices.
+    /// Sends a question to the user, with or without choices.
     pub struct OpalAskUser() {
         /// Id of the session.
         required session_id: String = "session_id",
@@ -761,7 +761,7 @@ impl OpalError {
 record! {
     /// The parts of the agent that are enabled.
     pub struct OpalFeatures() {
-        /// `true` to enable child agents.
+        /// `true` to enable subagents.
         optional sub_agents: bool = "sub_agents",
         /// `true` to enable skills.
         optional skills: bool = "skills",
@@ -1191,7 +1191,7 @@ strings! {
         Running = "running",
         /// The model answers.
         Streaming = "streaming",
-        /// Tools run.
+        /// Tools are running.
         ExecutingTools = "executing_tools",
     }
 }
@@ -1218,15 +1218,15 @@ impl OpalStatusUpdate {
 }
 
 record! {
-    /// An event of a child agent.
+    /// An event of a subagent.
     pub struct OpalSubAgentEvent("type" = "sub_agent_event") {
         /// Id of the session of the event.
         required session_id: String = "session_id",
-        /// Id of the tool call that started the child agent.
+        /// Id of the tool call that started the subagent.
         required parent_call_id: String = "parent_call_id",
-        /// Id of the child agent's session.
+        /// Id of the subagent's session.
         required sub_session_id: String = "sub_session_id",
-        /// Event of the child agent, with its `type` and without a session.
+        /// Event of the subagent, with its `type` and without a session.
         required inner: serde_json::Map<String, serde_json::Value> = "inner",
     }
 }
@@ -1236,11 +1236,11 @@ record! {
 pub struct OpalSubAgentEventBuilder {
     /// Id of the session of the event.
     pub session_id: String,
-    /// Id of the tool call that started the child agent.
+    /// Id of the tool call that started the subagent.
     pub parent_call_id: String,
-    /// Id of the child agent's session.
+    /// Id of the subagent's session.
     pub sub_session_id: String,
-    /// Event of the child agent, with its `type` and without a session.
+    /// Event of the subagent, with its `type` and without a session.
     pub inner: serde_json::Map<String, serde_json::Value>,
 }
 
@@ -1272,7 +1272,7 @@ record! {
         optional blocked_by: String = "blocked_by",
         /// Id of the parent task.
         optional parent_id: String = "parent_id",
-        /// Prompt for a child agent.
+        /// Prompt for a subagent.
         optional prompt: String = "prompt",
         /// Result of the task.
         optional result: String = "result",

@@ -516,7 +516,7 @@ impl Default for OperatorInputDialog {
 record! {
     /// The text of the last answer. Since operator@live.
     pub struct OperatorLastText() {
-        /// The last text of the latest answer with a text; null if there is none.
+        /// Last text block of the latest answer that contains text; null if there is no such answer.
         nullable text: String = "text",
     }
 }
@@ -619,7 +619,7 @@ impl OperatorMessageStart {
 }
 
 record! {
-    /// The message of the model grows. The event carries the new piece only.
+    /// The model continues its message. The event carries only the new piece.
     pub struct OperatorMessageUpdate("type" = "message_update") {
         /// A message with the new piece as its contents.
         required message: OperatorMessage = "message",
@@ -949,7 +949,7 @@ strings! {
         User = "user",
         /// The model.
         Assistant = "assistant",
-        /// Tools.
+        /// A tool.
         Tool = "tool",
         /// An extension. Since operator@live.
         Custom = "custom",

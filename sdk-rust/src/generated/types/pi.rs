@@ -1887,9 +1887,10 @@ impl SteerParams {
 strings! {
     /// The queue for a prompt that arrives during a run.
     pub enum StreamingBehavior closed {
-        /// Interrupts the run: delivered after the running tool; the remaining tools are skipped.
+        /// The prompt interrupts the run: the agent delivers it after the running tool and skips the
+        /// remaining tools.
         Steer = "steer",
-        /// Waits for the end of the run.
+        /// The prompt waits for the end of the run.
         FollowUp = "followUp",
     }
 }

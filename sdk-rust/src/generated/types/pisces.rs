@@ -130,11 +130,11 @@ impl BudgetSnapshotBuilder {
 strings! {
     /// The status of a budget.
     pub enum BudgetStatus closed {
-        /// Below all limits.
+        /// The use is below all limits.
         Ok = "ok",
-        /// Near a limit.
+        /// The use is near a limit.
         Warning = "warning",
-        /// At or over a limit.
+        /// The use has reached a limit.
         Exceeded = "exceeded",
     }
 }
