@@ -1,5 +1,6 @@
 //! Decisions about a conversation: retries, compaction, rules, reminders, and the work after a run.
 
+pub(in crate::engine) mod built_in;
 pub(in crate::engine) mod compaction;
 pub(in crate::engine) mod continuation;
 pub(in crate::engine) mod post_run;

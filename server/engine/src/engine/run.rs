@@ -3,6 +3,7 @@
 pub(in crate::engine) mod agent_loop;
 pub(in crate::engine) mod context_overflow;
 pub(in crate::engine) mod driver;
+mod end_of_run;
 pub(in crate::engine) mod lifecycle;
 pub(in crate::engine) mod model_request;
 pub(in crate::engine) mod policy;
