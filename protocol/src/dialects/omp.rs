@@ -60,9 +60,10 @@ protocol! {
 
     /// The time at which steering messages reach the agent.
     strings InterruptMode(closed) {
-        /// Between tool calls; the remaining calls of the turn are skipped.
+        /// Steering messages reach the agent between two tool calls. The remaining calls of the turn are
+        /// skipped.
         "immediate",
-        /// At the end of the turn.
+        /// Steering messages reach the agent at the end of the turn.
         "wait",
     }
 

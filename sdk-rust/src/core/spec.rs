@@ -22,13 +22,14 @@ pub enum Framing {
 /// Moment at which an agent answers a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerTiming {
-    /// Once, after the work of the command.
+    /// The agent answers once, after the work of the command.
     Done,
-    /// Once, when the work of the command can start.
+    /// The agent answers once, when the work of the command can start.
     Accepted,
-    /// Once, as soon as the command arrives. If the work fails later, a failure with the same id may follow.
+    /// The agent answers once, as soon as the command arrives. If the work fails later, a failure with the
+    /// same id may follow.
     Acknowledged,
-    /// Never. In JSON-RPC, such a command is a notification of the client.
+    /// The command never has an answer. In JSON-RPC, it is a notification of the client.
     Never,
 }
 

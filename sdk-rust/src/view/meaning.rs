@@ -37,7 +37,7 @@ pub(crate) enum Source {
 /// Sources of values, by the names of a reducer's bindings or of a record's members.
 pub(crate) type Sources = HashMap<String, Source>;
 
-/// A condition.
+/// A condition on a member of an event.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Condition {

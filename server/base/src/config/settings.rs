@@ -128,7 +128,7 @@ pub struct RunLimits {
     pub max_turns: u64,
     /// Maximum cost in US dollars, including subagents.
     pub max_cost_usd: f64,
-    /// Maximum time in milliseconds.
+    /// Maximum duration of the work, in milliseconds.
     pub max_time_ms: u64,
     /// Maximum number of times that the same call fails with the same error.
     pub max_equal_calls: u64,

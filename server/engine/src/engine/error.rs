@@ -57,7 +57,7 @@ pub enum CompactError {
     /// There is no model.
     #[error("No model is selected: {0}")]
     NoModel(String),
-    /// The model cannot be used.
+    /// The model has no key.
     #[error("{0}")]
     MissingKey(String),
     /// The compaction was cancelled.
