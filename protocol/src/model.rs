@@ -97,7 +97,7 @@ pub struct Field {
 /// A string of a set.
 #[derive(Debug, Clone, Copy)]
 pub struct StringValue {
-    /// The string.
+    /// The string as sent.
     pub value: &'static str,
     /// Meaning of the string.
     pub doc: &'static str,
@@ -401,12 +401,12 @@ pub struct Setting {
 /// One row of a declaration.
 #[derive(Debug, Clone, Copy)]
 pub enum Row {
-    /// A named type.
+    /// The row is a named type.
     Type(&'static TypeDef),
-    /// A command.
+    /// The row is a command.
     Command(&'static Command),
-    /// An event.
+    /// The row is an event.
     Event(&'static Event),
-    /// A dialog.
+    /// The row is a dialog.
     Dialog(&'static Dialog),
 }

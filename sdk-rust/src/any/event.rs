@@ -139,7 +139,7 @@ pub enum Event {
     /// The agent sent a question.
     #[serde(rename = "asked")]
     QuestionOpened {
-        /// The question.
+        /// The question of the agent.
         question: OpenQuestion,
     },
     /// A question is closed: answered, withdrawn by the agent, or timed out.
@@ -151,7 +151,7 @@ pub enum Event {
     /// A notice for the user.
     #[serde(rename = "notice")]
     NoticeAdded {
-        /// The notice.
+        /// The notice with its text and level.
         notice: Notice,
     },
     /// A retry of a request to the model is scheduled.

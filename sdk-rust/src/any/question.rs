@@ -22,7 +22,7 @@ pub struct Question {
     pub method: String,
     /// `select`, `confirm`, `input` or `editor`.
     pub kind: String,
-    /// The question.
+    /// Text of the question.
     #[serde(default)]
     pub title: String,
     /// Explanation that is shown below the question.

@@ -10,7 +10,7 @@ use crate::view::{Context, ForkPoint, Message, Model, Session, SlashCommand, Tod
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct UserInput {
-    /// The text.
+    /// Text of the input.
     pub text: String,
     /// Images of the input, for dialects that support images.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -66,7 +66,7 @@ pub struct State {
     pub messages: Option<u64>,
     /// Number of queued messages.
     pub waiting: Option<u64>,
-    /// The session.
+    /// The agent's session.
     pub session: Session,
     /// Settings by name, such as `steeringMode` and `autoCompaction`.
     pub settings: Map<String, Value>,

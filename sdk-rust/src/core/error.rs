@@ -124,7 +124,7 @@ pub enum Error {
     Encode {
         /// The command's wire name.
         command: String,
-        /// The reason.
+        /// Reason why the parameters could not be written.
         reason: String,
     },
     /// The subscriber was cut off because its queue was full.
@@ -144,7 +144,7 @@ pub enum Error {
     /// The dialect does not have this revision.
     #[error("unknown revision {asked:?} of {dialect}; known: {known}")]
     UnknownRevision {
-        /// The dialect.
+        /// Name of the dialect.
         dialect: &'static str,
         /// The unknown revision.
         asked: String,

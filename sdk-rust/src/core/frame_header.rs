@@ -10,7 +10,7 @@ use crate::scan;
 pub struct FrameHeader<'a> {
     /// The raw id.
     pub id: Option<&'a str>,
-    /// The type.
+    /// The `type` of the frame.
     pub kind: Option<Cow<'a, str>>,
     /// The method, in JSON-RPC.
     pub method: Option<Cow<'a, str>>,

@@ -66,7 +66,7 @@ pub enum RoutedFrame {
         /// The raw error: a string, or an error object.
         error: Option<FrameText>,
     },
-    /// An event.
+    /// The line is an event.
     Event {
         /// The type of the event.
         kind: EventKind,
@@ -77,11 +77,11 @@ pub enum RoutedFrame {
         /// The positions of the members. Recorded only for a long line that is itself the event object.
         outline: Option<Arc<Outline>>,
     },
-    /// A question or notice.
+    /// The line is a question or notice.
     Dialog {
         /// The raw id.
         id: FrameText,
-        /// The method.
+        /// Wire name of the question or notice.
         method: String,
         /// The raw object with the parameters.
         params: FrameText,

@@ -442,11 +442,11 @@ pub struct Spec {
     pub excludes: &'static [Fingerprint],
     /// The documented failures.
     pub failures: &'static [FailureSpec],
-    /// The commands.
+    /// The commands that clients send.
     pub commands: &'static [CommandSpec],
-    /// The events.
+    /// The events that agents send.
     pub events: &'static [EventSpec],
-    /// The dialogs.
+    /// The questions and notices that agents send.
     pub dialogs: &'static [DialogSpec],
 }
 

@@ -54,7 +54,7 @@ pub struct Conversation {
     /// Text for the editor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<Draft>,
-    /// The session.
+    /// The session of the conversation.
     pub session: Session,
     /// The current model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,13 +129,13 @@ impl Conversation {
 pub enum Block {
     /// Text.
     Text {
-        /// The text.
+        /// Text of this part of the message.
         #[serde(default)]
         text: String,
     },
     /// Reasoning.
     Thinking {
-        /// The reasoning.
+        /// Text of the reasoning.
         #[serde(default)]
         text: String,
         /// `true` if the reasoning is unreadable.

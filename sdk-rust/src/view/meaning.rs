@@ -30,7 +30,7 @@ pub(crate) enum Source {
     First { first: Vec<Source> },
     /// The items of all lists that these sources give, in one list.
     Join { join: Vec<Source> },
-    /// A constant.
+    /// The value is a constant.
     Is { is: Value },
 }
 

@@ -64,7 +64,7 @@ pub enum LoginError {
     Unreachable {
         /// Domain of the login server.
         domain: String,
-        /// The reason.
+        /// Reason why the login server cannot be reached.
         reason: String,
     },
     /// The login server refuses the request.

@@ -38,7 +38,7 @@ pub struct Sources {
     pub environment: Arc<dyn Environment + Send + Sync>,
     /// Settings of requests.
     pub settings: Settings,
-    /// The clock.
+    /// The source of the current time.
     pub clock: Arc<dyn Clock>,
     /// Starter of the commands that return values; without a guard by default.
     pub spawner: Arc<dyn Spawner>,

@@ -45,7 +45,7 @@ impl Status {
     }
 }
 
-/// A task.
+/// A task of the todo list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     /// Identifier of the task, unique in the list.

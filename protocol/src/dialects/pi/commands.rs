@@ -464,19 +464,19 @@ protocol! {
 
     /// The owner of the file of a command, template or skill.
     strings SourceScope(open) {
-        /// The user.
+        /// The file belongs to the user.
         "user",
-        /// The working directory.
+        /// The file belongs to the working directory.
         "project",
-        /// This agent alone.
+        /// The file belongs to this agent alone.
         "temporary",
     }
 
     /// The origin of a command, template or skill that a prompt can invoke.
     strings SourceOrigin(open) {
-        /// A file on its own.
+        /// The command, template or skill comes from a file of its own.
         "top-level",
-        /// A package.
+        /// The command, template or skill comes from a package.
         "package",
     }
 

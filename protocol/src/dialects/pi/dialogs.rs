@@ -33,11 +33,11 @@ protocol! {
 
     /// The kind of a notice.
     strings NotifyType(open) {
-        /// Information; the default.
+        /// The notice is information; this is the default.
         "info",
-        /// A warning.
+        /// The notice is a warning.
         "warning",
-        /// An error.
+        /// The notice is about an error.
         "error",
     }
 

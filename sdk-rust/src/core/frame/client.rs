@@ -24,16 +24,16 @@ pub enum EmptyParams {
 /// A frame that a client sends.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClientFrame<D: Dialect> {
-    /// A command.
+    /// The frame is a command.
     Command {
         /// The id of the command, if it has one.
         id: Option<Value>,
-        /// The command.
+        /// The command with its parameters.
         command: D::Command,
         /// Encoding of empty JSON-RPC parameters.
         empty: EmptyParams,
     },
-    /// The answer to a dialog: all members of its frame.
+    /// The frame is the answer to a dialog. Contains all members of the frame.
     Answer(Map<String, Value>),
 }
 

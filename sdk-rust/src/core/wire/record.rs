@@ -9,9 +9,9 @@ use serde_json::Value;
 /// The fixed value of a member, such as a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConstantValue {
-    /// A string.
+    /// The fixed value is a string.
     String(&'static str),
-    /// A boolean.
+    /// The fixed value is a boolean.
     Boolean(bool),
 }
 
@@ -90,7 +90,7 @@ pub struct KeySeed {
     pub members: &'static [&'static str],
     /// Members with a fixed value.
     pub constants: &'static [(&'static str, ConstantValue)],
-    /// The envelope.
+    /// Names of the envelope's members.
     pub envelope: Envelope,
 }
 

@@ -36,7 +36,7 @@ pub struct AgentComponents {
     pub options: engine::Options,
     /// The session to continue, or `None` for a new one.
     pub session: Option<Session>,
-    /// The extensions.
+    /// The options of the agent's extensions.
     pub extensions: extensions::HostOptions,
     /// The MCP servers.
     pub mcp: mcp::McpOptions,

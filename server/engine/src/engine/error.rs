@@ -26,7 +26,7 @@ pub enum PromptError {
     Image {
         /// Index of the image, from 0.
         index: usize,
-        /// The reason.
+        /// Reason why the model cannot receive the image.
         reason: String,
     },
     /// A requested compaction is in progress.

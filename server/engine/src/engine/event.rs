@@ -53,7 +53,7 @@ pub enum Event<'a> {
     ToolEnded(&'a ToolCall, &'a ToolOutput),
     /// End of a turn.
     TurnEnded {
-        /// The answer.
+        /// The answer of the turn.
         message: &'a AgentMessage,
         /// The results of its calls, in order.
         results: &'a [ToolResultMessage],
@@ -96,7 +96,7 @@ pub enum Event<'a> {
     },
     /// Start of an automatic compaction.
     CompactionStarted {
-        /// The reason.
+        /// Reason for the compaction.
         reason: &'a CompactionReason,
     },
     /// End of an automatic compaction.
@@ -145,7 +145,7 @@ pub enum Event<'a> {
     ),
     /// New name of the session.
     SessionNamed {
-        /// The name.
+        /// New name of the session.
         name: &'a str,
     },
     /// Change of the thinking level.
@@ -171,7 +171,7 @@ pub enum Event<'a> {
         id: &'a str,
         /// Name of the agent definition that the subagent uses.
         agent: &'a str,
-        /// The event.
+        /// The subagent's event.
         event: ChildEvent<'a>,
     },
     /// Usage is near a limit of a budget. Emitted once for each dimension.

@@ -14,9 +14,9 @@ use crate::session::Session;
 /// Origin of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WorkKind {
-    /// A prompt.
+    /// The work began with a prompt.
     Prompt,
-    /// A requested compaction.
+    /// The work is a requested compaction.
     Compaction,
 }
 

@@ -60,7 +60,7 @@ pub struct ExtensionPaths {
 /// A file that cannot be loaded, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiscoveryError {
-    /// The file.
+    /// Path of the file that cannot be loaded.
     pub path: PathBuf,
     /// The reason, phrased as the end of a sentence.
     pub reason: String,

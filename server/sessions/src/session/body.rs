@@ -16,13 +16,13 @@ static ROLE: MemberSet<1> = MemberSet::new([scan::member("role")]);
 /// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The user.
+    /// The user is the author.
     User,
-    /// The model.
+    /// The model is the author.
     Assistant,
-    /// The agent, with instructions for the model.
+    /// The agent is the author; the message contains instructions for the model.
     System,
-    /// Any other author.
+    /// The author is none of the above.
     Other,
 }
 
@@ -41,7 +41,7 @@ impl Role {
 /// A compaction: a summary in place of earlier messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compaction {
-    /// The summary.
+    /// The summary that replaces the messages.
     pub summary: String,
     /// Id of the first entry whose message is kept. If no entry before the compaction has this id, no message
     /// is kept.
@@ -77,7 +77,7 @@ pub struct BranchSummary {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Body {
-    /// A message of the conversation.
+    /// The entry is a message of the conversation.
     Message(Role),
     /// A change of the thinking level.
     ThinkingLevelChange {
@@ -86,7 +86,7 @@ pub enum Body {
     },
     /// A change of the model.
     ModelChange {
-        /// The provider.
+        /// Provider of the new model.
         provider: String,
         /// The model's id at its provider.
         model_id: String,
@@ -121,7 +121,7 @@ pub enum Body {
     },
     /// The name of the session.
     SessionInfo {
-        /// The name.
+        /// New name of the session.
         name: Option<String>,
     },
     /// An entry of an undeclared type, or of a declared type with missing members. Contains the name of the
