@@ -49,9 +49,9 @@ protocol! {
 
     /// The method of a verification.
     strings VerificationMode(open) {
-        /// No verification.
+        /// There is no verification.
         "none",
-        /// Verification by commands.
+        /// Commands verify the work.
         "command",
     }
 

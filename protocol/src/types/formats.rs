@@ -6,7 +6,7 @@ use crate::typed::{Any, Bool, Count, Int, List, Map, Num, Object, Opt, OptNull, 
 protocol! {
     /// A repeated piece of text in a line that is too long to store in full.
     record LineRepeat {
-        /// The repeated text.
+        /// The text that is repeated.
         repeat: Str,
         /// Number of repetitions in the line.
         n: Count,
@@ -171,7 +171,7 @@ protocol! {
 
     /// A failure instead of an answer.
     record ScriptError {
-        /// The HTTP status.
+        /// HTTP status of the response.
         status: Opt<Count>,
         /// The provider's name for the failure.
         type: Opt<Str>,

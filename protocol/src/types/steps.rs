@@ -20,7 +20,7 @@ protocol! {
         "SIGINT",
         /// The signal of a closed terminal.
         "SIGHUP",
-        /// Immediate termination.
+        /// The signal for immediate termination.
         "SIGKILL",
     }
 

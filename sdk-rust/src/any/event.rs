@@ -18,7 +18,7 @@ pub enum Event {
     /// work. The end of a [`Run`](super::Run) takes this into account.
     #[serde(rename = "state")]
     StateChanged {
-        /// The new state.
+        /// New state of the run.
         state: RunState,
         /// Reason for the failure of the last run.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,7 +94,7 @@ pub enum Event {
         call_id: String,
         /// The tool's name.
         name: String,
-        /// The complete arguments.
+        /// The complete arguments of the call.
         #[serde(skip_serializing_if = "Option::is_none")]
         arguments: Option<Value>,
     },
@@ -126,7 +126,7 @@ pub enum Event {
     /// longer apply.
     #[serde(rename = "replaced")]
     ConversationReplaced {
-        /// All messages.
+        /// All messages of the conversation.
         #[serde(serialize_with = "each")]
         messages: Vec<Arc<Message>>,
     },

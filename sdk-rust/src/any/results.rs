@@ -43,7 +43,7 @@ impl<T: Into<String>> From<T> for UserInput {
 pub struct Image {
     #[serde(rename = "type")]
     kind: &'static str,
-    /// The MIME type.
+    /// MIME type of the image.
     pub mime_type: String,
     /// The bytes in base64.
     pub data: String,
@@ -54,7 +54,7 @@ pub struct Image {
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct State {
-    /// The current model.
+    /// The model that the agent uses now.
     pub model: Option<Model>,
     /// The current thinking level.
     pub thinking_level: Option<String>,
@@ -132,7 +132,7 @@ pub struct ShellResult {
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct ClearedQueue {
-    /// The steering messages.
+    /// The messages in the steering queue.
     pub steering: Vec<String>,
     /// The follow-ups.
     pub follow_up: Vec<String>,

@@ -17,7 +17,7 @@ use crate::view::meaning::{Meaning, Reader, Sources};
 pub(super) enum ParamSource {
     /// The neutral parameter with this name.
     From(String),
-    /// A constant value.
+    /// The value is a constant.
     Is { is: Value },
     /// The neutral parameters in `join` that are present, joined by the separator `with`.
     Joined { join: Vec<String>, with: String },

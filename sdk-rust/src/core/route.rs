@@ -14,9 +14,9 @@ pub use crate::scan::flag;
 /// The type of an event. A declared type refers to its row, and needs no allocation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
-    /// A declared event.
+    /// The event is declared.
     Declared(&'static EventSpec),
-    /// An undeclared event.
+    /// The event is not declared. Contains its type.
     Other(Arc<str>),
 }
 
@@ -55,13 +55,13 @@ impl fmt::Display for EventKind {
 pub enum RoutedFrame {
     /// A response to a command.
     Answer {
-        /// The raw id.
+        /// The id as JSON text.
         id: Option<FrameText>,
         /// The command named in the response.
         command: Option<String>,
         /// `true` if the command succeeded.
         success: bool,
-        /// The raw data.
+        /// The data as JSON text.
         data: Option<FrameText>,
         /// The raw error: a string, or an error object.
         error: Option<FrameText>,
@@ -79,7 +79,7 @@ pub enum RoutedFrame {
     },
     /// The line is a question or notice.
     Dialog {
-        /// The raw id.
+        /// The id as JSON text.
         id: FrameText,
         /// Wire name of the question or notice.
         method: String,

@@ -238,7 +238,7 @@ pub struct CommandSpec {
     pub timeout: Option<Duration>,
     /// `true` if the command changes nothing: a call that timed out may be repeated.
     pub reads: bool,
-    /// Required parameters.
+    /// Names of the required parameters.
     pub required: &'static [&'static str],
     /// Parameters that are treated as absent if their value has another type.
     pub tolerates: &'static [&'static str],

@@ -56,7 +56,7 @@ pub enum ToolState {
     Running,
     /// The tool ended successfully.
     Done,
-    /// The tool failed.
+    /// The call of the tool failed.
     Failed,
     /// The run ended before the tool started.
     Skipped,

@@ -54,7 +54,7 @@ pub enum PendingInputState {
 }
 
 record! {
-    /// An open question.
+    /// A question that has no answer yet.
     OpenQuestion {
         /// A key of the question that stays the same, for rendering.
         key: String,
@@ -89,7 +89,7 @@ record! {
     Shell {
         /// A key of the command that stays the same, for rendering.
         key: String,
-        /// The command line.
+        /// Command line of the shell command.
         command: String,
         /// Output so far.
         output: String,

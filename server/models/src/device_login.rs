@@ -70,7 +70,7 @@ pub enum LoginError {
     /// The login server refuses the request.
     #[error("the login server answered {status}: {reason}")]
     Refused {
-        /// The HTTP status.
+        /// HTTP status of the response.
         status: u16,
         /// The reason in its answer.
         reason: String,

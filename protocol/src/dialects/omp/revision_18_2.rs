@@ -304,7 +304,7 @@ protocol! {
 
     /// A command at the start of a prompt changed the model or its thinking level.
     event config_update(ConfigUpdate {
-        /// The current model.
+        /// The model that the agent uses now.
         model: Opt<Model>,
         /// Thinking level of the model.
         thinkingLevel: Opt<ThinkingLevel>,

@@ -27,7 +27,7 @@ pub(crate) struct EventFrame {
     pub inner: Option<FrameText>,
     /// Positions of the members. Recorded only for a long line that is itself the event object.
     pub outline: Option<Arc<Outline>>,
-    /// The whole line.
+    /// The whole line of the event.
     pub frame: FrameText,
 }
 

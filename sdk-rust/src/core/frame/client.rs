@@ -40,7 +40,7 @@ pub enum ClientFrame<D: Dialect> {
 /// Classified line of a client. Raw values are JSON text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ClientLine<'a> {
-    /// The raw id.
+    /// The id as JSON text.
     pub id: Option<&'a str>,
     /// The raw `type` or `method`.
     pub name: Option<&'a str>,

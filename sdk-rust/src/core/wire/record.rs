@@ -43,7 +43,7 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// No envelope.
+    /// An envelope without members.
     pub const NONE: Envelope = Envelope { members: &[], known: None };
 
     /// Creates an envelope with these members.
@@ -79,7 +79,7 @@ pub enum Key {
     Constant(usize),
     /// A member of the envelope.
     Skip,
-    /// Anything else.
+    /// The key belongs to no declared member.
     Other(String),
 }
 
@@ -166,7 +166,7 @@ macro_rules! record {
         #[non_exhaustive]
         pub struct $name {
             $( $(#[doc = $fdoc])* pub $field: $crate::wire::record!(@type $presence $ty), )*
-            /// Undeclared members.
+            /// Members of the object that are not declared.
             pub extra: $crate::wire::ExtraMembers,
         }
 

@@ -41,9 +41,9 @@ pub enum ConfigWarning {
         path: PathBuf,
         /// The key, with dots between levels.
         key: String,
-        /// The expected form.
+        /// The form that the value must have.
         expected: &'static str,
-        /// The actual value.
+        /// The value in the file.
         found: String,
     },
     /// Keys without an effect, each with a known key of a similar name, if there is one.

@@ -45,7 +45,7 @@ pub struct Settings {
     pub approval: ApprovalSettings,
     /// Rules for the output of models.
     pub rules: RuleSettings,
-    /// Task lists.
+    /// Settings of task lists.
     pub todo: TodoSettings,
     /// Absolute paths of extensions, from all settings files.
     pub extensions: Vec<PathBuf>,

@@ -38,7 +38,7 @@ pub struct AgentComponents {
     pub session: Option<Session>,
     /// The options of the agent's extensions.
     pub extensions: extensions::HostOptions,
-    /// The MCP servers.
+    /// The options of the MCP servers.
     pub mcp: mcp::McpOptions,
     /// The question about trust in the working directory, if it is open.
     pub pending_trust: Option<PendingTrust>,

@@ -64,7 +64,7 @@ pub enum CompactError {
     // The text is pi's.
     #[error("Compaction cancelled")]
     Cancelled,
-    /// The model failed.
+    /// No usable summary was created.
     #[error("{0}")]
     Failed(String),
     /// The engine is shutting down.

@@ -35,14 +35,14 @@ pub enum Event<'a> {
         entry: &'a EntryId,
         /// The whole answer so far.
         message: &'a AssistantMessage,
-        /// The new part.
+        /// The part that was added.
         update: &'a Update,
     },
     /// End of a message, which is now in the session.
     MessageEnded {
         /// Id of the message's entry in the session.
         entry: &'a EntryId,
-        /// The whole message.
+        /// The complete message.
         message: &'a AgentMessage,
     },
     /// Start of a tool call.
@@ -150,7 +150,7 @@ pub enum Event<'a> {
     },
     /// Change of the thinking level.
     ThinkingChanged {
-        /// The new level.
+        /// The new thinking level.
         level: ThinkingLevel,
     },
     /// Rules that matched the output of the model. The answer is stopped, and requested again with the rules in the

@@ -19,9 +19,9 @@ use crate::tools::{ToolContext, ToolSet};
 /// The components of an engine. They stay the same while the engine exists.
 #[derive(Clone)]
 pub struct Options {
-    /// The known models.
+    /// The models that the engine can use.
     pub catalog: Catalog,
-    /// The initial model.
+    /// The model with which a fresh session starts.
     pub model: Option<ModelSelection>,
     /// Reason why there is no model. The text completes a sentence for the user.
     pub no_model_reason: String,

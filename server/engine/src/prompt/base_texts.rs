@@ -19,7 +19,7 @@ pub struct BaseOptions {
     pub appended: Vec<String>,
 }
 
-/// The applicable texts.
+/// The texts that replace or extend the system prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BaseTexts {
     /// The base; `None` for the built-in text.

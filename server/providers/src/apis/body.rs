@@ -20,7 +20,7 @@ const SPOOL_DIR: &str = "/var/tmp";
 /// The body of a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
-    /// A short body.
+    /// The body is short and in memory.
     Memory(Bytes),
     /// A long body, in a file without a name.
     File {

@@ -31,7 +31,7 @@ impl AppendText {
         self.tail.len()
     }
 
-    /// Appends text.
+    /// Appends a text to the end.
     pub fn push_str(&mut self, text: &str) {
         self.tail.push_str(text);
         if self.tail.len() >= MAX_TAIL_BYTES {
