@@ -141,7 +141,8 @@ pub enum Fallback {
     /// An intermediary between agent and client answers the intent from earlier frames. The text describes the answer,
     /// for example `from the received events`.
     Seen(&'static str),
-    /// These intents together replace the intent, if the dialect has all of them. The result has the given difference.
+    /// These intents together replace the missing one, if the dialect has all of them. The result has the
+    /// given difference.
     Through(&'static [Intent], Divergence),
 }
 

@@ -6,13 +6,13 @@
 /// The presence of a member: required or optional, nullable or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// Always present, never null.
+    /// The member is always present and never null.
     Required,
-    /// May be absent; never null.
+    /// The member may be absent but is never null.
     Optional,
-    /// Always present; may be null.
+    /// The member is always present and may be null.
     Nullable,
-    /// May be absent or null. Decoding and encoding preserve the difference.
+    /// The member may be absent or null. Decoding and encoding preserve the difference.
     OptionalNullable,
 }
 

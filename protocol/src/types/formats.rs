@@ -253,7 +253,7 @@ protocol! {
         no_end: Opt<Bool>,
         /// `true` to omit the token counts.
         no_usage: Opt<Bool>,
-        /// A raw response instead of the answer.
+        /// Response of any kind that is sent instead of the answer.
         raw: Opt<ScriptRaw>,
         /// `true` if the body has chunked coding, the default.
         chunked: Opt<Bool>,

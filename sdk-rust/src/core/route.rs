@@ -63,14 +63,14 @@ pub enum RoutedFrame {
         success: bool,
         /// The data as JSON text.
         data: Option<FrameText>,
-        /// The raw error: a string, or an error object.
+        /// The error as JSON text: a string, or an error object.
         error: Option<FrameText>,
     },
     /// The line is an event.
     Event {
         /// The type of the event.
         kind: EventKind,
-        /// The raw event object; `None` if it is the whole line.
+        /// The event object as JSON text; `None` if it is the whole line.
         body: Option<FrameText>,
         /// The session of the event, if the frame names it.
         session: Option<String>,
@@ -83,7 +83,7 @@ pub enum RoutedFrame {
         id: FrameText,
         /// Wire name of the question or notice.
         method: String,
-        /// The raw object with the parameters.
+        /// The object with the parameters as JSON text.
         params: FrameText,
     },
 }

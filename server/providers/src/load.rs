@@ -44,7 +44,8 @@ pub struct Sources {
     pub spawner: Arc<dyn Spawner>,
     /// Providers in front of all others, such as the scripted model.
     pub others: Vec<Arc<dyn Provider>>,
-    /// Login with a device code, if users have one. Its provider precedes the built-in ones.
+    /// Login with a device code; `None` if the agent does not have it. The provider of the login precedes the
+    /// built-in providers.
     pub login: Option<Login>,
     /// Rules for thinking levels.
     pub levels: ThinkingLevelRules,

@@ -53,7 +53,7 @@ protocol! {
     dialog select(SelectDialog {
         /// Text of the question.
         title: Str,
-        /// Choices of the user.
+        /// Options from which the user chooses.
         options: List<Str>,
         /// Details of each choice, in the member `description`.
         optionDetails: Opt<List<Object>> [since "omp@18.2"],

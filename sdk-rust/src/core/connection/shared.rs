@@ -47,7 +47,7 @@ pub(crate) struct Settings {
 /// A response as received.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RawAnswer {
-    /// The raw data, if present.
+    /// The data as JSON text, if present.
     pub data: Option<FrameText>,
 }
 

@@ -42,9 +42,9 @@ pub enum ClientFrame<D: Dialect> {
 pub(crate) struct ClientLine<'a> {
     /// The id as JSON text.
     pub id: Option<&'a str>,
-    /// The raw `type` or `method`.
+    /// The `type` or `method` as JSON text.
     pub name: Option<&'a str>,
-    /// The raw object with the parameters.
+    /// The object with the parameters as JSON text.
     pub params: &'a str,
     /// Encoding of empty JSON-RPC parameters.
     pub empty: EmptyParams,

@@ -7,14 +7,15 @@ use agentese::types::{InterruptMode, ToolCall};
 /// The work that a run includes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RunSpan {
-    /// Only the turns. A prompt that names no queue waits for the following run if it arrives between two
-    /// runs.
+    /// The run includes only the turns. A prompt that names no queue waits for the following run if it
+    /// arrives between two runs.
     #[default]
     Turns,
-    /// The turns, and for prompts also the pauses before retries. During such a pause, a prompt that names no
-    /// queue is rejected, as during a run.
+    /// The run includes the turns, and for prompts also the pauses before retries. During such a pause, a
+    /// prompt that names no queue is rejected, as during a run.
     WithRetryPauses,
-    /// The turns, and the retries and automatic compactions that follow, with the pauses before the retries.
+    /// The run includes the turns, and the retries and automatic compactions that follow, with the pauses
+    /// before the retries.
     UntilSettled,
 }
 
