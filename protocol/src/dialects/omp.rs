@@ -331,7 +331,7 @@ pub(super) const RUN_END: RunEnd =
 /// The frames for dialogs, as in pi.
 pub(super) const DIALOG_FRAMES: Option<DialogFrames> = pi::PI.dialog_frames;
 
-/// The frames for long frames in pieces, sent if the client has requested them.
+/// The frames that carry a long frame in pieces. The agent sends them only if the client has requested them.
 const CHUNKS: Chunks = Chunks {
     event: "rpc_chunk",
     id: "chunkId",

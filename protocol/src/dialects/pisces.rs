@@ -336,7 +336,7 @@ protocol! {
     }
 }
 
-/// The settings of the document.
+/// The settings that the document of pisces describes.
 pub const SETTINGS: &[Setting] = settings::SETTINGS;
 
 /// The revisions, oldest first.

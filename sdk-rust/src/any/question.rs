@@ -44,9 +44,9 @@ pub struct Question {
 /// An answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// The chosen option, or the entered or edited text.
+    /// The answer is the chosen option, or the entered or edited text.
     Text(String),
-    /// The answer to a yes-or-no question: `true` for yes, `false` for no.
+    /// The answer to a yes-or-no question is `true` for yes and `false` for no.
     Confirmed(bool),
 }
 

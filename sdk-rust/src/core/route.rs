@@ -53,7 +53,7 @@ impl fmt::Display for EventKind {
 /// A line from the agent, classified for its delivery. Raw values are JSON text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RoutedFrame {
-    /// A response to a command.
+    /// The line is a response to a command.
     Answer {
         /// The id as JSON text.
         id: Option<FrameText>,

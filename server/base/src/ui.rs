@@ -60,13 +60,13 @@ impl Dialog {
 pub enum Notice {
     /// A message for the user.
     Notice(ExtensionNotice),
-    /// An entry of the status bar.
+    /// An entry for the client's status bar.
     Status(ExtensionStatus),
-    /// A block of lines.
+    /// A block of lines that the client shows.
     Widget(ExtensionWidget),
     /// A title for the client's window.
     Title(ExtensionTitle),
-    /// A text for the editor.
+    /// A text for the client's editor.
     EditorText(ExtensionEditorText),
 }
 

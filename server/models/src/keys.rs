@@ -104,7 +104,7 @@ pub struct Keys {
 /// A key, or the place of a key that takes time to read.
 pub enum KeySource<'a> {
     Key(Key),
-    /// A value from `models.json`, which `ConfigValue::get` reads.
+    /// The source is a value from `models.json`, which `ConfigValue::get` reads.
     Configured(&'a ConfigValue),
 }
 

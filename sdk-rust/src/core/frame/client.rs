@@ -12,12 +12,12 @@ use crate::wire::{Envelope, NamedUnion};
 /// Encoding of empty JSON-RPC parameters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum EmptyParams {
-    /// The value `{}`.
+    /// The parameters are written as `{}`.
     #[default]
     Object,
-    /// The value `null`.
+    /// The parameters are written as `null`.
     Null,
-    /// The member is absent.
+    /// The member with the parameters is absent.
     Absent,
 }
 

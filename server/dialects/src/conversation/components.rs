@@ -15,10 +15,10 @@ use crate::session::Session;
 /// The content of the frames that a server sends while the model writes an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum UpdateContent {
-    /// The whole answer so far.
+    /// Each frame contains the whole answer so far.
     #[default]
     Snapshots,
-    /// The additions since the previous frame.
+    /// Each frame contains only the additions since the previous frame.
     Delta,
 }
 

@@ -25,7 +25,7 @@ pub(super) enum WorkKind {
 pub(super) enum WorkPhase {
     /// A run is reserved or in progress.
     Running,
-    /// The pause before a retry.
+    /// The pause before a retry is in progress.
     RetryPause,
     /// A summary is being created.
     Compacting,

@@ -22,7 +22,7 @@ const SPOOL_DIR: &str = "/var/tmp";
 pub(crate) enum Body {
     /// The body is short and in memory.
     Memory(Bytes),
-    /// A long body, in a file without a name.
+    /// The body is long and in a file without a name.
     File {
         /// The file, which is read by position.
         file: Arc<File>,

@@ -79,53 +79,53 @@ pub struct BranchSummary {
 pub enum Body {
     /// The entry is a message of the conversation.
     Message(Role),
-    /// A change of the thinking level.
+    /// The entry changes the thinking level.
     ThinkingLevelChange {
         /// The level as written in the file.
         level: String,
     },
-    /// A change of the model.
+    /// The entry changes the model.
     ModelChange {
         /// Provider of the new model.
         provider: String,
         /// The model's id at its provider.
         model_id: String,
     },
-    /// A summary in place of messages.
+    /// The entry is a summary in place of messages.
     Compaction(Compaction),
-    /// A summary of an abandoned branch.
+    /// The entry is a summary of an abandoned branch.
     BranchSummary(BranchSummary),
-    /// Data that an extension stores. The model does not see it.
+    /// The entry contains data that an extension stores. The model does not see it.
     Custom {
         /// Type of the data, chosen by the extension.
         custom_type: String,
     },
-    /// A message of an extension.
+    /// The entry is a message of an extension.
     CustomMessage {
         /// Type of the message, chosen by the extension.
         custom_type: String,
     },
-    /// A change of another entry's message for the model.
+    /// The entry changes, for the model only, the message of another entry.
     ContextEdit {
         /// Id of the changed entry.
         target: EntryId,
         /// New content of the message; `None` hides the message.
         content: Option<Value>,
     },
-    /// A label of another entry.
+    /// The entry labels another entry.
     Label {
         /// Id of the labelled entry.
         target: EntryId,
         /// The label; `None` removes it.
         label: Option<String>,
     },
-    /// The name of the session.
+    /// The entry names the session.
     SessionInfo {
         /// New name of the session.
         name: Option<String>,
     },
-    /// An entry of an undeclared type, or of a declared type with missing members. Contains the name of the
-    /// type.
+    /// The type of the entry is not declared, or the entry lacks members of its declared type. Contains the
+    /// name of the type.
     Other(String),
 }
 

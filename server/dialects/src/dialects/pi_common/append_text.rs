@@ -26,7 +26,7 @@ impl AppendText {
         self.len() == 0
     }
 
-    /// Returns the number of bytes that a frame copies.
+    /// Returns the length in bytes of the text after the last part. A frame copies this text.
     pub fn tail_len(&self) -> usize {
         self.tail.len()
     }

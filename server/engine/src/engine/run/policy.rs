@@ -47,10 +47,10 @@ impl Default for RunPolicy {
 /// Treatment of an answer that was stopped in the middle.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum InterruptedAnswer {
-    /// The open block is closed if the model's API does so, and the calls get no results.
+    /// The agent closes the open block if the model's API does so. The calls of the answer get no results.
     #[default]
     Closed,
-    /// The answer stays as it is, and each of its calls gets an error as its result.
+    /// The answer stays as it is. Each call of the answer gets an error as its result.
     WithErrorResults,
 }
 

@@ -13,7 +13,7 @@ use crate::providers::Messages;
 pub(crate) enum SummaryPart {
     /// Everything before the kept part, or before the turn that the cut splits.
     History,
-    /// The beginning of the split turn.
+    /// The summary covers everything before the kept part, or before the turn that the cut splits.
     TurnPrefix,
 }
 
