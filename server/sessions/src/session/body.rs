@@ -22,7 +22,7 @@ pub enum Role {
     Assistant,
     /// The agent is the author; the message contains instructions for the model.
     System,
-    /// The author is none of the above.
+    /// The author is neither the user, the model nor the agent.
     Other,
 }
 
