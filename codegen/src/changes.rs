@@ -30,7 +30,7 @@ pub struct Changes {
     pub to: String,
     /// `true` if a client of the older revision is compatible with all changes.
     pub survives: bool,
-    /// The changes.
+    /// The changes in their order.
     pub changes: Vec<Change>,
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 pub struct ExampleFrame {
     /// The row's wire name.
     pub row: String,
-    /// The frame.
+    /// The frame as JSON.
     pub frame: Value,
     /// The method of the command, for a JSON-RPC response, which does not contain it.
     pub answers: Option<&'static str>,

@@ -51,9 +51,9 @@ impl Draft {
 /// The side that sends the frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The agent.
+    /// The agent sends the frames.
     Server,
-    /// The program that drives it.
+    /// The client, which drives the agent, sends the frames.
     Client,
 }
 

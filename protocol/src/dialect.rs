@@ -133,9 +133,10 @@ pub struct TextPieces {
     pub event: &'static str,
     /// Member names, outermost first, that lead to the object with a piece of text, or to a list of such objects.
     pub path: &'static [&'static str],
-    /// Member that holds the kind of such an object, and the kind that stands for text. `None` if all of them are text.
+    /// Member that holds the kind of an object at `path`, and the kind that stands for text. `None` if all
+    /// objects are text.
     pub kind: Option<(&'static str, &'static str)>,
-    /// Member of such an object that holds the piece of text.
+    /// Member that holds the piece of text in an object at `path`.
     pub piece: &'static str,
 }
 

@@ -10,7 +10,7 @@ use crate::view::{self, View};
 /// A dialect as generators read it: the rows of its parents, followed by its own rows.
 #[derive(Debug)]
 pub struct Index {
-    /// The dialect.
+    /// The dialect of the rows.
     pub dialect: &'static Dialect,
     /// The revision; in the view of a client, the default revision.
     pub revision: &'static Revision,

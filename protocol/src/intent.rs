@@ -100,11 +100,11 @@ pub enum Intent {
 /// The kind of value of a neutral parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A text.
+    /// The value is a text.
     Text,
-    /// `true` or `false`.
+    /// The value is `true` or `false`.
     Flag,
-    /// A list of images: `{"type": "image", "mimeType": …, "data": …}`.
+    /// The value is a list of images: `{"type": "image", "mimeType": …, "data": …}`.
     Images,
 }
 
@@ -141,7 +141,8 @@ pub enum Fallback {
     /// An intermediary between agent and client answers the intent from earlier frames. The text describes the answer,
     /// for example `from the received events`.
     Seen(&'static str),
-    /// These intents together replace the intent, if the dialect has all of them. The result has the given difference.
+    /// These intents together replace the missing one, if the dialect has all of them. The result has the
+    /// given difference.
     Through(&'static [Intent], Divergence),
 }
 
@@ -228,7 +229,7 @@ impl Divergence {
 /// An intent as defined for every dialect and language.
 #[derive(Debug, Clone, Copy)]
 pub struct IntentSpec {
-    /// The intent.
+    /// Identity of the intent.
     pub intent: Intent,
     /// Name of the intent.
     pub name: &'static str,
@@ -247,7 +248,7 @@ pub struct IntentSpec {
 pub enum ParamSource {
     /// The value of a neutral parameter. If that parameter is absent, the command's parameter is omitted.
     From(&'static str),
-    /// A constant.
+    /// The parameter is a constant.
     Is(Constant),
     /// The values of the neutral parameters that are present, joined to one text. Fields: parameters, separator.
     Joined(&'static [&'static str], &'static str),
@@ -256,7 +257,7 @@ pub enum ParamSource {
 /// The command that carries out an intent.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandMapping {
-    /// The intent.
+    /// The intent that the command carries out.
     pub intent: Intent,
     /// Wire name of the command.
     pub command: &'static str,

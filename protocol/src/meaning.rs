@@ -124,11 +124,11 @@ pub enum Reducer {
 /// A constant in a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constant {
-    /// A string.
+    /// The constant is a string.
     Text(&'static str),
-    /// A boolean.
+    /// The constant is a boolean.
     Flag(bool),
-    /// A whole number.
+    /// The constant is a whole number.
     Number(i64),
 }
 
@@ -137,7 +137,7 @@ pub enum Constant {
 pub enum Source {
     /// Member at a path of names separated by dots. The empty path is the value itself; a number is an index in a list.
     At(&'static str),
-    /// A constant.
+    /// The value is a constant.
     Is(Constant),
     /// Result of a reader for the member at a path. Fields: reader, path.
     Read(&'static str, &'static str),

@@ -52,7 +52,7 @@ pub struct CallResultEvent {
     pub output: &'static str,
 }
 
-/// Measures of pi and of the dialects that inherit its events.
+/// The events from which the usage of a run is computed, in pi and in the dialects that inherit its events.
 const PI: Measures = Measures {
     dialect: "pi",
     turn: "turn_start",
@@ -66,7 +66,7 @@ const PI: Measures = Measures {
     },
 };
 
-/// Measures of all dialects.
+/// The events of each dialect from which the usage of a run is computed.
 pub const MEASURES: &[Measures] = &[
     PI,
     Measures { dialect: "omp", ..PI },

@@ -6,13 +6,13 @@
 /// The presence of a member: required or optional, nullable or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// Always present, never null.
+    /// The member is always present and never null.
     Required,
-    /// May be absent; never null.
+    /// The member may be absent but is never null.
     Optional,
-    /// Always present; may be null.
+    /// The member is always present and may be null.
     Nullable,
-    /// May be absent or null. Decoding and encoding preserve the difference.
+    /// The member may be absent or null. Decoding and encoding preserve the difference.
     OptionalNullable,
 }
 
@@ -97,7 +97,7 @@ pub struct Field {
 /// A string of a set.
 #[derive(Debug, Clone, Copy)]
 pub struct StringValue {
-    /// The string.
+    /// The string as sent.
     pub value: &'static str,
     /// Meaning of the string.
     pub doc: &'static str,
@@ -401,12 +401,12 @@ pub struct Setting {
 /// One row of a declaration.
 #[derive(Debug, Clone, Copy)]
 pub enum Row {
-    /// A named type.
+    /// The row is a named type.
     Type(&'static TypeDef),
-    /// A command.
+    /// The row is a command.
     Command(&'static Command),
-    /// An event.
+    /// The row is an event.
     Event(&'static Event),
-    /// A dialog.
+    /// The row is a dialog.
     Dialog(&'static Dialog),
 }

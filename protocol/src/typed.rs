@@ -51,19 +51,19 @@ macro_rules! primitives {
 }
 
 primitives! {
-    /// A string.
+    /// The type of a string.
     Str = Ty::String;
-    /// A boolean.
+    /// The type of a boolean.
     Bool = Ty::Boolean;
-    /// An integer.
+    /// The type of an integer.
     Int = Ty::Integer;
-    /// A non-negative integer.
+    /// The type of a non-negative integer.
     Count = Ty::Count;
-    /// A number, preserved as written.
+    /// The type of a number that is preserved as written.
     Num = Ty::Number;
-    /// Any value.
+    /// The type of any value.
     Any = Ty::Any;
-    /// Any object.
+    /// The type of any object.
     Object = Ty::Object;
 }
 
@@ -84,15 +84,15 @@ macro_rules! wrappers {
 }
 
 wrappers! {
-    /// An array.
+    /// The type of an array.
     List;
-    /// An object with free keys.
+    /// The type of an object with free keys.
     Map;
-    /// A member that may be absent.
+    /// The type of a member that may be absent.
     Opt;
-    /// A member that may be null.
+    /// The type of a member that may be null.
     Nullable;
-    /// A member that may be absent or null.
+    /// The type of a member that may be absent or null.
     OptNull;
 }
 

@@ -121,9 +121,9 @@ pub struct Options {
     pub revision: Option<&'static Spec>,
     /// Token that ends serving. Running work is stopped, and frames that were already written are flushed.
     pub stop: CancellationToken,
-    /// Token that ends serving in an orderly way. No more input is read, and the commands in progress have the
-    /// time `drain` for their answers. Useful if another program does the work: after its end, the commands
-    /// fail with that reason.
+    /// Token that ends serving in an orderly way. No more input is read, and the commands in progress have
+    /// the time `drain` for their answers. Useful if another program does the work: after the end of that
+    /// program, the commands can still fail with the reason for its end.
     pub finish: CancellationToken,
     /// Filter of commands before their execution; `None` if all commands run. A gate also rejects ambiguous
     /// frames, which two readers may interpret differently ([`strict`](crate::strict)).

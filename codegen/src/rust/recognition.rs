@@ -9,7 +9,7 @@ use super::banner;
 
 /// The frames by which a client of another framing recognises an agent of this dialect.
 pub struct DialectVocabulary {
-    /// The dialect.
+    /// Name of the dialect.
     pub name: &'static str,
     /// The method of the notifications that carry events, in JSON-RPC.
     pub notification: Option<&'static str>,

@@ -17,7 +17,7 @@ protocol! {
     record AguiData(type = "data") {
         /// The bytes in base64.
         value: Str,
-        /// The MIME type.
+        /// MIME type of the content.
         mimeType: Str,
         ;
         example {"type": "data", "value": "iVBORw0KGgo=", "mimeType": "image/png"}
@@ -27,7 +27,7 @@ protocol! {
     record AguiUrl(type = "url") {
         /// Address of the data.
         value: Str,
-        /// The MIME type.
+        /// MIME type of the content.
         mimeType: Opt<Str>,
         ;
         example {"type": "url", "value": "https://example.org/picture.png"}

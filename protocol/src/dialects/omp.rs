@@ -60,9 +60,10 @@ protocol! {
 
     /// The time at which steering messages reach the agent.
     strings InterruptMode(closed) {
-        /// Between tool calls; the remaining calls of the turn are skipped.
+        /// Steering messages reach the agent between two tool calls. The remaining calls of the turn are
+        /// skipped.
         "immediate",
-        /// At the end of the turn.
+        /// Steering messages reach the agent at the end of the turn.
         "wait",
     }
 
@@ -330,7 +331,7 @@ pub(super) const RUN_END: RunEnd =
 /// The frames for dialogs, as in pi.
 pub(super) const DIALOG_FRAMES: Option<DialogFrames> = pi::PI.dialog_frames;
 
-/// The frames for long frames in pieces, sent if the client has requested them.
+/// The frames that carry a long frame in pieces. The agent sends them only if the client has requested them.
 const CHUNKS: Chunks = Chunks {
     event: "rpc_chunk",
     id: "chunkId",

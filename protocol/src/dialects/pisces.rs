@@ -49,9 +49,9 @@ protocol! {
 
     /// The method of a verification.
     strings VerificationMode(open) {
-        /// No verification.
+        /// There is no verification.
         "none",
-        /// Verification by commands.
+        /// Commands verify the work.
         "command",
     }
 
@@ -336,7 +336,7 @@ protocol! {
     }
 }
 
-/// The settings of the document.
+/// The settings that the document of pisces describes.
 pub const SETTINGS: &[Setting] = settings::SETTINGS;
 
 /// The revisions, oldest first.

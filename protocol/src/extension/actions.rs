@@ -10,12 +10,13 @@ use crate::types::model::ThinkingLevel;
 protocol! {
     /// The time at which a message reaches the model.
     strings DeliverAs(closed) {
-        /// As soon as possible: the agent delivers the message after the running tool and skips the remaining
+        /// The agent delivers the message as soon as possible: after the running tool. It skips the remaining
         /// tools.
         "steer",
-        /// At the end of the run, if the agent would otherwise stop.
+        /// The agent delivers the message at the end of the run, if it would otherwise stop.
         "followUp",
-        /// With the user's next prompt; the message neither interrupts nor starts a run.
+        /// The agent delivers the message with the user's next prompt. The message neither interrupts nor
+        /// starts a run.
         "nextTurn",
     }
 

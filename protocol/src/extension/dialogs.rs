@@ -19,7 +19,7 @@ protocol! {
         during: Opt<Str>,
         /// Text of the question.
         title: Str,
-        /// Choices of the user.
+        /// Options from which the user chooses.
         options: List<Str>,
         /// Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent.
         timeout: Opt<Count>,

@@ -62,13 +62,13 @@ protocol! {
 
     /// The level of a log line.
     strings LogLevel(open) {
-        /// Details for debugging.
+        /// The line contains details for debugging.
         "debug",
-        /// Information.
+        /// The line is information.
         "info",
-        /// A warning.
+        /// The line is a warning.
         "warning",
-        /// An error.
+        /// The line is about an error.
         "error",
     }
 

@@ -14,9 +14,9 @@ use crate::types::model::Model;
 protocol! {
     /// The reason for the start or end of a session.
     strings SessionReason(open) {
-        /// The agent starts.
+        /// The session starts because the agent starts.
         "startup",
-        /// The agent ends.
+        /// The session ends because the agent ends.
         "quit",
         /// A new session replaces another one.
         "new",
@@ -47,7 +47,7 @@ protocol! {
 
     /// The search for skills and prompt templates, after `session_start`. The answer may add further ones.
     record ResourcesDiscoverHook(type = "resources_discover") {
-        /// The working directory.
+        /// Working directory of the session.
         cwd: Str,
         /// Reason for the search.
         reason: DiscoverReason,
@@ -255,7 +255,7 @@ protocol! {
         command: Str,
         /// `true` if the model does not receive the command and its output.
         excludeFromContext: Bool,
-        /// The working directory.
+        /// Working directory of the shell command.
         cwd: Str,
         ;
         example {"type": "user_bash", "command": "ls -la", "excludeFromContext": false, "cwd": "/home/user/project"}

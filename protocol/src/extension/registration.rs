@@ -38,9 +38,9 @@ protocol! {
 
     /// The kind of value of a command-line flag.
     strings FlagKind(closed) {
-        /// No value: the flag is present or absent.
+        /// The flag has no value: it is present or absent.
         "boolean",
-        /// A text.
+        /// The value is a text.
         "string",
     }
 

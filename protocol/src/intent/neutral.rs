@@ -61,7 +61,7 @@ const DEFERRED: Divergence = divergence(
 .changes(&[ORDER, ANSWERS]);
 const NO_SETTING: &str = "the agent has no such setting";
 
-/// The intents.
+/// All intents with their parameters and results.
 pub const INTENTS: &[IntentSpec] = &[
     row(Intent::Prompt, "prompt", "Sends user input that starts a run.", Lost("the agent accepts no prompts"))
         .params(&[

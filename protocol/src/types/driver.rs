@@ -81,7 +81,7 @@ protocol! {
         "terminated",
         /// The library reached its timeout.
         "timed_out",
-        /// Another failure.
+        /// The call failed for another reason.
         "failed",
     }
 

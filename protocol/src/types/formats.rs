@@ -6,7 +6,7 @@ use crate::typed::{Any, Bool, Count, Int, List, Map, Num, Object, Opt, OptNull, 
 protocol! {
     /// A repeated piece of text in a line that is too long to store in full.
     record LineRepeat {
-        /// The repeated text.
+        /// The text that is repeated.
         repeat: Str,
         /// Number of repetitions in the line.
         n: Count,
@@ -171,7 +171,7 @@ protocol! {
 
     /// A failure instead of an answer.
     record ScriptError {
-        /// The HTTP status.
+        /// HTTP status of the response.
         status: Opt<Count>,
         /// The provider's name for the failure.
         type: Opt<Str>,
@@ -253,7 +253,7 @@ protocol! {
         no_end: Opt<Bool>,
         /// `true` to omit the token counts.
         no_usage: Opt<Bool>,
-        /// A raw response instead of the answer.
+        /// Response of any kind that is sent instead of the answer.
         raw: Opt<ScriptRaw>,
         /// `true` if the body has chunked coding, the default.
         chunked: Opt<Bool>,

@@ -26,9 +26,9 @@ protocol! {
 
     /// The kinds of input that a model accepts.
     strings InputKind(open) {
-        /// Text input.
+        /// The model accepts text.
         "text",
-        /// Image input.
+        /// The model accepts images.
         "image",
     }
 

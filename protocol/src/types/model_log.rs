@@ -42,11 +42,11 @@ protocol! {
 
     /// The author of a message in a request.
     strings RequestRole(closed) {
-        /// The user.
+        /// The user is the author.
         "user",
-        /// The model.
+        /// The model is the author.
         "assistant",
-        /// A tool.
+        /// A tool is the author.
         "tool",
     }
 

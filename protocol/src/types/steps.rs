@@ -6,9 +6,9 @@ use crate::typed::{Any, Bool, Count, List, Map, Opt, Str};
 protocol! {
     /// The position at which a wait starts its search.
     strings WaitFrom(closed) {
-        /// After the frame that the last wait found.
+        /// The search starts after the frame that the last wait found.
         "last",
-        /// At the first frame. The start of the next wait does not change.
+        /// The search starts at the first frame. The start of the next wait does not change.
         "start",
     }
 
@@ -20,7 +20,7 @@ protocol! {
         "SIGINT",
         /// The signal of a closed terminal.
         "SIGHUP",
-        /// Immediate termination.
+        /// The signal for immediate termination.
         "SIGKILL",
     }
 

@@ -22,7 +22,7 @@ protocol! {
         example {"json": {"retry": {"baseDelayMs": 200}}}
     }
 
-    /// The absence of a file: the suite does not write this file of the profile.
+    /// Declares that a file is absent: the suite does not write this file of the profile.
     record AbsentFile(absent = true) {
         ;
         example {"absent": true}

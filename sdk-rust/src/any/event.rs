@@ -18,7 +18,7 @@ pub enum Event {
     /// work. The end of a [`Run`](super::Run) takes this into account.
     #[serde(rename = "state")]
     StateChanged {
-        /// The new state.
+        /// New state of the run.
         state: RunState,
         /// Reason for the failure of the last run.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,7 +94,7 @@ pub enum Event {
         call_id: String,
         /// The tool's name.
         name: String,
-        /// The complete arguments.
+        /// The complete arguments of the call.
         #[serde(skip_serializing_if = "Option::is_none")]
         arguments: Option<Value>,
     },
@@ -126,7 +126,7 @@ pub enum Event {
     /// longer apply.
     #[serde(rename = "replaced")]
     ConversationReplaced {
-        /// All messages.
+        /// All messages of the conversation.
         #[serde(serialize_with = "each")]
         messages: Vec<Arc<Message>>,
     },
@@ -139,7 +139,7 @@ pub enum Event {
     /// The agent sent a question.
     #[serde(rename = "asked")]
     QuestionOpened {
-        /// The question.
+        /// The question of the agent.
         question: OpenQuestion,
     },
     /// A question is closed: answered, withdrawn by the agent, or timed out.
@@ -151,7 +151,7 @@ pub enum Event {
     /// A notice for the user.
     #[serde(rename = "notice")]
     NoticeAdded {
-        /// The notice.
+        /// The notice with its text and level.
         notice: Notice,
     },
     /// A retry of a request to the model is scheduled.

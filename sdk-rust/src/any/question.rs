@@ -22,7 +22,7 @@ pub struct Question {
     pub method: String,
     /// `select`, `confirm`, `input` or `editor`.
     pub kind: String,
-    /// The question.
+    /// Text of the question.
     #[serde(default)]
     pub title: String,
     /// Explanation that is shown below the question.
@@ -44,9 +44,9 @@ pub struct Question {
 /// An answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// The chosen option, or the entered or edited text.
+    /// The answer is the chosen option, or the entered or edited text.
     Text(String),
-    /// The answer to a yes-or-no question: `true` for yes, `false` for no.
+    /// The answer to a yes-or-no question is `true` for yes and `false` for no.
     Confirmed(bool),
 }
 

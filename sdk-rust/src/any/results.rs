@@ -10,7 +10,7 @@ use crate::view::{Context, ForkPoint, Message, Model, Session, SlashCommand, Tod
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct UserInput {
-    /// The text.
+    /// Text of the input.
     pub text: String,
     /// Images of the input, for dialects that support images.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -43,7 +43,7 @@ impl<T: Into<String>> From<T> for UserInput {
 pub struct Image {
     #[serde(rename = "type")]
     kind: &'static str,
-    /// The MIME type.
+    /// MIME type of the image.
     pub mime_type: String,
     /// The bytes in base64.
     pub data: String,
@@ -54,7 +54,7 @@ pub struct Image {
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct State {
-    /// The current model.
+    /// The model that the agent uses now.
     pub model: Option<Model>,
     /// The current thinking level.
     pub thinking_level: Option<String>,
@@ -66,7 +66,7 @@ pub struct State {
     pub messages: Option<u64>,
     /// Number of queued messages.
     pub waiting: Option<u64>,
-    /// The session.
+    /// The agent's session.
     pub session: Session,
     /// Settings by name, such as `steeringMode` and `autoCompaction`.
     pub settings: Map<String, Value>,
@@ -132,7 +132,7 @@ pub struct ShellResult {
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct ClearedQueue {
-    /// The steering messages.
+    /// The messages in the steering queue.
     pub steering: Vec<String>,
     /// The follow-ups.
     pub follow_up: Vec<String>,

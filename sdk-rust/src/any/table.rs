@@ -15,11 +15,12 @@ use crate::view::meaning::{Meaning, Reader, Sources};
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum ParamSource {
-    /// The neutral parameter with this name.
+    /// The value is that of the neutral parameter with this name.
     From(String),
-    /// A constant value.
+    /// The value is a constant.
     Is { is: Value },
-    /// The neutral parameters in `join` that are present, joined by the separator `with`.
+    /// The value consists of the neutral parameters in `join` that are present, joined by the separator
+    /// `with`.
     Joined { join: Vec<String>, with: String },
 }
 

@@ -34,7 +34,7 @@ struct PendingCall<T> {
 pub struct SettledCall<T> {
     /// The call's id.
     pub id: String,
-    /// The command.
+    /// The command's wire name.
     pub command: String,
     /// The waiter; `None` for an abandoned call, as after a timeout.
     pub waiter: Option<T>,

@@ -31,7 +31,7 @@ pub enum Error {
     TimedOut {
         /// The command's wire name.
         command: String,
-        /// The time limit.
+        /// The time limit that elapsed.
         after: Duration,
         /// `true` if the command changes nothing. It may then be sent again.
         repeatable: bool,
@@ -43,7 +43,7 @@ pub enum Error {
     Stalled {
         /// The command's wire name.
         command: String,
-        /// The time limit.
+        /// The time limit that elapsed.
         after: Duration,
         /// `true` if the command changes nothing. It may then be sent again.
         repeatable: bool,
@@ -116,7 +116,7 @@ pub enum Error {
         what: String,
         /// The wrong member and the reason.
         reason: String,
-        /// The whole frame.
+        /// The frame as received.
         frame: FrameText,
     },
     /// Parameters could not be written as JSON.
@@ -124,7 +124,7 @@ pub enum Error {
     Encode {
         /// The command's wire name.
         command: String,
-        /// The reason.
+        /// Reason why the parameters could not be written.
         reason: String,
     },
     /// The subscriber was cut off because its queue was full.
@@ -136,19 +136,19 @@ pub enum Error {
     /// The dialect is unknown, or its feature is off.
     #[error("unknown dialect {dialect:?}; known: {known}")]
     UnknownDialect {
-        /// The unknown name.
+        /// The name that is not known.
         dialect: String,
-        /// The known dialects.
+        /// Names of the known dialects.
         known: &'static str,
     },
     /// The dialect does not have this revision.
     #[error("unknown revision {revision:?} of {dialect}; known: {known}")]
     UnknownRevision {
-        /// The dialect.
+        /// Name of the dialect.
         dialect: &'static str,
-        /// The unknown revision.
+        /// The revision that is not known.
         revision: String,
-        /// The known revisions.
+        /// The revisions of the dialect.
         known: String,
     },
     /// The client was not started from a program, so it cannot be started again.

@@ -57,16 +57,16 @@ pub enum ServerFrame<D: Dialect> {
         /// A text, or a JSON-RPC error object.
         error: Value,
     },
-    /// An event.
+    /// The frame is an event.
     Event(D::Event),
-    /// A question or notice.
+    /// The frame is a question or notice.
     Dialog {
         /// The id that the answer must repeat.
         id: Value,
         /// The question or notice.
         dialog: D::Dialog,
     },
-    /// A question or notice whose method is not declared.
+    /// The frame is a question or notice whose method is not declared.
     UnknownDialog(Map<String, Value>),
 }
 

@@ -8,9 +8,9 @@ use crate::scan;
 /// The readable members of a line, by which its receiver can be found.
 #[derive(Debug, Default, PartialEq)]
 pub struct FrameHeader<'a> {
-    /// The raw id.
+    /// The id as JSON text.
     pub id: Option<&'a str>,
-    /// The type.
+    /// The `type` of the frame.
     pub kind: Option<Cow<'a, str>>,
     /// The method, in JSON-RPC.
     pub method: Option<Cow<'a, str>>,

@@ -34,11 +34,11 @@ pub const DEFAULT_MAX_LINE: usize = 64 * 1024 * 1024;
 /// Handling of a byte order mark at the start of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Bom {
-    /// The mark is dropped once.
+    /// The byte order mark is dropped, once for each stream.
     #[default]
     Drop,
-    /// The mark stays in the text of the first line as U+FEFF. One dialect requires this, to answer it as a
-    /// parse error.
+    /// The byte order mark stays in the text of the first line as U+FEFF. One dialect requires this, to
+    /// answer it as a parse error.
     Keep,
 }
 

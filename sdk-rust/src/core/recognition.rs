@@ -8,7 +8,7 @@ use crate::spec::{Framing, Spec};
 /// Frames by which a client of another framing recognises an agent of this dialect.
 #[derive(Debug, Clone, Copy)]
 pub struct DialectVocabulary {
-    /// The dialect.
+    /// Name of the dialect.
     pub name: &'static str,
     /// The method of the notifications that carry events, in JSON-RPC.
     pub notification: Option<&'static str>,

@@ -14,9 +14,9 @@ pub use crate::scan::flag;
 /// The type of an event. A declared type refers to its row, and needs no allocation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
-    /// A declared event.
+    /// The event is declared.
     Declared(&'static EventSpec),
-    /// An undeclared event.
+    /// The event is not declared. Contains its type.
     Other(Arc<str>),
 }
 
@@ -53,37 +53,37 @@ impl fmt::Display for EventKind {
 /// A line from the agent, classified for its delivery. Raw values are JSON text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RoutedFrame {
-    /// A response to a command.
+    /// The line is a response to a command.
     Answer {
-        /// The raw id.
+        /// The id as JSON text.
         id: Option<FrameText>,
         /// The command named in the response.
         command: Option<String>,
         /// `true` if the command succeeded.
         success: bool,
-        /// The raw data.
+        /// The data as JSON text.
         data: Option<FrameText>,
-        /// The raw error: a string, or an error object.
+        /// The error as JSON text: a string, or an error object.
         error: Option<FrameText>,
     },
-    /// An event.
+    /// The line is an event.
     Event {
         /// The type of the event.
         kind: EventKind,
-        /// The raw event object; `None` if it is the whole line.
+        /// The event object as JSON text; `None` if it is the whole line.
         body: Option<FrameText>,
         /// The session of the event, if the frame names it.
         session: Option<String>,
         /// The positions of the members. Recorded only for a long line that is itself the event object.
         outline: Option<Arc<Outline>>,
     },
-    /// A question or notice.
+    /// The line is a question or notice.
     Dialog {
-        /// The raw id.
+        /// The id as JSON text.
         id: FrameText,
-        /// The method.
+        /// Wire name of the question or notice.
         method: String,
-        /// The raw object with the parameters.
+        /// The object with the parameters as JSON text.
         params: FrameText,
     },
 }

@@ -30,7 +30,7 @@ pub struct RunLimits {
 /// Events of a dialect from which the usage of a run is computed.
 #[derive(Debug, Clone, Copy)]
 pub struct Measures {
-    /// The dialect.
+    /// Name of the dialect.
     pub dialect: &'static str,
     /// The event with which a turn begins.
     pub turn: &'static str,
@@ -55,7 +55,7 @@ pub struct CallEvent {
     pub id: MemberPath,
     /// Name of the tool.
     pub tool: MemberPath,
-    /// The arguments.
+    /// Path of the call's arguments.
     pub arguments: MemberPath,
 }
 
@@ -68,7 +68,7 @@ pub struct CallResultEvent {
     pub id: MemberPath,
     /// The member that reports success or failure, and its value after a failure.
     pub failed: (MemberPath, &'static str),
-    /// The result.
+    /// Path of the call's result.
     pub output: MemberPath,
 }
 

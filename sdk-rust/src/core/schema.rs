@@ -5,9 +5,9 @@ use crate::generated::schema::{CHANGES, FORMATS, OPENRPC, PROTOCOLS, SCHEMAS};
 /// Side of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// The agent.
+    /// The agent's side.
     Server,
-    /// The program that controls the agent.
+    /// The side of the program that controls the agent.
     Client,
 }
 

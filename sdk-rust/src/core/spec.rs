@@ -22,13 +22,14 @@ pub enum Framing {
 /// Moment at which an agent answers a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerTiming {
-    /// Once, after the work of the command.
+    /// The agent answers once, after the work of the command.
     Done,
-    /// Once, when the work of the command can start.
+    /// The agent answers once, when the work of the command can start.
     Accepted,
-    /// Once, as soon as the command arrives. If the work fails later, a failure with the same id may follow.
+    /// The agent answers once, as soon as the command arrives. If the work fails later, a failure with the
+    /// same id may follow.
     Acknowledged,
-    /// Never. In JSON-RPC, such a command is a notification of the client.
+    /// The command never has an answer. In JSON-RPC, it is a notification of the client.
     Never,
 }
 
@@ -237,7 +238,7 @@ pub struct CommandSpec {
     pub timeout: Option<Duration>,
     /// `true` if the command changes nothing: a call that timed out may be repeated.
     pub reads: bool,
-    /// Required parameters.
+    /// Names of the required parameters.
     pub required: &'static [&'static str],
     /// Parameters that are treated as absent if their value has another type.
     pub tolerates: &'static [&'static str],
@@ -441,11 +442,11 @@ pub struct Spec {
     pub excludes: &'static [Fingerprint],
     /// The documented failures.
     pub failures: &'static [FailureSpec],
-    /// The commands.
+    /// The commands that clients send.
     pub commands: &'static [CommandSpec],
-    /// The events.
+    /// The events that agents send.
     pub events: &'static [EventSpec],
-    /// The dialogs.
+    /// The questions and notices that agents send.
     pub dialogs: &'static [DialogSpec],
 }
 

@@ -39,7 +39,7 @@ const ERROR: usize = 5;
 /// A client frame that all readers interpret alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StrictFrame<'a> {
-    /// The raw id, if the frame has one.
+    /// The id as JSON text, if the frame has one.
     pub id: Option<&'a str>,
     /// The kind of the frame.
     pub kind: StrictKind<'a>,

@@ -57,7 +57,7 @@ pub enum Diagnostic {
     OtherRevision {
         /// The revision in the options, as `pi@0.55`.
         named: String,
-        /// The revision that sends such a frame.
+        /// The revision whose agents send the frame.
         seen: String,
     },
     /// A frame that does not exist in the client's dialect, received before any frame of that dialect. Every

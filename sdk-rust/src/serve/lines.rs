@@ -35,13 +35,13 @@ pub(super) enum InterpretedLine<D: Dialect> {
         /// The answer's members.
         members: Map<String, Value>,
     },
-    /// A command.
+    /// The line is a command.
     Command {
         /// Raw id of the command.
         id: Option<String>,
         /// Row of the command in the tables.
         spec: &'static CommandSpec,
-        /// The command.
+        /// The command with its parameters.
         command: D::Command,
         /// The session of the command, in dialects whose commands contain one.
         session: Option<String>,
@@ -63,12 +63,12 @@ const ABSENT_PARAM: &str = "undefined";
 /// Part of a command in which the failure occurred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FailedPart {
-    /// The handler.
+    /// The failure occurred in the handler.
     Handler,
-    /// The parameters, which cannot be read.
+    /// The parameters cannot be read.
     Parameters,
-    /// The value of a parameter, which is not one of the permitted values. The failure response has the
-    /// command's name and id in every dialect.
+    /// The value of a parameter is not one of the permitted values. The failure response has the command's
+    /// name and id in every dialect.
     OutsideSet,
 }
 

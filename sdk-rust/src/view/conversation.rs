@@ -38,7 +38,7 @@ pub struct Conversation {
     /// Fill level of the model's context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
-    /// Open questions.
+    /// Questions that have no answer yet.
     pub dialogs: Vec<OpenQuestion>,
     /// Running shell commands of the client.
     pub shells: Vec<Shell>,
@@ -54,9 +54,9 @@ pub struct Conversation {
     /// Text for the editor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<Draft>,
-    /// The session.
+    /// The session of the conversation.
     pub session: Session,
-    /// The current model.
+    /// The model that the agent uses now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
     /// The current thinking level.
@@ -127,15 +127,15 @@ impl Conversation {
 #[serde(tag = "type", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Block {
-    /// Text.
+    /// A text of the message.
     Text {
-        /// The text.
+        /// Text of this part of the message.
         #[serde(default)]
         text: String,
     },
-    /// Reasoning.
+    /// Reasoning of the model.
     Thinking {
-        /// The reasoning.
+        /// Text of the reasoning.
         #[serde(default)]
         text: String,
         /// `true` if the reasoning is unreadable.
@@ -223,7 +223,7 @@ record! {
         usage: Usage,
         /// Stop reason of the model, as named by the dialect.
         stop_reason: String,
-        /// The error message.
+        /// Error message of the answer.
         error: Value,
         /// Time reported by the agent, in milliseconds since the epoch.
         time: f64,
@@ -320,7 +320,7 @@ record! {
 }
 
 record! {
-    /// An unanswered command.
+    /// A command that has no answer yet.
     SentCommand {
         /// Name of the command.
         command: String,

@@ -13,9 +13,9 @@ use super::reducers::{history, messages, panels, run};
 /// Sender of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// The client.
+    /// The client sent the frame.
     Sent,
-    /// The agent.
+    /// The agent sent the frame.
     Received,
 }
 

@@ -30,14 +30,14 @@ pub(crate) enum Source {
     First { first: Vec<Source> },
     /// The items of all lists that these sources give, in one list.
     Join { join: Vec<Source> },
-    /// A constant.
+    /// The value is a constant.
     Is { is: Value },
 }
 
 /// Sources of values, by the names of a reducer's bindings or of a record's members.
 pub(crate) type Sources = HashMap<String, Source>;
 
-/// A condition.
+/// A condition on a member of an event.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Condition {

@@ -10,19 +10,19 @@ use super::record::record;
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Role {
-    /// The user.
+    /// The user is the author.
     User,
-    /// The model.
+    /// The model is the author.
     Assistant,
-    /// The result of a tool call. The block of the call contains the result as well.
+    /// The message is the result of a tool call. The block of the call contains the result as well.
     Tool,
-    /// The agent itself; its message is addressed to the model.
+    /// The agent is the author; its message is addressed to the model.
     System,
-    /// A summary of earlier messages.
+    /// The message is a summary of earlier messages.
     Summary,
-    /// A shell command of the client.
+    /// The message is a shell command of the client.
     Shell,
-    /// Anything else, such as a message of an extension.
+    /// The message is of any other kind, such as a message of an extension.
     #[default]
     #[serde(other)]
     Note,
@@ -56,7 +56,7 @@ pub enum ToolState {
     Running,
     /// The tool ended successfully.
     Done,
-    /// The tool failed.
+    /// The call of the tool failed.
     Failed,
     /// The run ended before the tool started.
     Skipped,

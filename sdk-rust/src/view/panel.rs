@@ -11,7 +11,7 @@ record! {
     PendingInput {
         /// A key of the input that stays the same, for rendering.
         key: String,
-        /// The text.
+        /// Text of the input.
         text: String,
         /// Number of attached images.
         images: u64,
@@ -54,7 +54,7 @@ pub enum PendingInputState {
 }
 
 record! {
-    /// An open question.
+    /// A question that has no answer yet.
     OpenQuestion {
         /// A key of the question that stays the same, for rendering.
         key: String,
@@ -65,7 +65,7 @@ record! {
         /// `select`, `confirm`, `input` or `editor`.
         kind: String,
     } {
-        /// The question.
+        /// Text of the question.
         title: String,
         /// Explanation of the question.
         text: String,
@@ -89,7 +89,7 @@ record! {
     Shell {
         /// A key of the command that stays the same, for rendering.
         key: String,
-        /// The command line.
+        /// Command line of the shell command.
         command: String,
         /// Output so far.
         output: String,
@@ -106,7 +106,7 @@ record! {
         key: String,
         /// `info`, `warning` or `error`.
         level: String,
-        /// The text.
+        /// Text of the notice.
         text: String,
     } {
         /// Source of the notice: the file of an extension, or the name of a command.
@@ -120,7 +120,7 @@ record! {
     /// Text for the editor.
     #[derive(Default)]
     Draft {
-        /// The text.
+        /// Text for the editor.
         text: String,
         /// Number of texts for the editor so far. It distinguishes equal texts that were sent twice.
         count: u64,
@@ -172,7 +172,7 @@ record! {
 record! {
     /// A command that a prompt can invoke with `/name`.
     SlashCommand {
-        /// The name.
+        /// Name of the command, without the slash.
         name: String,
     } {
         /// A description for users.

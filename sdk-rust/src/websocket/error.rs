@@ -27,7 +27,7 @@ pub enum ConnectError {
     TimedOut {
         /// Host and port.
         host: String,
-        /// The time limit.
+        /// The time limit that elapsed.
         after: Duration,
     },
     /// The server's response did not accept a WebSocket.

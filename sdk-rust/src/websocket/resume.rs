@@ -50,7 +50,7 @@ pub(super) enum MessageEffect {
 /// A line that may be lost.
 #[derive(Debug)]
 struct UnsettledLine {
-    /// The raw id.
+    /// The id as JSON text.
     id: String,
     /// `true` for an answer to a question, false for a command.
     is_answer: bool,

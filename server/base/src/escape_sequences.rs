@@ -33,11 +33,11 @@ enum ParserState {
     Text,
     /// The previous character was ESC.
     Escape,
-    /// Between CSI and its final character.
+    /// The position is between CSI and its final character.
     Control,
-    /// Inside a string sequence, up to BEL or ST.
+    /// The position is inside a string sequence, up to BEL or ST.
     Command,
-    /// Inside a string sequence, after an ESC that may be the first character of ST.
+    /// The position is inside a string sequence, after an ESC that may be the first character of ST.
     CommandEscape,
 }
 

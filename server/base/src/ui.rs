@@ -7,7 +7,7 @@ use agentese::types::{
 };
 use futures::future::BoxFuture;
 
-/// A question.
+/// A question to the user, with the possible answers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Dialog {
     /// A choice of one option. The list contains the indices of the options that mean a refusal, counted from 0. It is
@@ -58,15 +58,15 @@ impl Dialog {
 /// Information for display.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
-    /// A notice.
+    /// A message for the user.
     Notice(ExtensionNotice),
-    /// An entry of the status bar.
+    /// An entry for the client's status bar.
     Status(ExtensionStatus),
-    /// A block of lines.
+    /// A block of lines that the client shows.
     Widget(ExtensionWidget),
-    /// A title.
+    /// A title for the client's window.
     Title(ExtensionTitle),
-    /// A text for the editor.
+    /// A text for the client's editor.
     EditorText(ExtensionEditorText),
 }
 

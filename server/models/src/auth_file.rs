@@ -32,7 +32,7 @@ pub enum AuthError {
     /// The file is not valid; it was left unchanged.
     #[error("{path} is not valid: {reason}")]
     Corrupt {
-        /// The file.
+        /// Path of the invalid file.
         path: PathBuf,
         /// Location and description of the fault.
         reason: String,
@@ -40,7 +40,7 @@ pub enum AuthError {
     /// Another process held the lock until the time limit.
     #[error("{path} is locked by another process")]
     Locked {
-        /// The directory.
+        /// Path of the locked directory.
         path: PathBuf,
     },
 }

@@ -15,7 +15,7 @@ use super::provider::Provider;
 /// A model, with the thinking level that was requested with its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelSelection {
-    /// The model.
+    /// The selected model.
     pub model: Model,
     /// The thinking level, as in `NAME:high`; `None` if the name has no level.
     pub thinking: Option<ThinkingLevel>,

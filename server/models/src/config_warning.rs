@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// A warning about a part of the user's files that is ignored. The message shows no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigWarning {
-    /// The file.
+    /// Path of the file with the ignored part.
     pub path: PathBuf,
     /// Description of the fault.
     pub reason: String,

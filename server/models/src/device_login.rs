@@ -34,7 +34,7 @@ const INTERVAL_STEP: u64 = 5;
 /// Allowed pauses between two polls, in seconds.
 const POLL_INTERVALS: std::ops::RangeInclusive<u64> = 1..=300;
 
-/// The permission that the user is asked to grant.
+/// The permission for which the login asks the user.
 const SCOPE: &str = "read:user";
 
 const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:device_code";
@@ -64,13 +64,13 @@ pub enum LoginError {
     Unreachable {
         /// Domain of the login server.
         domain: String,
-        /// The reason.
+        /// Reason why the login server cannot be reached.
         reason: String,
     },
     /// The login server refuses the request.
     #[error("the login server answered {status}: {reason}")]
     Refused {
-        /// The HTTP status.
+        /// HTTP status of the response.
         status: u16,
         /// The reason in its answer.
         reason: String,

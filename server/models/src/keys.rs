@@ -49,7 +49,7 @@ pub enum ModelUnavailableError {
     /// No key is configured. The text begins as in pi.
     #[error("No API key found for {provider}.\n\n{hint}")]
     NoKey {
-        /// The provider.
+        /// Name of the provider without a key.
         provider: String,
         /// A sentence that lists the ways to supply a key.
         hint: String,
@@ -59,7 +59,7 @@ pub enum ModelUnavailableError {
         "The login for {provider} in auth.json has expired, and this version does not renew logins. Log in again with the program that stored it, or use an API key."
     )]
     Expired {
-        /// The provider.
+        /// Name of the provider whose key has expired.
         provider: String,
     },
     /// The file with keys cannot be read.
@@ -67,7 +67,7 @@ pub enum ModelUnavailableError {
     Unreadable {
         /// Name of the provider.
         provider: String,
-        /// The reason.
+        /// Reason why the file cannot be read.
         reason: String,
     },
     /// This version does not support the wire format of the model.
@@ -104,7 +104,7 @@ pub struct Keys {
 /// A key, or the place of a key that takes time to read.
 pub enum KeySource<'a> {
     Key(Key),
-    /// A value from `models.json`, which `ConfigValue::get` reads.
+    /// The source is a value from `models.json`, which `ConfigValue::get` reads.
     Configured(&'a ConfigValue),
 }
 

@@ -72,7 +72,7 @@ enum Mode {
 /// An open object or array, with its number of members.
 #[derive(Debug)]
 enum Container {
-    /// An object, with the key of its latest member.
+    /// The container is an object. Contains the key of its latest member.
     Object(String, usize),
     Array(usize),
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProviderErrorKind {
-    /// Too many requests at the moment.
+    /// The provider received too many requests and refused this one.
     RateLimited,
     /// The provider is overloaded.
     Overloaded,
-    /// An internal error of the provider.
+    /// The provider reported an internal error.
     Server,
     /// The connection was not made, was cut, or stalled.
     Network,

@@ -28,7 +28,7 @@ pub struct Request {
     pub messages: Messages,
     /// Tools that the model can call.
     pub tools: Vec<ToolDescription>,
-    /// The thinking level.
+    /// Thinking level of the request.
     pub thinking: ThinkingLevel,
     /// Maximum number of tokens of the answer, without thinking tokens; `None` for the model's default.
     pub max_tokens: Option<u64>,

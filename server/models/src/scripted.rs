@@ -31,7 +31,7 @@ pub const CONTEXT_WINDOW: u64 = 200_000;
 /// Name of the provider and of its only model.
 pub const NAME: &str = "scripted";
 
-/// The scripted model.
+/// A provider whose model takes its answers from a script.
 pub struct ScriptedProvider {
     models: [Model; 1],
     source: AnswerSource,

@@ -28,7 +28,7 @@ const MAX_TOKENS: u64 = 16_384;
 /// Address of the models before a login.
 const PLACEHOLDER_URL: &str = "https://localhost";
 
-/// The provider.
+/// The provider for GitHub Copilot.
 pub(super) struct Copilot {
     models: Vec<Model>,
     login: DeviceLogin,

@@ -38,13 +38,14 @@ pub struct Sources {
     pub environment: Arc<dyn Environment + Send + Sync>,
     /// Settings of requests.
     pub settings: Settings,
-    /// The clock.
+    /// The source of the current time.
     pub clock: Arc<dyn Clock>,
     /// Starter of the commands that return values; without a guard by default.
     pub spawner: Arc<dyn Spawner>,
     /// Providers in front of all others, such as the scripted model.
     pub others: Vec<Arc<dyn Provider>>,
-    /// Login with a device code, if users have one. Its provider precedes the built-in ones.
+    /// Login with a device code; `None` if the agent does not have it. The provider of the login precedes the
+    /// built-in providers.
     pub login: Option<Login>,
     /// Rules for thinking levels.
     pub levels: ThinkingLevelRules,

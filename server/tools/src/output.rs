@@ -48,9 +48,9 @@ pub struct ToolOutput {
 /// The source of a result as JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StructuredOutput {
-    /// The content: a text as a string, and an image as an image with its note.
+    /// The value is the content: a text as a string, and an image as an image with its note.
     FromContent,
-    /// A value of its own.
+    /// The value is separate from the content.
     Data(Value),
 }
 

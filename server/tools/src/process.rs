@@ -38,7 +38,7 @@ pub enum StartError {
     /// The working directory does not exist, cannot be accessed, or is another kind of file.
     #[error("cannot run in the working directory {}: {}", path.display(), os_error::reason(source))]
     WorkingDirectory {
-        /// The directory.
+        /// Path of the working directory.
         path: PathBuf,
         /// The error of the system.
         source: io::Error,
@@ -46,7 +46,7 @@ pub enum StartError {
     /// The operating system reported an error.
     #[error("cannot start {program}: {}", os_error::reason(source))]
     Spawn {
-        /// The shell.
+        /// Name or path of the shell.
         program: String,
         /// The error of the system.
         source: io::Error,

@@ -45,7 +45,7 @@ impl Status {
     }
 }
 
-/// A task.
+/// A task of the todo list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     /// Identifier of the task, unique in the list.
@@ -54,7 +54,7 @@ pub struct Task {
     pub content: String,
     /// Status of the task.
     pub status: Status,
-    /// Further notes.
+    /// Notes about the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
     /// Details of the work. The model receives them only while the task is in progress.
@@ -73,7 +73,7 @@ pub struct Phase {
     pub tasks: Vec<Task>,
 }
 
-/// A whole list.
+/// A todo list with all its tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TodoList {
     /// Phases of the list, in order.

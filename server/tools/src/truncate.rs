@@ -27,9 +27,9 @@ impl Default for Limits {
 /// The limit because of which a text was truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TruncatedBy {
-    /// The number of lines.
+    /// The number of lines reached its limit.
     Lines,
-    /// The number of bytes.
+    /// The number of bytes reached its limit.
     Bytes,
 }
 

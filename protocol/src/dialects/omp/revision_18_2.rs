@@ -100,7 +100,7 @@ protocol! {
 
     /// The commands that can start a prompt have changed.
     event available_commands_update(AvailableCommandsUpdate {
-        /// Commands that can start a prompt now.
+        /// The commands that can start a prompt, after the change.
         commands: List<AvailableCommand>,
     }) [since "omp@18.2"] {
         example {"type": "available_commands_update", "commands": [{"name": "model", "source": "builtin"}]};
@@ -304,7 +304,7 @@ protocol! {
 
     /// A command at the start of a prompt changed the model or its thinking level.
     event config_update(ConfigUpdate {
-        /// The current model.
+        /// The model that the agent uses now.
         model: Opt<Model>,
         /// Thinking level of the model.
         thinkingLevel: Opt<ThinkingLevel>,

@@ -93,7 +93,7 @@ protocol! {
         example {"type": "turn_end", "session_id": "abc123", "message": "one two three"};
     }
 
-    /// Tokens used so far.
+    /// Reports the tokens used so far.
     event usage_update(OpalUsageUpdate {
         /// Token counts of the session.
         usage: OpalUsage,

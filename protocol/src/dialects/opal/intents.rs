@@ -21,13 +21,14 @@ const OUTCOME: &[Binding] = &[(
     "outcome",
     Map("data.queued", &[("true", Constant::Text("queued")), ("false", Constant::Text("started"))]),
 )];
-/// The difference in queueing: all waiting messages are in one queue.
+/// The way in which Opal's queue differs from the neutral definition: all waiting messages are in one queue.
 const ONE_QUEUE: Divergence = divergence(
     "all input waits in one queue, which the agent reads completely when it would otherwise stop: the inputs have one \
      answer, after all earlier tool calls",
 )
 .changes(&[ORDER, ANSWERS]);
-/// The difference in providers: only those of the agent's models are known.
+/// The way in which Opal's choice of a provider differs from the neutral definition: only the providers of
+/// the agent's models are known.
 const PROVIDERS: Divergence =
     divergence("the agent rejects providers other than those of its models").refuses();
 /// The member that makes a session persistent.

@@ -23,7 +23,7 @@ protocol! {
         mcp_servers: Opt<List<Str>>,
         /// Name of the server's node.
         node_name: Opt<Str>,
-        /// Discovered credentials.
+        /// Credentials that the agent found.
         auth: Opt<OpalAuth>,
     }
 
@@ -313,7 +313,7 @@ protocol! {
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9", "level": "high"} -> {"thinking_level": "high"};
     }
 
-    /// The discovered credentials.
+    /// The credentials that the agent found.
     record AuthStatusResult {
         /// `true` if a provider is available.
         authenticated: Bool,
@@ -384,7 +384,7 @@ protocol! {
     command auth_set_key(AuthSetKeyParams {
         /// Id of the provider.
         provider: Str,
-        /// The API key.
+        /// API key of the provider.
         api_key: Str,
     }) -> OpalDone {
         wire: "auth/set_key";

@@ -74,7 +74,7 @@ protocol! {
         ready: Bool,
     }
 
-    /// The discovered credentials.
+    /// The credentials that the agent found.
     record OpalAuth {
         /// Availability of credentials.
         status: OpalAuthStatus,

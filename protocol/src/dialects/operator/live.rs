@@ -248,7 +248,7 @@ protocol! {
         title: Opt<Str>,
         /// Subject of the question.
         message: Opt<Str>,
-        /// Choices of the user.
+        /// Options from which the user chooses.
         options: Opt<List<Str>>,
     }) -> OperatorValueAnswer [since "operator@live"] {
         fallback {"cancelled": true};

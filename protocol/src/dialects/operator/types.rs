@@ -79,19 +79,19 @@ protocol! {
 
     /// The role of a message's author.
     strings OperatorRole(open) {
-        /// The system prompt.
+        /// The message is the system prompt.
         "system",
-        /// The user.
+        /// The user is the author.
         "user",
-        /// The model.
+        /// The model is the author.
         "assistant",
-        /// A tool.
+        /// A tool is the author.
         "tool",
-        /// An extension.
+        /// An extension is the author.
         "custom" [since "operator@live"],
-        /// The agent, with the summary of a branch that was left.
+        /// The agent is the author; the message is the summary of a branch that was left.
         "branch_summary" [since "operator@live"],
-        /// The agent, with the summary of a compaction.
+        /// The agent is the author; the message is the summary of a compaction.
         "compaction_summary" [since "operator@live"],
     }
 

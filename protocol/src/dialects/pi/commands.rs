@@ -414,21 +414,21 @@ protocol! {
 
     /// The source of a command.
     strings CommandSource(open) {
-        /// An extension that registered the command.
+        /// An extension registered the command.
         "extension",
-        /// A prompt template.
+        /// The command is a prompt template.
         "prompt",
-        /// A skill; the name of the command begins with `skill:`.
+        /// The command is a skill; its name begins with `skill:`.
         "skill",
     }
 
     /// The location of a command's file.
     strings CommandLocation(open) {
-        /// The user's own files.
+        /// The file belongs to the user.
         "user",
-        /// The working directory.
+        /// The file belongs to the working directory.
         "project",
-        /// A path from the command line or a setting.
+        /// The file comes from a path on the command line or in a setting.
         "path",
     }
 
@@ -464,19 +464,19 @@ protocol! {
 
     /// The owner of the file of a command, template or skill.
     strings SourceScope(open) {
-        /// The user.
+        /// The file belongs to the user.
         "user",
-        /// The working directory.
+        /// The file belongs to the working directory.
         "project",
-        /// This agent alone.
+        /// The file belongs to this agent alone.
         "temporary",
     }
 
     /// The origin of a command, template or skill that a prompt can invoke.
     strings SourceOrigin(open) {
-        /// A file on its own.
+        /// The command, template or skill comes from a file of its own.
         "top-level",
-        /// A package.
+        /// The command, template or skill comes from a package.
         "package",
     }
 

@@ -33,11 +33,11 @@ protocol! {
 
     /// The kind of a notice.
     strings NotifyType(open) {
-        /// Information; the default.
+        /// The notice is information; this is the default.
         "info",
-        /// A warning.
+        /// The notice is a warning.
         "warning",
-        /// An error.
+        /// The notice is about an error.
         "error",
     }
 
@@ -53,7 +53,7 @@ protocol! {
     dialog select(SelectDialog {
         /// Text of the question.
         title: Str,
-        /// Choices of the user.
+        /// Options from which the user chooses.
         options: List<Str>,
         /// Details of each choice, in the member `description`.
         optionDetails: Opt<List<Object>> [since "omp@18.2"],

@@ -19,7 +19,7 @@ pub const MODEL: Binding = ("model", read("model", "data.model"));
 const TEXT: (&str, ParamSource) = ("message", from("text"));
 const IMAGES: (&str, ParamSource) = ("images", from("images"));
 const OUTCOME: &[Binding] = &[("outcome", DISPOSITION)];
-/// The difference in meaning of a fork in this family.
+/// The way in which a fork in dialects of pi's family differs from the neutral definition of a fork.
 pub const FORK: Divergence =
     divergence("a position is a message of the user, and the conversation ends before it");
 const CANCELLED: Binding = ("cancelled", at("data.cancelled"));

@@ -26,11 +26,11 @@ const MAX_PLAIN_BATCH: usize = 128;
 enum ClassifiedLine {
     /// No step for this line, but the collected plain events must be queued now.
     Plain,
-    /// An event with its session.
+    /// The line is an event. Contains its session.
     Event { event: EventFrame, session: Option<String> },
-    /// An answer or a question.
+    /// The line is an answer or a question.
     Other { frame: FrameText, routed: RoutedFrame },
-    /// A line that is no frame.
+    /// The line is not a frame.
     Unreadable { frame: FrameText, reason: String },
 }
 

@@ -23,11 +23,11 @@ pub(crate) struct RunEnded {
 pub(crate) struct EventFrame {
     /// The type of the event.
     pub kind: EventKind,
-    /// The raw event object; `None` if it is the whole line.
+    /// The event object as JSON text; `None` if it is the whole line.
     pub inner: Option<FrameText>,
     /// Positions of the members. Recorded only for a long line that is itself the event object.
     pub outline: Option<Arc<Outline>>,
-    /// The whole line.
+    /// The whole line of the event.
     pub frame: FrameText,
 }
 

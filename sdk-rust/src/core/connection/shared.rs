@@ -47,7 +47,7 @@ pub(crate) struct Settings {
 /// A response as received.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RawAnswer {
-    /// The raw data, if present.
+    /// The data as JSON text, if present.
     pub data: Option<FrameText>,
 }
 
@@ -62,9 +62,9 @@ pub(super) enum Outgoing {
 
 /// Recipient of a response.
 pub(crate) enum Waiter {
-    /// A caller that waits for the response.
+    /// A caller waits for the response.
     Caller(oneshot::Sender<Result<RawAnswer, Error>>),
-    /// A run that requested the agent's state.
+    /// A run waits for the response; it requested the agent's state.
     Run { token: u64 },
 }
 

@@ -16,9 +16,9 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// The id in an answer.
 pub(super) enum AnswerId {
-    /// The key of a call in the table.
+    /// The id is the key of a call in the table.
     Key(String),
-    /// A value of a JSON type that ids of this client never have.
+    /// The id has a JSON type that ids of this client never have.
     OtherType(String),
 }
 

@@ -12,39 +12,39 @@ use crate::wire::{Envelope, NamedUnion};
 /// Encoding of empty JSON-RPC parameters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum EmptyParams {
-    /// The value `{}`.
+    /// The parameters are written as `{}`.
     #[default]
     Object,
-    /// The value `null`.
+    /// The parameters are written as `null`.
     Null,
-    /// The member is absent.
+    /// The member with the parameters is absent.
     Absent,
 }
 
 /// A frame that a client sends.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClientFrame<D: Dialect> {
-    /// A command.
+    /// The frame is a command.
     Command {
         /// The id of the command, if it has one.
         id: Option<Value>,
-        /// The command.
+        /// The command with its parameters.
         command: D::Command,
         /// Encoding of empty JSON-RPC parameters.
         empty: EmptyParams,
     },
-    /// The answer to a dialog: all members of its frame.
+    /// The frame is the answer to a dialog. Contains all members of the frame.
     Answer(Map<String, Value>),
 }
 
 /// Classified line of a client. Raw values are JSON text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ClientLine<'a> {
-    /// The raw id.
+    /// The id as JSON text.
     pub id: Option<&'a str>,
-    /// The raw `type` or `method`.
+    /// The `type` or `method` as JSON text.
     pub name: Option<&'a str>,
-    /// The raw object with the parameters.
+    /// The object with the parameters as JSON text.
     pub params: &'a str,
     /// Encoding of empty JSON-RPC parameters.
     pub empty: EmptyParams,

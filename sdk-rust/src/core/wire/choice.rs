@@ -11,15 +11,15 @@ use serde_json::{Map, Value};
 /// The JSON kind of an alternative in a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonShape {
-    /// A string.
+    /// The alternative is a string.
     Text,
-    /// A boolean.
+    /// The alternative is a boolean.
     Flag,
-    /// An array.
+    /// The alternative is an array.
     Array,
-    /// An object with any members.
+    /// The alternative is an object with any members.
     Object,
-    /// An object that must match a record.
+    /// The alternative is an object that must match a record.
     Members,
 }
 

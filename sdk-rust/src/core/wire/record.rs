@@ -9,9 +9,9 @@ use serde_json::Value;
 /// The fixed value of a member, such as a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConstantValue {
-    /// A string.
+    /// The fixed value is a string.
     String(&'static str),
-    /// A boolean.
+    /// The fixed value is a boolean.
     Boolean(bool),
 }
 
@@ -43,7 +43,7 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// No envelope.
+    /// An envelope without members.
     pub const NONE: Envelope = Envelope { members: &[], known: None };
 
     /// Creates an envelope with these members.
@@ -79,7 +79,7 @@ pub enum Key {
     Constant(usize),
     /// A member of the envelope.
     Skip,
-    /// Anything else.
+    /// The key belongs to no declared member.
     Other(String),
 }
 
@@ -90,7 +90,7 @@ pub struct KeySeed {
     pub members: &'static [&'static str],
     /// Members with a fixed value.
     pub constants: &'static [(&'static str, ConstantValue)],
-    /// The envelope.
+    /// Names of the envelope's members.
     pub envelope: Envelope,
 }
 
@@ -166,7 +166,7 @@ macro_rules! record {
         #[non_exhaustive]
         pub struct $name {
             $( $(#[doc = $fdoc])* pub $field: $crate::wire::record!(@type $presence $ty), )*
-            /// Undeclared members.
+            /// Members of the object that are not declared.
             pub extra: $crate::wire::ExtraMembers,
         }
 

@@ -47,7 +47,7 @@ macro_rules! strings {
         #[non_exhaustive]
         pub enum $name {
             $( $(#[doc = $vdoc])* $variant, )*
-            /// An undeclared value.
+            /// The value is not declared.
             Other(String),
         }
 

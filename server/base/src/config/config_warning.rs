@@ -14,21 +14,21 @@ pub enum ConfigWarning {
     /// The file exists but cannot be read. It stays unchanged.
     #[error("{path}: {source}; the file is ignored", path = path.display())]
     Unreadable {
-        /// The file.
+        /// Path of the unreadable file.
         path: PathBuf,
-        /// The reason.
+        /// Reason why the file cannot be read.
         source: TextFileError,
     },
     /// The file is longer than 1 MiB, the limit for a handwritten file.
     #[error("{path}: longer than {LIMIT} bytes; the file is ignored", path = path.display())]
     TooLong {
-        /// The file.
+        /// Path of the file that is too long.
         path: PathBuf,
     },
     /// The file is not JSON. It stays unchanged, so that its author can correct it.
     #[error("{path}: cannot be parsed: {reason}; the file is ignored", path = path.display())]
     NotJson {
-        /// The file.
+        /// Path of the file that is not JSON.
         path: PathBuf,
         /// The error and its position.
         reason: String,
@@ -37,19 +37,19 @@ pub enum ConfigWarning {
     /// file.
     #[error("{path}: {key} must be {expected}, found {found}; it is ignored", path = path.display())]
     WrongType {
-        /// The file.
+        /// Path of the file with the value.
         path: PathBuf,
         /// The key, with dots between levels.
         key: String,
-        /// The expected form.
+        /// The form that the value must have.
         expected: &'static str,
-        /// The actual value.
+        /// The value in the file.
         found: String,
     },
     /// Keys without an effect, each with a known key of a similar name, if there is one.
     #[error("{path}: these keys have no effect: {}", shown(keys), path = path.display())]
     Unknown {
-        /// The file.
+        /// Path of the file with the keys.
         path: PathBuf,
         /// The keys, with dots between levels.
         keys: Vec<(String, Option<&'static str>)>,

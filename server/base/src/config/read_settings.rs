@@ -17,7 +17,7 @@ mod tests;
 /// The result of reading the files.
 #[derive(Debug, Default)]
 pub struct LoadedSettings {
-    /// Effective settings.
+    /// The settings after all files were applied.
     pub settings: Settings,
     /// Warnings for the user about parts of the files that have no effect.
     pub warnings: Vec<ConfigWarning>,

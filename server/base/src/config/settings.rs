@@ -45,7 +45,7 @@ pub struct Settings {
     pub approval: ApprovalSettings,
     /// Rules for the output of models.
     pub rules: RuleSettings,
-    /// Task lists.
+    /// Settings of task lists.
     pub todo: TodoSettings,
     /// Absolute paths of extensions, from all settings files.
     pub extensions: Vec<PathBuf>,
@@ -128,7 +128,7 @@ pub struct RunLimits {
     pub max_turns: u64,
     /// Maximum cost in US dollars, including subagents.
     pub max_cost_usd: f64,
-    /// Maximum time in milliseconds.
+    /// Maximum duration of the work, in milliseconds.
     pub max_time_ms: u64,
     /// Maximum number of times that the same call fails with the same error.
     pub max_equal_calls: u64,

@@ -20,7 +20,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SettingsChange {
-    /// The initial model.
+    /// The model with which sessions start.
     DefaultModel {
         /// Provider of the model.
         provider: String,

@@ -31,7 +31,7 @@ pub enum Exit {
     Signal(i32),
 }
 
-/// Starts commands.
+/// A service that starts commands as processes.
 pub trait Spawner: Send + Sync {
     /// Starts one command in its own process group; its stdin is the null device. Fails with the error of the
     /// operating system if the program did not start. Dropping the future leaves no process behind.

@@ -15,10 +15,10 @@ use crate::session::Session;
 /// The content of the frames that a server sends while the model writes an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum UpdateContent {
-    /// The whole answer so far.
+    /// Each frame contains the whole answer so far.
     #[default]
     Snapshots,
-    /// The additions since the previous frame.
+    /// Each frame contains only the additions since the previous frame.
     Delta,
 }
 
@@ -36,9 +36,9 @@ pub struct AgentComponents {
     pub options: engine::Options,
     /// The session to continue, or `None` for a new one.
     pub session: Option<Session>,
-    /// The extensions.
+    /// The options of the agent's extensions.
     pub extensions: extensions::HostOptions,
-    /// The MCP servers.
+    /// The options of the MCP servers.
     pub mcp: mcp::McpOptions,
     /// The question about trust in the working directory, if it is open.
     pub pending_trust: Option<PendingTrust>,

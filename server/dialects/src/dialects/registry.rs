@@ -56,15 +56,15 @@ pub enum DialectLookupError {
     /// The dialect is unknown.
     #[error("unknown dialect \"{asked}\"; known: {declared}")]
     Unknown {
-        /// The requested name.
+        /// The name that the user requested.
         asked: String,
-        /// The declared dialects.
+        /// Names of the declared dialects.
         declared: String,
     },
     /// The dialect is known, but this server does not speak it.
     #[error("the dialect {asked} is not available in this version; available: {served}")]
     NotServed {
-        /// The requested name.
+        /// The name that the user requested.
         asked: String,
         /// The dialects that the server speaks.
         served: String,

@@ -26,7 +26,7 @@ pub enum PromptError {
     Image {
         /// Index of the image, from 0.
         index: usize,
-        /// The reason.
+        /// Reason why the model cannot receive the image.
         reason: String,
     },
     /// A requested compaction is in progress.
@@ -57,14 +57,14 @@ pub enum CompactError {
     /// There is no model.
     #[error("No model is selected: {0}")]
     NoModel(String),
-    /// The model cannot be used.
+    /// The model has no key.
     #[error("{0}")]
     MissingKey(String),
     /// The compaction was cancelled.
     // The text is pi's.
     #[error("Compaction cancelled")]
     Cancelled,
-    /// The model failed.
+    /// No usable summary was created.
     #[error("{0}")]
     Failed(String),
     /// The engine is shutting down.

@@ -35,14 +35,14 @@ pub enum Event<'a> {
         entry: &'a EntryId,
         /// The whole answer so far.
         message: &'a AssistantMessage,
-        /// The new part.
+        /// The part that was added.
         update: &'a Update,
     },
     /// End of a message, which is now in the session.
     MessageEnded {
         /// Id of the message's entry in the session.
         entry: &'a EntryId,
-        /// The whole message.
+        /// The complete message.
         message: &'a AgentMessage,
     },
     /// Start of a tool call.
@@ -53,7 +53,7 @@ pub enum Event<'a> {
     ToolEnded(&'a ToolCall, &'a ToolOutput),
     /// End of a turn.
     TurnEnded {
-        /// The answer.
+        /// The answer of the turn.
         message: &'a AgentMessage,
         /// The results of its calls, in order.
         results: &'a [ToolResultMessage],
@@ -96,7 +96,7 @@ pub enum Event<'a> {
     },
     /// Start of an automatic compaction.
     CompactionStarted {
-        /// The reason.
+        /// Reason for the compaction.
         reason: &'a CompactionReason,
     },
     /// End of an automatic compaction.
@@ -145,12 +145,12 @@ pub enum Event<'a> {
     ),
     /// New name of the session.
     SessionNamed {
-        /// The name.
+        /// New name of the session.
         name: &'a str,
     },
     /// Change of the thinking level.
     ThinkingChanged {
-        /// The new level.
+        /// The new thinking level.
         level: ThinkingLevel,
     },
     /// Rules that matched the output of the model. The answer is stopped, and requested again with the rules in the
@@ -171,7 +171,7 @@ pub enum Event<'a> {
         id: &'a str,
         /// Name of the agent definition that the subagent uses.
         agent: &'a str,
-        /// The event.
+        /// The subagent's event.
         event: ChildEvent<'a>,
     },
     /// Usage is near a limit of a budget. Emitted once for each dimension.

@@ -16,7 +16,7 @@ const ROUND_SIZE: usize = 8;
 pub struct Fairness {
     /// Prompts that are not accepted yet.
     pub prompts: FairQueue,
-    /// Runs.
+    /// Runs in progress, which take turns.
     pub runs: FairQueue,
 }
 

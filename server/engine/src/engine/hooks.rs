@@ -24,9 +24,9 @@ use crate::tools::{ToolOutput, ToolSet};
 /// Reason for a change of session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionSwitch<'a> {
-    /// A request for a fresh session.
+    /// A client requested a fresh session.
     New,
-    /// A request to open the session of the given file.
+    /// A client requested the session of the given file.
     Resume(&'a Path),
 }
 

@@ -19,9 +19,9 @@ use crate::tools::{ToolContext, ToolSet};
 /// The components of an engine. They stay the same while the engine exists.
 #[derive(Clone)]
 pub struct Options {
-    /// The known models.
+    /// The models that the engine can use.
     pub catalog: Catalog,
-    /// The initial model.
+    /// The model with which a fresh session starts.
     pub model: Option<ModelSelection>,
     /// Reason why there is no model. The text completes a sentence for the user.
     pub no_model_reason: String,
@@ -44,7 +44,7 @@ pub struct Options {
     pub settings: Settings,
     /// Storage for settings that a client changes.
     pub persist: Arc<dyn SettingsStore>,
-    /// The hooks.
+    /// The hooks that the engine calls.
     pub hooks: HookChain,
     /// Behavior in which the agent differs from other agents.
     pub profile: BehaviorProfile,
@@ -57,13 +57,13 @@ pub struct Options {
     pub remote_agent: Option<Arc<dyn RemoteAgent>>,
     /// Usage of the engine and its subagents.
     pub usage_tracker: Arc<UsageTracker>,
-    /// The tools.
+    /// The tools that the model can call.
     pub tools: ToolSet,
     /// `true` if the tools above are the only ones, so that hooks cannot add tools.
     pub only_these_tools: bool,
     /// Context of each tool call: directory, spawner, shell. Its abort and updates are unused.
     pub context: ToolContext,
-    /// The clock.
+    /// The source of the current time.
     pub clock: Arc<dyn Clock>,
     /// The source of identifiers.
     pub ids: Arc<dyn Ids>,

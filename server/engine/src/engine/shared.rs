@@ -85,7 +85,7 @@ pub(super) struct RemoteState {
     pub(super) disconnect_reason: Mutex<Option<String>>,
 }
 
-/// The current work.
+/// The work that the engine is doing now.
 pub(super) struct Work {
     pub(super) shared: Arc<Shared>,
     pub(super) abort: CancellationToken,

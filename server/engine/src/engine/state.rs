@@ -14,9 +14,9 @@ use crate::session::Session;
 /// Origin of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WorkKind {
-    /// A prompt.
+    /// The work began with a prompt.
     Prompt,
-    /// A requested compaction.
+    /// The work is a requested compaction.
     Compaction,
 }
 
@@ -25,7 +25,7 @@ pub(super) enum WorkKind {
 pub(super) enum WorkPhase {
     /// A run is reserved or in progress.
     Running,
-    /// The pause before a retry.
+    /// The pause before a retry is in progress.
     RetryPause,
     /// A summary is being created.
     Compacting,

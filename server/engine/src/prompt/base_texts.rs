@@ -19,7 +19,7 @@ pub struct BaseOptions {
     pub appended: Vec<String>,
 }
 
-/// The applicable texts.
+/// The texts that replace or extend the system prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BaseTexts {
     /// The base; `None` for the built-in text.
@@ -37,9 +37,9 @@ pub enum BaseError {
     /// The file cannot be read.
     #[error("{path}: {source}", path = path.display())]
     Unreadable {
-        /// The file.
+        /// Path of the unreadable file.
         path: PathBuf,
-        /// The reason.
+        /// Reason why the file cannot be read.
         source: TextFileError,
     },
     /// The file is too long. It is not cut, because a part of an instruction could mean the opposite.

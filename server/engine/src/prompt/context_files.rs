@@ -38,15 +38,15 @@ pub enum ContextFileWarning {
     /// The file exists but cannot be read.
     #[error("{path}: {source}; the file is left out", path = path.display())]
     Unreadable {
-        /// The file.
+        /// Path of the unreadable file.
         path: PathBuf,
-        /// The reason.
+        /// Reason why the file cannot be read.
         source: TextFileError,
     },
     /// The file is a link to a target outside its directory.
     #[error("{path}: the link leads out of its directory, to {target}; the file is left out", path = path.display(), target = target.display())]
     OutsideDirectory {
-        /// The link.
+        /// Path of the link.
         path: PathBuf,
         /// The target of the link.
         target: PathBuf,

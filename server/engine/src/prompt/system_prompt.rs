@@ -20,9 +20,9 @@ use crate::tools::ToolSet;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SystemPrompt {
-    /// Only this text; an empty text means no prompt.
+    /// The prompt is this text. An empty text means no prompt.
     Verbatim(String),
-    /// A prompt composed of parts.
+    /// The prompt is composed of parts.
     Composed(Box<PromptParts>),
 }
 

@@ -23,9 +23,9 @@ pub struct Resources {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{option} {path}: no such file or directory", path = path.display())]
 pub struct MissingPathError {
-    /// The option.
+    /// The command-line option with the path.
     pub option: &'static str,
-    /// The path.
+    /// The path that does not exist.
     pub path: PathBuf,
 }
 

@@ -7,11 +7,11 @@ use crate::config::ResourceFolders;
 /// The origin of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Location {
-    /// The working directory.
+    /// The file belongs to the working directory.
     Project,
-    /// The user's own files.
+    /// The file belongs to the user.
     User,
-    /// A path from the command line or a setting.
+    /// The file comes from a path on the command line or in a setting.
     Path,
 }
 

@@ -24,13 +24,13 @@ pub enum ResourceWarning {
     Unreadable {
         /// The file or directory.
         path: PathBuf,
-        /// The reason.
+        /// Reason why the path cannot be read.
         source: TextFileError,
     },
     /// A link in the working directory leads to a file outside of it.
     #[error("{path}: the link leads out of the project, to {target}; it is left out", path = path.display(), target = target.display())]
     OutsideProject {
-        /// The link.
+        /// Path of the link.
         path: PathBuf,
         /// The target of the link.
         target: PathBuf,
@@ -38,7 +38,7 @@ pub enum ResourceWarning {
     /// A directory has more files than a search reads.
     #[error("{path}: more than {limit} files and directories; the rest is left out", path = path.display())]
     TooManyFiles {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
         /// The number of files and directories before the limit.
         limit: usize,
@@ -46,9 +46,9 @@ pub enum ResourceWarning {
     /// The front matter cannot be parsed.
     #[error("{path}: {source}; it is left out", path = path.display())]
     FrontMatter {
-        /// The file.
+        /// Path of the file with the front matter.
         path: PathBuf,
-        /// The problem.
+        /// Reason why the front matter cannot be parsed.
         source: FrontMatterError,
     },
     /// The skill has no description, so the model cannot decide when to use it.
@@ -57,7 +57,7 @@ pub enum ResourceWarning {
     /// The description is longer than recommended, so other agents may cut or reject it.
     #[error("{path}: its description has {length} characters; a skill should have at most {limit}", path = path.display())]
     LongDescription {
-        /// The file.
+        /// Path of the file with the description.
         path: PathBuf,
         /// Length of the description, in characters.
         length: usize,
@@ -67,9 +67,9 @@ pub enum ResourceWarning {
     /// The name breaks a rule of the standard, so other agents may reject it.
     #[error("{path}: the name {name:?} {rule}", path = path.display())]
     InvalidName {
-        /// The file.
+        /// Path of the file with the name.
         path: PathBuf,
-        /// The name.
+        /// The name that breaks the rule.
         name: String,
         /// The rule that it breaks.
         rule: String,
@@ -84,25 +84,25 @@ pub enum ResourceWarning {
     /// A condition of the rule is not a usable regular expression.
     #[error("{path}: the condition {condition:?} is not a usable regular expression: {reason}; it is left out", path = path.display())]
     InvalidCondition {
-        /// The file.
+        /// Path of the rule's file.
         path: PathBuf,
-        /// The condition.
+        /// The unusable condition.
         condition: String,
-        /// The problem.
+        /// Reason why the condition is unusable.
         reason: String,
     },
     /// The interrupt mode of a rule is unknown.
     #[error("{path}: interruptMode must be one of always, prose-only, tool-only, never, found {mode:?}; it is ignored", path = path.display())]
     InvalidInterruptMode {
-        /// The file.
+        /// Path of the rule's file.
         path: PathBuf,
-        /// The mode.
+        /// The unknown mode.
         mode: String,
     },
     /// Two files have the same name.
     #[error("{path}: {kept} has the same name, {name:?}, and comes first; this one is left out", path = path.display(), kept = kept.display())]
     NameCollision {
-        /// The name.
+        /// The name that both files have.
         name: String,
         /// The file that is used.
         kept: PathBuf,

@@ -34,9 +34,9 @@ impl DiscoveredExtension {
 /// Method to start an extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LaunchMethod {
-    /// A process of its own: a program and its arguments.
+    /// The extension is a process of its own. Contains the program and its arguments.
     Program(Vec<OsString>),
-    /// In the shared Node host, together with all other extensions of this kind.
+    /// The extension runs in the shared Node host, with all other extensions of this kind.
     Node,
     /// The extension cannot start, for this reason.
     Unusable(String),
@@ -60,7 +60,7 @@ pub struct ExtensionPaths {
 /// A file that cannot be loaded, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiscoveryError {
-    /// The file.
+    /// Path of the file that cannot be loaded.
     pub path: PathBuf,
     /// The reason, phrased as the end of a sentence.
     pub reason: String,

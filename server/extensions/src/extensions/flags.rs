@@ -17,7 +17,7 @@ pub const MESSAGES_IGNORED: &str = "messages on the command line are ignored in 
 struct ResolvedFlags {
     /// The values of the given flags. If a flag is repeated, its last value applies.
     values: BTreeMap<String, Value>,
-    /// The warnings.
+    /// Warnings about the options, for the user.
     warnings: Vec<String>,
 }
 

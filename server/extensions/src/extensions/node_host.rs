@@ -25,7 +25,7 @@ pub enum NodeHost {
     /// There is no host. Extensions that need it cannot be loaded, and the error states the reason.
     #[default]
     Missing,
-    /// The host in this file.
+    /// The host is in this file.
     File(PathBuf),
     /// The embedded host. It is unpacked into the first of these folders that can be used.
     Bundled(Vec<PathBuf>),

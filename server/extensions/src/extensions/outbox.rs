@@ -48,7 +48,7 @@ enum QueuedLine {
 struct Queue {
     lines: VecDeque<QueuedLine>,
     closed: bool,
-    /// The start of the write in progress.
+    /// Time at which the current write started; `None` if no write is in progress.
     writing_since: Option<Instant>,
 }
 

@@ -44,7 +44,7 @@ impl fmt::Debug for VariableValues {
 /// Connection to a server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum TransportConfig {
-    /// A program that communicates over its standard input and output.
+    /// The server is a program that communicates over its standard input and output.
     Program {
         /// A path, or a name to look for in `PATH`.
         program: OsString,
@@ -55,7 +55,7 @@ pub enum TransportConfig {
         /// Working directory of the program.
         cwd: PathBuf,
     },
-    /// An address with streamable HTTP.
+    /// The server has an address with streamable HTTP.
     Http {
         /// URL of the server.
         url: String,

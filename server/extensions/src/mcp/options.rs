@@ -12,7 +12,7 @@ use crate::runtime::{Clock, SystemClock};
 /// Options of the servers of a conversation.
 #[derive(Clone)]
 pub struct McpOptions {
-    /// The servers.
+    /// Definitions of the servers.
     pub definitions: Vec<ServerDefinition>,
     /// Limits of time and number.
     pub limits: McpLimits,

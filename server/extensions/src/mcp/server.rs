@@ -72,7 +72,7 @@ pub(super) trait FailureListener: Send + Sync {
     fn on_failure(&self, server: &str, why: &str);
 }
 
-/// A server.
+/// An MCP server of a conversation.
 pub(super) struct Server {
     pub definition: ServerDefinition,
     context: ServerContext,

@@ -14,7 +14,7 @@ pub enum Update {
     TextDelta {
         /// Position of the block.
         index: usize,
-        /// The added text.
+        /// The text that was added.
         delta: String,
     },
     /// A text block closed.
@@ -31,7 +31,7 @@ pub enum Update {
     ThinkingDelta {
         /// Position of the block.
         index: usize,
-        /// The added text.
+        /// The text that was added.
         delta: String,
     },
     /// A thinking block closed.
@@ -48,7 +48,7 @@ pub enum Update {
     ToolCallDelta {
         /// Position of the block.
         index: usize,
-        /// The added text.
+        /// The text that was added.
         delta: String,
         /// The resulting change of the arguments so far, as normalized JSON text.
         json_delta: JsonDelta,

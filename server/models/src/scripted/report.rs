@@ -5,11 +5,11 @@ use super::workspace::WorkspaceSummary;
 
 /// The facts that the plan has found for its answer.
 pub(super) enum Findings<'a> {
-    /// Nothing: the agent has no tool for the survey.
+    /// The plan found nothing, because the agent has no tool for the survey.
     NoTools,
-    /// Nothing: the survey failed for this reason.
+    /// The plan found nothing, because the survey failed for this reason.
     Failed(&'a str),
-    /// The content of a directory.
+    /// The plan found the content of a directory.
     Workspace {
         /// The survey of the directory.
         summary: &'a WorkspaceSummary,

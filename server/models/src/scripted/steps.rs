@@ -11,11 +11,11 @@ use crate::{FinishReason, ProviderError, StreamEvent, TokenCounts};
 /// A step of a scripted answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ScriptStep {
-    /// A pause.
+    /// The script waits for this time.
     Wait(Duration),
-    /// An event.
+    /// The script emits this event.
     Emit(StreamEvent),
-    /// An endless silence, after which no further event follows.
+    /// The script stays silent without end; no further event follows.
     Hang,
 }
 

@@ -14,7 +14,7 @@ const MOST_OPEN: usize = 256;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BlockStart {
     Text,
-    /// Reasoning, with the signature that is known at its start.
+    /// The block is reasoning. Contains the signature if it is known at the start.
     Thinking(Option<String>),
     Call {
         id: String,
@@ -27,7 +27,7 @@ pub(super) enum BlockStart {
 pub(super) enum BlockPart {
     Text(String),
     Thinking(String),
-    /// JSON text of a call's arguments.
+    /// The part is JSON text of a call's arguments.
     Arguments(String),
     Signature(String),
     Redacted,

@@ -20,9 +20,9 @@ const SPOOL_DIR: &str = "/var/tmp";
 /// The body of a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
-    /// A short body.
+    /// The body is short and in memory.
     Memory(Bytes),
-    /// A long body, in a file without a name.
+    /// The body is long and in a file without a name.
     File {
         /// The file, which is read by position.
         file: Arc<File>,

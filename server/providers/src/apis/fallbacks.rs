@@ -11,7 +11,7 @@ use serde_json::Value;
 pub(crate) struct Fallback {
     /// Name of the part.
     pub name: &'static str,
-    /// Names of the part in error messages.
+    /// Names of the part that servers use in error messages about it.
     pub refusal_names: &'static [&'static str],
     /// Texts in error messages that reject the value of the part instead of the part itself.
     pub except: &'static [&'static str],

@@ -5,17 +5,18 @@ use super::api::{RequestContext, host_of};
 /// A point in which a host differs from the oldest version of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quirk {
-    /// Accepts the current format of OpenAI: the role `developer`, `store`, `max_completion_tokens`, `strict`.
+    /// The host accepts the current format of OpenAI: the role `developer`, `store`, `max_completion_tokens`,
+    /// `strict`.
     OpenAi,
-    /// Rejects `reasoning_effort`.
+    /// The host rejects `reasoning_effort`.
     NoEffort,
-    /// Switches thinking on and off by `thinking: {type}`.
+    /// The host switches thinking on and off by `thinking: {type}`.
     ZaiThinking,
-    /// Requires `reasoning_content` in each message of a thinking model.
+    /// The host requires `reasoning_content` in each message of a thinking model.
     ReasoningContent,
-    /// Requires call ids of nine letters or digits, tool names in results, and reasoning as text.
+    /// The host requires call ids of nine letters or digits, tool names in results, and reasoning as text.
     Mistral,
-    /// Forwards `cache_control` to Anthropic.
+    /// The host forwards `cache_control` to Anthropic.
     CacheMarks,
 }
 

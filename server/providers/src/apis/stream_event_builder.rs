@@ -34,7 +34,7 @@ const RETRYABLE_REASONS: &[&str] = &[
     "abort",
 ];
 
-/// The open block.
+/// Kind of the block that is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BlockKind {
     Text,

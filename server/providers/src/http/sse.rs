@@ -26,18 +26,18 @@ const LONGEST_TEXT: usize = 64 * 1024;
 /// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventKind {
-    /// A part of an answer.
+    /// The event is a part of an answer.
     Message,
-    /// An event named `error`, or a field named `error`, as the server of llama.cpp sends it.
+    /// The event has the name `error`, or a field named `error`, as the server of llama.cpp sends it.
     Error,
 }
 
 /// The part of a body that is not a complete event.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Rest {
-    /// Data of an event that was not completed.
+    /// The rest is data of an event that was not completed.
     Data(String),
-    /// The text of a body without events.
+    /// The rest is the text of a body without events.
     Text(String),
 }
 

@@ -32,13 +32,13 @@ pub enum ExportError {
     /// The target exists and is not an export of this program. The target stays unchanged.
     #[error("EEXIST: file already exists and is not an export, open '{}'", .path.display())]
     Occupied {
-        /// The file.
+        /// Path of the target.
         path: PathBuf,
     },
     /// The file to export does not begin with the header of a session.
     #[error("{} is not a session file", .path.display())]
     NoSession {
-        /// The file.
+        /// Path of the file to export.
         path: PathBuf,
     },
 }

@@ -82,9 +82,10 @@ static SCOPES: LazyLock<Vec<(Scope, &str)>> = LazyLock::new(|| {
 /// The language of a code block.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Language<'a> {
-    /// The first word after the opening fence of a code block: a language or a file extension.
+    /// The language is given by the first word after the opening fence of a code block: a language or a file
+    /// extension.
     Named(&'a str),
-    /// The path of the file that contains the code.
+    /// The language is given by the path of the file that contains the code.
     OfFile(&'a str),
 }
 

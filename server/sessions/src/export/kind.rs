@@ -10,14 +10,14 @@ use super::fields::{plain_content, role, text};
 pub(super) enum Kind {
     User,
     Assistant,
-    /// An answer without text or error, so with tool calls only.
+    /// The entry is an answer without text or error, so with tool calls only.
     Step,
     Tool,
-    /// A command of the user.
+    /// The entry is a shell command of the user.
     Shell,
-    /// A message of an extension, or a summary.
+    /// The entry is a message of an extension, or a summary.
     Note,
-    /// A setting, a name, or the state of an extension. It is not a part of the conversation.
+    /// The entry is a setting, a name, or the state of an extension. It is not a part of the conversation.
     Setting,
 }
 

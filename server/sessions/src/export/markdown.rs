@@ -20,9 +20,9 @@ const DEEPEST: usize = 48;
 /// Rendering of a single line end in a paragraph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum LineEnds {
-    /// As a space, as in Markdown.
+    /// The line end becomes a space, as in Markdown.
     Spaces,
-    /// As a line end, because people press return to get one.
+    /// The line end is kept, because people press return to get one.
     Kept,
 }
 

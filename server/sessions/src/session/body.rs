@@ -16,13 +16,13 @@ static ROLE: MemberSet<1> = MemberSet::new([scan::member("role")]);
 /// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The user.
+    /// The user is the author.
     User,
-    /// The model.
+    /// The model is the author.
     Assistant,
-    /// The agent, with instructions for the model.
+    /// The agent is the author; the message contains instructions for the model.
     System,
-    /// Any other author.
+    /// The author is neither the user, the model nor the agent.
     Other,
 }
 
@@ -41,7 +41,7 @@ impl Role {
 /// A compaction: a summary in place of earlier messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compaction {
-    /// The summary.
+    /// The summary that replaces the messages.
     pub summary: String,
     /// Id of the first entry whose message is kept. If no entry before the compaction has this id, no message
     /// is kept.
@@ -77,55 +77,55 @@ pub struct BranchSummary {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Body {
-    /// A message of the conversation.
+    /// The entry is a message of the conversation.
     Message(Role),
-    /// A change of the thinking level.
+    /// The entry changes the thinking level.
     ThinkingLevelChange {
         /// The level as written in the file.
         level: String,
     },
-    /// A change of the model.
+    /// The entry changes the model.
     ModelChange {
-        /// The provider.
+        /// Provider of the new model.
         provider: String,
         /// The model's id at its provider.
         model_id: String,
     },
-    /// A summary in place of messages.
+    /// The entry is a summary in place of messages.
     Compaction(Compaction),
-    /// A summary of an abandoned branch.
+    /// The entry is a summary of an abandoned branch.
     BranchSummary(BranchSummary),
-    /// Data that an extension stores. The model does not see it.
+    /// The entry contains data that an extension stores. The model does not see it.
     Custom {
         /// Type of the data, chosen by the extension.
         custom_type: String,
     },
-    /// A message of an extension.
+    /// The entry is a message of an extension.
     CustomMessage {
         /// Type of the message, chosen by the extension.
         custom_type: String,
     },
-    /// A change of another entry's message for the model.
+    /// The entry changes, for the model only, the message of another entry.
     ContextEdit {
         /// Id of the changed entry.
         target: EntryId,
         /// New content of the message; `None` hides the message.
         content: Option<Value>,
     },
-    /// A label of another entry.
+    /// The entry labels another entry.
     Label {
         /// Id of the labelled entry.
         target: EntryId,
         /// The label; `None` removes it.
         label: Option<String>,
     },
-    /// The name of the session.
+    /// The entry names the session.
     SessionInfo {
-        /// The name.
+        /// New name of the session.
         name: Option<String>,
     },
-    /// An entry of an undeclared type, or of a declared type with missing members. Contains the name of the
-    /// type.
+    /// The type of the entry is not declared, or the entry lacks members of its declared type. Contains the
+    /// name of the type.
     Other(String),
 }
 

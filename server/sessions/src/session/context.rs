@@ -25,7 +25,7 @@ pub struct BranchSettings {
 pub struct EntryMessage {
     /// Id of the entry.
     pub entry: EntryId,
-    /// The message.
+    /// The message of the entry.
     pub message: Arc<AgentMessage>,
     /// Details of the compaction, if the message is its summary; otherwise `None`.
     pub details: Option<Value>,

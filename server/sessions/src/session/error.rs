@@ -18,19 +18,19 @@ pub enum OpenError {
     /// The file does not exist.
     #[error("{} does not exist", .path.display())]
     Missing {
-        /// The file.
+        /// Path of the missing file.
         path: PathBuf,
     },
     /// The file of the new session already exists.
     #[error("{} exists already", .path.display())]
     Exists {
-        /// The file.
+        /// Path of the existing file.
         path: PathBuf,
     },
     /// Another process, or this one, has the session open.
     #[error("{} is in use by {holder}", .path.display())]
     Locked {
-        /// The file.
+        /// Path of the session file.
         path: PathBuf,
         /// The process that uses the file.
         holder: Holder,
@@ -38,7 +38,7 @@ pub enum OpenError {
     /// The file is not a session.
     #[error("{} is not a session: {reason}", .path.display())]
     NotASession {
-        /// The file.
+        /// Path of the file that is not a session.
         path: PathBuf,
         /// The reason, for the end of the message.
         reason: &'static str,
@@ -46,15 +46,15 @@ pub enum OpenError {
     /// The working directory of the session does not exist any more.
     #[error("{} cannot be opened: its working directory {cwd} does not exist", .path.display())]
     NoDirectory {
-        /// The directory.
+        /// The missing directory.
         cwd: String,
-        /// The file.
+        /// Path of the session file.
         path: PathBuf,
     },
     /// The file cannot be read.
     #[error("{} cannot be read: {source}", .path.display())]
     Io {
-        /// The file.
+        /// Path of the unreadable file.
         path: PathBuf,
         /// Error of the system.
         source: io::Error,
@@ -113,7 +113,7 @@ pub enum DeleteError {
     /// The file cannot be removed.
     #[error("{} cannot be removed: {source}", .path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Error of the system.
         source: io::Error,

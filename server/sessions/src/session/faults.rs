@@ -31,8 +31,8 @@ const LONG: Duration = Duration::from_secs(60);
 /// The way in which a step fails.
 #[derive(Debug, Clone)]
 pub enum Fault {
-    /// The machine stops during the step with this number. Of a write, `tenths` tenths of the bytes are
-    /// written. Any other step is carried out if `tenths` is greater than 5.
+    /// The machine stops during the step with this number. If the step is a write, `tenths` tenths of its
+    /// bytes are written. Any other step is carried out if `tenths` is greater than 5.
     Crash { step: usize, tenths: usize },
     /// The disk is full during these steps. Only half of a write is done. With `truncate`, files cannot be truncated
     /// either.

@@ -99,7 +99,7 @@ pub(super) struct OpenedFile {
 
 /// The content of a file.
 pub(super) enum FileContent {
-    /// The whole content.
+    /// The whole content of the file.
     Bytes(Vec<u8>),
     /// The reader of a file that is too large for memory.
     Lazy(Arc<LazyFile>),

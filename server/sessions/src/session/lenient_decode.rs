@@ -25,7 +25,7 @@ pub(super) enum Shape {
     Time,
     Flag,
     OptionalFlag,
-    /// A text or a list of blocks.
+    /// The member is a text or a list of blocks.
     Content,
     Blocks,
     Arguments,

@@ -39,7 +39,7 @@ struct SyncJob {
     progress: watch::Sender<SyncState>,
 }
 
-/// The requested sync.
+/// A sync that was requested and has not ended.
 struct PendingSync {
     number: u64,
     file: Option<FileProvider>,

@@ -15,9 +15,9 @@ pub enum ImageError {
     /// The declared MIME type differs from the detected one.
     #[error("the image is declared as {declared:.100}, but its data is {found}")]
     Declared {
-        /// The declared type.
+        /// The MIME type that was declared for the image.
         declared: String,
-        /// The detected type.
+        /// The format according to the image's first bytes.
         found: &'static str,
     },
     /// The decoded image would need too much memory.
@@ -36,7 +36,7 @@ pub enum ImageError {
     Size {
         /// The length of its base64 text.
         size: u64,
-        /// The maximum length.
+        /// Maximum length of the base64 text.
         limit: u64,
     },
 }

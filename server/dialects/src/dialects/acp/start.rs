@@ -25,7 +25,7 @@ use crate::session::{OpenError, Scope, Session, SessionOptions};
 pub(super) struct SessionRequest {
     /// The method of the request.
     pub method: &'static str,
-    /// The working directory.
+    /// Working directory of the session.
     pub cwd: String,
     /// MCP servers besides the servers from files.
     pub servers: Vec<AcpMcpServer>,

@@ -42,7 +42,7 @@ const CONTEXT_FILES: ContextFileNames = ContextFileNames {
 /// The setting with the default model, as `provider:id`.
 const DEFAULT_MODEL_SETTING: &str = "default_model";
 
-/// The default model without such a setting.
+/// The default model if the settings do not name one.
 const FALLBACK_MODEL: (&str, &str) = ("copilot", "claude-sonnet-4");
 
 /// The instructions to the model about its tags.

@@ -29,9 +29,9 @@ pub(super) struct TagParser {
 
 /// The result of matching the start of a text against the tags.
 enum TagMatch {
-    /// A complete tag, and its length in bytes.
+    /// The text begins with a complete tag. Contains the tag, and its length in bytes.
     Tag(Piece, usize),
-    /// The beginning of a possible tag; more text is needed.
+    /// The text may begin with a tag; more text is needed to decide.
     Open,
     /// The text does not begin with a tag.
     Text,

@@ -26,12 +26,12 @@ impl AppendText {
         self.len() == 0
     }
 
-    /// Returns the number of bytes that a frame copies.
+    /// Returns the length in bytes of the text after the last part. A frame copies this text.
     pub fn tail_len(&self) -> usize {
         self.tail.len()
     }
 
-    /// Appends text.
+    /// Appends a text to the end.
     pub fn push_str(&mut self, text: &str) {
         self.tail.push_str(text);
         if self.tail.len() >= MAX_TAIL_BYTES {

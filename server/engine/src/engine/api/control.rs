@@ -21,7 +21,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct EngineStatus {
     /// Model of the next prompt.
     pub model: Option<Model>,
-    /// Thinking level.
+    /// Thinking level of the next prompt.
     pub thinking: ThinkingLevel,
     /// `true` during a run.
     pub streaming: bool,

@@ -7,10 +7,10 @@ use crate::providers::ThinkingLevelRules;
 /// The effect of a branch of the session on the current run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum BranchEffect {
-    /// The run is stopped first.
+    /// The agent stops the run before the branch.
     #[default]
     StopsRun,
-    /// The run continues, and its later messages belong to the branch.
+    /// The run continues, and its later messages belong to the new branch.
     MovesRun,
 }
 

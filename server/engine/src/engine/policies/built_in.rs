@@ -18,17 +18,17 @@ use crate::providers::{ProviderError, ProviderErrorKind, default_max_tokens};
 pub(in crate::engine) enum NextAction {
     /// No further work follows.
     Stop,
-    /// The same request again, after a pause.
+    /// The same request is sent again, after a pause.
     Retry { attempt: u64, pause: Duration },
-    /// No work: the retries have not helped. `attempt` is the number of the last retry.
+    /// No work follows: the retries have not helped. `attempt` is the number of the last retry.
     RetriesExhausted { attempt: u64 },
-    /// A compaction. If `repeat_request` is `true`, the request is repeated after it.
+    /// A compaction follows. If `repeat_request` is `true`, the request is repeated after it.
     Compact { reason: CompactionReason, repeat_request: bool },
-    /// No work: the conversation does not fit even after a compaction.
+    /// No work follows: the conversation does not fit even after a compaction.
     StillTooLong,
-    /// A run with the messages that were queued after the previous run last checked the queues.
+    /// A run follows, with the messages that were queued after the previous run last checked the queues.
     RunQueued,
-    /// Another run, requested by a policy.
+    /// Another run follows, which a policy requests.
     FollowUpRun(FollowUpRun),
 }
 

@@ -16,7 +16,7 @@ pub struct RunSummary<'a> {
     pub messages: &'a [Arc<AgentMessage>],
     /// `true` if a hook stopped the answer ([`crate::engine::Hooks::should_stop`]).
     pub stopped: bool,
-    /// The conversation.
+    /// The conversation after the run.
     pub session: &'a Session,
 }
 

@@ -24,7 +24,7 @@ use crate::ui::Ui;
 pub enum RemoteEvent {
     /// Start of a run.
     RunStarted,
-    /// A new message of the conversation, of the user or of an extension.
+    /// A message of the user or of an extension was added to the conversation.
     MessageAdded(Box<AgentMessage>),
     /// Start of an answer, or an addition to it. `Done` and `Error` have no effect here:
     /// [`RemoteEvent::AnswerEnded`] ends the answer.

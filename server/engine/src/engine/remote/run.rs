@@ -26,7 +26,7 @@ pub(in crate::engine) struct RemoteRun {
     partial_answer: Option<PartialAnswer>,
 }
 
-/// An open turn.
+/// A turn of the remote agent that has not ended.
 #[derive(Default)]
 struct Turn {
     answer: Option<Arc<AgentMessage>>,

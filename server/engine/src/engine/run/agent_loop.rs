@@ -60,7 +60,7 @@ pub enum Verdict {
 /// A call that the model requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestedCall {
-    /// The call.
+    /// The tool call of the model.
     pub call: ToolCall,
     /// The explanation for the model if the arguments of the call are incomplete; `None` if they are complete.
     pub unusable: Option<String>,

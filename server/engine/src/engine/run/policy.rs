@@ -7,14 +7,15 @@ use agentese::types::{InterruptMode, ToolCall};
 /// The work that a run includes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RunSpan {
-    /// Only the turns. A prompt that names no queue waits for the following run if it arrives between two
-    /// runs.
+    /// The run includes only the turns. A prompt that names no queue waits for the following run if it
+    /// arrives between two runs.
     #[default]
     Turns,
-    /// The turns, and for prompts also the pauses before retries. During such a pause, a prompt that names no
-    /// queue is rejected, as during a run.
+    /// The run includes the turns, and for prompts also the pauses before retries. During such a pause, a
+    /// prompt that names no queue is rejected, as during a run.
     TurnsAndRetryPauses,
-    /// The turns, and the retries and automatic compactions that follow, with the pauses before the retries.
+    /// The run includes the turns, and the retries and automatic compactions that follow, with the pauses
+    /// before the retries.
     UntilSettled,
 }
 
@@ -46,10 +47,10 @@ impl Default for RunPolicy {
 /// Treatment of an answer that was stopped in the middle.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum InterruptedAnswer {
-    /// The open block is closed if the model's API does so, and the calls get no results.
+    /// The agent closes the open block if the model's API does so. The calls of the answer get no results.
     #[default]
     Closed,
-    /// The answer stays as it is, and each of its calls gets an error as its result.
+    /// The answer stays as it is. Each call of the answer gets an error as its result.
     WithErrorResults,
 }
 

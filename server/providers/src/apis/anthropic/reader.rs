@@ -30,11 +30,12 @@ struct Block {
 #[derive(Debug)]
 enum Kind {
     Text,
-    /// Reasoning, with its signature so far.
+    /// The block is reasoning. Contains its signature so far.
     Thinking(String),
-    /// A tool call, with the arguments that its start contains. They apply if no further arguments arrive.
+    /// The block is a tool call. Contains the arguments in its start; they apply if no further arguments
+    /// arrive.
     Call(Option<String>),
-    /// A block of a type that this version does not support.
+    /// The type of the block is not supported by this version.
     Unknown,
 }
 

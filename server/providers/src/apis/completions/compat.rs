@@ -10,13 +10,13 @@ use super::super::hosts::{Quirk, has_quirk};
 /// The member of a request that controls thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ThinkingFormat {
-    /// The member `reasoning_effort`.
+    /// The request uses the member `reasoning_effort`.
     OpenAi,
-    /// The member `thinking: {type}`.
+    /// The request uses the member `thinking: {type}`.
     Zai,
-    /// The member `enable_thinking`.
+    /// The request uses the member `enable_thinking`.
     Qwen,
-    /// The member `chat_template_kwargs: {enable_thinking}`.
+    /// The request uses the member `chat_template_kwargs: {enable_thinking}`.
     QwenChatTemplate,
 }
 

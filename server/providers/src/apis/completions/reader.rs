@@ -25,8 +25,8 @@ pub(super) struct CompletionReader {
     thinking: Option<Number>,
     details: ReasoningDetails,
     finish: Option<String>,
-    /// The text so far; below it, the reasoning so far. A host may send a complete message afterwards that repeats
-    /// them.
+    /// Text of the answer so far. A host may afterwards send a complete message that repeats this text and
+    /// the reasoning.
     text: String,
     reasoning: String,
 }

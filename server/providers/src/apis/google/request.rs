@@ -32,9 +32,9 @@ const THINKING: &[(&str, ThinkingControl)] = &[
 /// Control of the amount of thinking. The five values are for off, minimal, low, medium, and high or above.
 #[derive(Debug, Clone, Copy)]
 enum ThinkingControl {
-    /// Numbers of tokens.
+    /// The amount is given as a number of tokens.
     Budget([i64; 5]),
-    /// Levels of the API.
+    /// The amount is given as a level of the API.
     Level([&'static str; 5]),
 }
 

@@ -15,20 +15,20 @@ pub(crate) struct BranchEntry {
 
 #[derive(Debug, Clone)]
 pub(crate) enum EntryKind {
-    /// A message.
+    /// The entry is a message.
     Message(StoredMessage),
-    /// Another entry that the model receives as a message: of an extension, or of another branch.
+    /// The entry is another one that the model receives as a message: of an extension, or of another branch.
     Note(StoredMessage),
-    /// An earlier compaction.
+    /// The entry is an earlier compaction.
     Compaction(PreviousCompaction),
-    /// A setting, a name, or a similar entry.
+    /// The entry is a setting, a name, or similar.
     Other,
 }
 
 /// The relevant members of an earlier compaction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PreviousCompaction {
-    /// The summary.
+    /// The summary of the earlier compaction.
     pub summary: String,
     /// The details, if the agent made the summary itself.
     pub details: Option<Value>,

@@ -33,7 +33,7 @@ pub(in crate::engine) struct CompactionJob {
     pub retry: RetrySettings,
 }
 
-/// A summary.
+/// A summary that replaces compacted messages.
 pub(in crate::engine) struct Summary {
     pub text: String,
     /// Usage of the requests; `None` if no request was made.

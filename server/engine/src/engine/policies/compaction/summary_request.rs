@@ -11,9 +11,9 @@ use crate::providers::Messages;
 /// The part of a conversation that a summary covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SummaryPart {
-    /// Everything before the kept part, or before the turn that the cut splits.
+    /// The summary covers everything before the kept part, or before the turn that the cut splits.
     History,
-    /// The beginning of the split turn.
+    /// The summary covers the beginning of the turn that the cut splits.
     TurnPrefix,
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 pub(super) enum OutputStream<'a> {
     Text,
     Thinking,
-    /// The arguments of a call of the given tool.
+    /// The stream contains the arguments of a call of the given tool.
     Tool(&'a str),
 }
 
