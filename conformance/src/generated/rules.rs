@@ -153,7 +153,7 @@ pub struct Tools {
     pub others: &'static [(&'static str, &'static str)],
     /// Lists in which the results of concurrent calls may have any order. Fields: record, member.
     pub lists: &'static [(&'static str, &'static str)],
-    /// Path of the call's id in an element of such a list.
+    /// Path of the call's id in an element of these lists.
     pub listed: &'static str,
 }
 

@@ -938,7 +938,7 @@ class ResourcesDiscoverHook(TypedDict):
     """The search for skills and prompt templates, after `session_start`. The answer may add further ones."""
     type: Literal["resources_discover"]
     cwd: "str"
-    """The working directory."""
+    """Working directory of the session."""
     reason: "DiscoverReason"
     """Reason for the search."""
 
@@ -955,7 +955,7 @@ class SelectQuestion(TypedDict):
     title: "str"
     """Text of the question."""
     options: "Sequence[str]"
-    """Choices of the user."""
+    """Options from which the user chooses."""
     timeout: NotRequired["int"]
     """Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent."""
 
@@ -1484,7 +1484,7 @@ class UserBashHook(TypedDict):
     excludeFromContext: "bool"
     """`true` if the model does not receive the command and its output."""
     cwd: "str"
-    """The working directory."""
+    """Working directory of the shell command."""
 
 
 class UserMessage(TypedDict):

@@ -186,7 +186,7 @@ tagged! {
         ToolExecutionEnd(OpalToolExecutionEnd) = "tool_execution_end",
         /// A message of the model is complete and another request follows, after its tool calls.
         TurnEnd(OpalTurnEnd) = "turn_end",
-        /// Tokens used so far.
+        /// Reports the tokens used so far.
         UsageUpdate(OpalUsageUpdate) = "usage_update",
         /// A short description of the agent's current activity.
         StatusUpdate(OpalStatusUpdate) = "status_update",

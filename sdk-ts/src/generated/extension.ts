@@ -855,7 +855,7 @@ export interface ResourcesDiscoverAnswer {
 /** The search for skills and prompt templates, after `session_start`. The answer may add further ones. */
 export interface ResourcesDiscoverHook {
   type: "resources_discover";
-  /** The working directory. */
+  /** Working directory of the session. */
   cwd: string;
   /** Reason for the search. */
   reason: DiscoverReason;
@@ -872,7 +872,7 @@ export interface SelectQuestion {
   during?: string | undefined;
   /** Text of the question. */
   title: string;
-  /** Choices of the user. */
+  /** Options from which the user chooses. */
   options: string[];
   /** Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent. */
   timeout?: number | undefined;
@@ -1171,7 +1171,7 @@ export interface UserBashHook {
   command: string;
   /** `true` if the model does not receive the command and its output. */
   excludeFromContext: boolean;
-  /** The working directory. */
+  /** Working directory of the shell command. */
   cwd: string;
 }
 

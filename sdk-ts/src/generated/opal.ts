@@ -230,7 +230,7 @@ export type EventMap = {
   tool_execution_end: OpalToolExecutionEnd;
   /** A message of the model is complete and another request follows, after its tool calls. */
   turn_end: OpalTurnEnd;
-  /** Tokens used so far. */
+  /** Reports the tokens used so far. */
   usage_update: OpalUsageUpdate;
   /** A short description of the agent's current activity. */
   status_update: OpalStatusUpdate;

@@ -272,11 +272,11 @@ export interface AuthPollResult {
 export interface AuthSetKeyParams {
   /** Id of the provider. */
   provider: string;
-  /** The API key. */
+  /** API key of the provider. */
   api_key: string;
 }
 
-/** The discovered credentials. */
+/** The credentials that the agent found. */
 export interface AuthStatusResult {
   /** `true` if a provider is available. */
   authenticated: boolean;
@@ -361,7 +361,7 @@ export interface AvailableCommands {
 /** The commands that can start a prompt have changed. Since omp@18.2. */
 export interface AvailableCommandsUpdate {
   type: "available_commands_update";
-  /** Commands that can start a prompt now. */
+  /** The commands that can start a prompt, after the change. */
   commands: AvailableCommand[];
 }
 
@@ -698,7 +698,7 @@ export interface CompactionSummaryMessage {
 /** A command at the start of a prompt changed the model or its thinking level. Since omp@18.2. */
 export interface ConfigUpdate {
   type: "config_update";
-  /** The current model. */
+  /** The model that the agent uses now. */
   model?: Model | undefined;
   /** Thinking level of the model. */
   thinkingLevel?: ThinkingLevel | undefined;
@@ -1264,7 +1264,7 @@ export type LinePart = string | LineRepeat;
 
 /** A repeated piece of text in a line that is too long to store in full. */
 export interface LineRepeat {
-  /** The repeated text. */
+  /** The text that is repeated. */
   repeat: string;
   /** Number of repetitions in the line. */
   n: number;
@@ -1640,7 +1640,7 @@ export interface OpalAskUser {
   choices?: string[] | undefined;
 }
 
-/** The discovered credentials. */
+/** The credentials that the agent found. */
 export interface OpalAuth {
   /** Availability of credentials. */
   status: OpalAuthStatus;
@@ -2058,7 +2058,7 @@ export interface OpalUsage {
   current_context_tokens: number;
 }
 
-/** Tokens used so far. */
+/** Reports the tokens used so far. */
 export interface OpalUsageUpdate {
   type: "usage_update";
   /** Id of the session of the event. */
@@ -2463,7 +2463,7 @@ export interface OperatorSelectDialog {
   title?: string | undefined;
   /** Subject of the question. */
   message?: string | undefined;
-  /** Choices of the user. */
+  /** Options from which the user chooses. */
   options?: string[] | undefined;
 }
 
@@ -2946,7 +2946,7 @@ export interface ScriptDevice {
 
 /** A failure instead of an answer. */
 export interface ScriptError {
-  /** The HTTP status. */
+  /** HTTP status of the response. */
   status?: number | undefined;
   /** The provider's name for the failure. */
   type?: string | undefined;
@@ -3008,7 +3008,7 @@ export interface ScriptResponse {
   no_end?: boolean | undefined;
   /** `true` to omit the token counts. */
   no_usage?: boolean | undefined;
-  /** A raw response instead of the answer. */
+  /** Response of any kind that is sent instead of the answer. */
   raw?: ScriptRaw | undefined;
   /** `true` if the body has chunked coding, the default. */
   chunked?: boolean | undefined;
@@ -3083,7 +3083,7 @@ export interface ScriptUsage {
 export interface SelectDialog {
   /** Text of the question. */
   title: string;
-  /** Choices of the user. */
+  /** Options from which the user chooses. */
   options: string[];
   /** Details of each choice, in the member `description`. Since omp@18.2. */
   optionDetails?: JsonObject[] | undefined;
@@ -3233,7 +3233,7 @@ export interface SessionStartResult {
   mcp_servers?: string[] | undefined;
   /** Name of the server's node. */
   node_name?: string | undefined;
-  /** Discovered credentials. */
+  /** Credentials that the agent found. */
   auth?: OpalAuth | undefined;
 }
 

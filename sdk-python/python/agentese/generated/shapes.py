@@ -205,11 +205,11 @@ class AuthSetKeyParams(TypedDict):
     provider: "str"
     """Id of the provider."""
     api_key: "str"
-    """The API key."""
+    """API key of the provider."""
 
 
 class AuthStatusResult(TypedDict):
-    """The discovered credentials."""
+    """The credentials that the agent found."""
     authenticated: "bool"
     """`true` if a provider is available."""
     auth: "OpalAuth"
@@ -294,7 +294,7 @@ class AvailableCommandsUpdate(TypedDict):
     """The commands that can start a prompt have changed. Since omp@18.2."""
     type: Literal["available_commands_update"]
     commands: "Sequence[AvailableCommand]"
-    """Commands that can start a prompt now."""
+    """The commands that can start a prompt, after the change."""
 
 
 class AvailableModels(TypedDict):
@@ -606,7 +606,7 @@ class ConfigUpdate(TypedDict):
     """A command at the start of a prompt changed the model or its thinking level. Since omp@18.2."""
     type: Literal["config_update"]
     model: NotRequired["Model"]
-    """The current model."""
+    """The model that the agent uses now."""
     thinkingLevel: NotRequired["ThinkingLevel"]
     """Thinking level of the model."""
 
@@ -1121,7 +1121,7 @@ class LastAssistantText(TypedDict):
 class LineRepeat(TypedDict):
     """A repeated piece of text in a line that is too long to store in full."""
     repeat: "str"
-    """The repeated text."""
+    """The text that is repeated."""
     n: "int"
     """Number of repetitions in the line."""
 
@@ -1484,7 +1484,7 @@ class OpalAskUser(TypedDict):
 
 
 class OpalAuth(TypedDict):
-    """The discovered credentials."""
+    """The credentials that the agent found."""
     status: "OpalAuthStatus"
     """Availability of credentials."""
     provider: "str | None"
@@ -1891,7 +1891,7 @@ class OpalUsage(TypedDict):
 
 
 class OpalUsageUpdate(TypedDict):
-    """Tokens used so far."""
+    """Reports the tokens used so far."""
     type: Literal["usage_update"]
     session_id: "str"
     """Id of the session of the event."""
@@ -2263,7 +2263,7 @@ class OperatorSelectDialog(TypedDict):
     message: NotRequired["str"]
     """Subject of the question."""
     options: NotRequired["Sequence[str]"]
-    """Choices of the user."""
+    """Options from which the user chooses."""
 
 
 class OperatorSessionBeforeCompact(TypedDict):
@@ -2723,7 +2723,7 @@ class ScriptDevice(TypedDict):
 class ScriptError(TypedDict):
     """A failure instead of an answer."""
     status: NotRequired["int"]
-    """The HTTP status."""
+    """HTTP status of the response."""
     type: NotRequired["str"]
     """The provider's name for the failure."""
     message: NotRequired["str"]
@@ -2785,7 +2785,7 @@ class ScriptResponse(TypedDict):
     no_usage: NotRequired["bool"]
     """`true` to omit the token counts."""
     raw: NotRequired["ScriptRaw"]
-    """A raw response instead of the answer."""
+    """Response of any kind that is sent instead of the answer."""
     chunked: NotRequired["bool"]
     """`true` if the body has chunked coding, the default."""
     stream_error_after: NotRequired["int"]
@@ -2857,7 +2857,7 @@ class SelectDialog(TypedDict):
     title: "str"
     """Text of the question."""
     options: "Sequence[str]"
-    """Choices of the user."""
+    """Options from which the user chooses."""
     optionDetails: NotRequired["Sequence[Mapping[str, JsonValue]]"]
     """Details of each choice, in the member `description`. Since omp@18.2."""
     timeout: NotRequired["int"]
@@ -2983,7 +2983,7 @@ class SessionStartResult(TypedDict):
     node_name: NotRequired["str"]
     """Name of the server's node."""
     auth: NotRequired["OpalAuth"]
-    """Discovered credentials."""
+    """Credentials that the agent found."""
 
 
 class SessionState(TypedDict):

@@ -194,11 +194,11 @@ class AuthSetKeyParams(Record, metaclass=plain_class):
     __match_args__ = ("provider", "api_key")
     _constants = {}
     provider = Member("provider", "str", "str: Id of the provider.")
-    api_key = Member("api_key", "str", "str: The API key.")
+    api_key = Member("api_key", "str", "str: API key of the provider.")
 
 
 class AuthStatusResult(Record, metaclass=plain_class):
-    """The discovered credentials."""
+    """The credentials that the agent found."""
     __slots__ = ()
     __match_args__ = ("authenticated", "auth")
     _constants = {}
@@ -281,7 +281,7 @@ class AvailableCommandsUpdate(Record, metaclass=plain_class):
     __match_args__ = ("commands",)
     _constants = {"type": "\"available_commands_update\""}
     type = "available_commands_update"
-    commands = Member("commands", "[AvailableCommand]", "list[AvailableCommand]: Commands that can start a prompt now.")
+    commands = Member("commands", "[AvailableCommand]", "list[AvailableCommand]: The commands that can start a prompt, after the change.")
 
 
 class AvailableModels(Record, metaclass=plain_class):
@@ -575,7 +575,7 @@ class ConfigUpdate(Record, metaclass=plain_class):
     __match_args__ = ("model", "thinking_level")
     _constants = {"type": "\"config_update\""}
     type = "config_update"
-    model = Member("model", "Model", "Model | None: The current model.", required=False, nullable=True)
+    model = Member("model", "Model", "Model | None: The model that the agent uses now.", required=False, nullable=True)
     thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: Thinking level of the model.", required=False, nullable=True)
 
 
@@ -1123,7 +1123,7 @@ class LineRepeat(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("repeat", "n")
     _constants = {}
-    repeat = Member("repeat", "str", "str: The repeated text.")
+    repeat = Member("repeat", "str", "str: The text that is repeated.")
     n = Member("n", "int", "int: Number of repetitions in the line.")
 
 
@@ -1476,7 +1476,7 @@ class OpalAskUser(Record, metaclass=plain_class):
 
 
 class OpalAuth(Record, metaclass=plain_class):
-    """The discovered credentials."""
+    """The credentials that the agent found."""
     __slots__ = ()
     __match_args__ = ("status", "provider", "providers")
     _constants = {}
@@ -1886,7 +1886,7 @@ class OpalUsage(Record, metaclass=plain_class):
 
 
 class OpalUsageUpdate(Record, metaclass=plain_class):
-    """Tokens used so far."""
+    """Reports the tokens used so far."""
     __slots__ = ()
     __match_args__ = ("session_id", "usage")
     _constants = {"type": "\"usage_update\""}
@@ -2309,7 +2309,7 @@ class OperatorSelectDialog(Record, metaclass=plain_class):
     _constants = {}
     title = Member("title", "str", "str | None: Text of the question.", required=False, nullable=True)
     message = Member("message", "str", "str | None: Subject of the question.", required=False, nullable=True)
-    options = Member("options", "[str]", "list[str] | None: Choices of the user.", required=False, nullable=True)
+    options = Member("options", "[str]", "list[str] | None: Options from which the user chooses.", required=False, nullable=True)
 
 
 class OperatorSessionBeforeCompact(Record, metaclass=plain_class):
@@ -2811,7 +2811,7 @@ class ScriptError(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("status", "type", "message", "code", "headers")
     _constants = {}
-    status = Member("status", "int", "int | None: The HTTP status.", required=False, nullable=True)
+    status = Member("status", "int", "int | None: HTTP status of the response.", required=False, nullable=True)
     type = Member("type", "str", "str | None: The provider's name for the failure.", required=False, nullable=True)
     message = Member("message", "str", "str | None: Error message of the failure.", required=False, nullable=True)
     code = Member("code", "str", "str | None: The provider's error code, if its errors have one.", required=False, nullable=True)
@@ -2857,7 +2857,7 @@ class ScriptResponse(Record, metaclass=plain_class):
     cut_after_bytes = Member("cut_after_bytes", "int", "int | None: Number of bytes of the body before the connection closes, possibly within a line or a character.", required=False, nullable=True)
     no_end = Member("no_end", "bool", "bool | None: `true` if the stream ends without its last events, over an intact connection.", required=False, nullable=True)
     no_usage = Member("no_usage", "bool", "bool | None: `true` to omit the token counts.", required=False, nullable=True)
-    raw_ = Member("raw", "ScriptRaw", "ScriptRaw | None: A raw response instead of the answer.", required=False, nullable=True)
+    raw_ = Member("raw", "ScriptRaw", "ScriptRaw | None: Response of any kind that is sent instead of the answer.", required=False, nullable=True)
     chunked = Member("chunked", "bool", "bool | None: `true` if the body has chunked coding, the default.", required=False, nullable=True)
     stream_error_after = Member("stream_error_after", "int", "int | None: Number of pieces before the error within the stream.", required=False, nullable=True)
     error = Member("error", "ScriptError", "ScriptError | None: A failure instead of the answer.", required=False, nullable=True)
@@ -2933,7 +2933,7 @@ class SelectDialog(Record, metaclass=plain_class):
     __match_args__ = ("title", "options", "option_details", "timeout")
     _constants = {}
     title = Member("title", "str", "str: Text of the question.")
-    options = Member("options", "[str]", "list[str]: Choices of the user.")
+    options = Member("options", "[str]", "list[str]: Options from which the user chooses.")
     option_details = Member("optionDetails", "[object]", "list[JsonObject] | None: Details of each choice, in the member `description`. Since omp@18.2.", required=False, nullable=True)
     timeout = Member("timeout", "int", "int | None: Timeout in milliseconds, after which the agent answers the dialog itself.", required=False, nullable=True)
 
@@ -3060,7 +3060,7 @@ class SessionStartResult(Record, metaclass=plain_class):
     available_skills = Member("available_skills", "[str]", "list[str] | None: Names of available skills.", required=False, nullable=True)
     mcp_servers = Member("mcp_servers", "[str]", "list[str] | None: Names of MCP servers.", required=False, nullable=True)
     node_name = Member("node_name", "str", "str | None: Name of the server's node.", required=False, nullable=True)
-    auth = Member("auth", "OpalAuth", "OpalAuth | None: Discovered credentials.", required=False, nullable=True)
+    auth = Member("auth", "OpalAuth", "OpalAuth | None: Credentials that the agent found.", required=False, nullable=True)
 
 
 class SessionState(Record, metaclass=plain_class):

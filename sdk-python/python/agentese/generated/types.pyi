@@ -332,13 +332,13 @@ class AuthSetKeyParams(Record):
         """Id of the provider."""
     @property
     def api_key(self) -> str:
-        """The API key."""
+        """API key of the provider."""
     def to_dict(self) -> shapes.AuthSetKeyParams: ...
     @classmethod
     def from_dict(cls, members: shapes.AuthSetKeyParams) -> AuthSetKeyParams: ...
 
 class AuthStatusResult(Record):
-    """The discovered credentials."""
+    """The credentials that the agent found."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["authenticated"], Literal["auth"]]] = ("authenticated", "auth")
     def __new__(cls, *, authenticated: bool, auth: shapes.OpalAuth | OpalAuth) -> Self: ...
@@ -487,7 +487,7 @@ class AvailableCommandsUpdate(Record):
     def __new__(cls, *, commands: Sequence[shapes.AvailableCommand | AvailableCommand]) -> Self: ...
     @property
     def commands(self) -> list[AvailableCommand]:
-        """Commands that can start a prompt now."""
+        """The commands that can start a prompt, after the change."""
     def to_dict(self) -> shapes.AvailableCommandsUpdate: ...
     @classmethod
     def from_dict(cls, members: shapes.AvailableCommandsUpdate) -> AvailableCommandsUpdate: ...
@@ -1017,7 +1017,7 @@ class ConfigUpdate(Record):
     def __new__(cls, *, model: shapes.Model | Model | None = None, thinking_level: shapes.ThinkingLevel | ThinkingLevel | None = None) -> Self: ...
     @property
     def model(self) -> Model | None:
-        """The current model."""
+        """The model that the agent uses now."""
     @property
     def thinking_level(self) -> ThinkingLevel | None:
         """Thinking level of the model."""
@@ -1931,7 +1931,7 @@ class LineRepeat(Record):
     def __new__(cls, *, repeat: str, n: int) -> Self: ...
     @property
     def repeat(self) -> str:
-        """The repeated text."""
+        """The text that is repeated."""
     @property
     def n(self) -> int:
         """Number of repetitions in the line."""
@@ -2552,7 +2552,7 @@ class OpalAskUser(Record):
     def from_dict(cls, members: shapes.OpalAskUser) -> OpalAskUser: ...
 
 class OpalAuth(Record):
-    """The discovered credentials."""
+    """The credentials that the agent found."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["status"], Literal["provider"], Literal["providers"]]] = ("status", "provider", "providers")
     def __new__(cls, *, status: shapes.OpalAuthStatus | OpalAuthStatus, provider: str | None, providers: Sequence[shapes.OpalAuthProvider | OpalAuthProvider] | None = None) -> Self: ...
@@ -3268,7 +3268,7 @@ class OpalUsage(Record):
     def from_dict(cls, members: shapes.OpalUsage) -> OpalUsage: ...
 
 class OpalUsageUpdate(Record):
-    """Tokens used so far."""
+    """Reports the tokens used so far."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["usage"]]] = ("session_id", "usage")
     type: Literal["usage_update"]
@@ -3931,7 +3931,7 @@ class OperatorSelectDialog(Record):
         """Subject of the question."""
     @property
     def options(self) -> list[str] | None:
-        """Choices of the user."""
+        """Options from which the user chooses."""
     def to_dict(self) -> shapes.OperatorSelectDialog: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorSelectDialog) -> OperatorSelectDialog: ...
@@ -4755,7 +4755,7 @@ class ScriptError(Record):
     def __new__(cls, *, status: int | None = None, type: str | None = None, message: str | None = None, code: str | None = None, headers: Mapping[str, JsonValue] | None = None) -> Self: ...
     @property
     def status(self) -> int | None:
-        """The HTTP status."""
+        """HTTP status of the response."""
     @property
     def type(self) -> str | None:
         """The provider's name for the failure."""
@@ -4857,7 +4857,7 @@ class ScriptResponse(Record):
         """`true` to omit the token counts."""
     @property
     def raw_(self) -> ScriptRaw | None:
-        """A raw response instead of the answer."""
+        """Response of any kind that is sent instead of the answer."""
     @property
     def chunked(self) -> bool | None:
         """`true` if the body has chunked coding, the default."""
@@ -4989,7 +4989,7 @@ class SelectDialog(Record):
         """Text of the question."""
     @property
     def options(self) -> list[str]:
-        """Choices of the user."""
+        """Options from which the user chooses."""
     @property
     def option_details(self) -> list[JsonObject] | None:
         """Details of each choice, in the member `description`. Since omp@18.2."""
@@ -5202,7 +5202,7 @@ class SessionStartResult(Record):
         """Name of the server's node."""
     @property
     def auth(self) -> OpalAuth | None:
-        """Discovered credentials."""
+        """Credentials that the agent found."""
     def to_dict(self) -> shapes.SessionStartResult: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionStartResult) -> SessionStartResult: ...

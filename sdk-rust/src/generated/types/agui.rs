@@ -126,7 +126,7 @@ record! {
     pub struct AguiData("type" = "data") {
         /// The bytes in base64.
         required value: String = "value",
-        /// The MIME type.
+        /// MIME type of the content.
         required mime_type: String = "mimeType",
     }
 }
@@ -893,7 +893,7 @@ record! {
     pub struct AguiUrl("type" = "url") {
         /// Address of the data.
         required value: String = "value",
-        /// The MIME type.
+        /// MIME type of the content.
         optional mime_type: String = "mimeType",
     }
 }

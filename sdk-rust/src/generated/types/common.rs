@@ -28,7 +28,7 @@ impl Default for AbortAction {
 }
 
 record! {
-    /// The absence of a file: the suite does not write this file of the profile.
+    /// Declares that a file is absent: the suite does not write this file of the profile.
     pub struct AbsentFile("absent" = true) {
     }
 }
@@ -780,11 +780,11 @@ impl CommandInfo {
 strings! {
     /// The location of a command's file.
     pub enum CommandLocation open {
-        /// The user's own files.
+        /// The file belongs to the user.
         User = "user",
-        /// The working directory.
+        /// The file belongs to the working directory.
         Project = "project",
-        /// A path from the command line or a setting.
+        /// The file comes from a path on the command line or in a setting.
         Path = "path",
     }
 }
@@ -792,11 +792,11 @@ strings! {
 strings! {
     /// The source of a command.
     pub enum CommandSource open {
-        /// An extension that registered the command.
+        /// An extension registered the command.
         Extension = "extension",
-        /// A prompt template.
+        /// The command is a prompt template.
         Prompt = "prompt",
-        /// A skill; the name of the command begins with `skill:`.
+        /// The command is a skill; its name begins with `skill:`.
         Skill = "skill",
     }
 }
@@ -1174,12 +1174,13 @@ impl CustomMessageBuilder {
 strings! {
     /// The time at which a message reaches the model.
     pub enum DeliverAs closed {
-        /// As soon as possible: the agent delivers the message after the running tool and skips the remaining
+        /// The agent delivers the message as soon as possible: after the running tool. It skips the remaining
         /// tools.
         Steer = "steer",
-        /// At the end of the run, if the agent would otherwise stop.
+        /// The agent delivers the message at the end of the run, if it would otherwise stop.
         FollowUp = "followUp",
-        /// With the user's next prompt; the message neither interrupts nor starts a run.
+        /// The agent delivers the message with the user's next prompt. The message neither interrupts nor
+        /// starts a run.
         NextTurn = "nextTurn",
     }
 }
@@ -1384,7 +1385,7 @@ strings! {
         Terminated = "terminated",
         /// The library reached its timeout.
         TimedOut = "timed_out",
-        /// Another failure.
+        /// The call failed for another reason.
         Failed = "failed",
     }
 }
@@ -2111,9 +2112,9 @@ impl FileJson {
 strings! {
     /// The kind of value of a command-line flag.
     pub enum FlagKind closed {
-        /// No value: the flag is present or absent.
+        /// The flag has no value: it is present or absent.
         Boolean = "boolean",
-        /// A text.
+        /// The value is a text.
         String = "string",
     }
 }
@@ -3000,9 +3001,9 @@ impl InputHook {
 strings! {
     /// The kinds of input that a model accepts.
     pub enum InputKind open {
-        /// Text input.
+        /// The model accepts text.
         Text = "text",
-        /// Image input.
+        /// The model accepts images.
         Image = "image",
     }
 }
@@ -3114,7 +3115,7 @@ choice! {
 record! {
     /// A repeated piece of text in a line that is too long to store in full.
     pub struct LineRepeat() {
-        /// The repeated text.
+        /// The text that is repeated.
         required repeat: String = "repeat",
         /// Number of repetitions in the line.
         required n: u64 = "n",
@@ -3135,13 +3136,13 @@ impl LineRepeat {
 strings! {
     /// The level of a log line.
     pub enum LogLevel open {
-        /// Details for debugging.
+        /// The line contains details for debugging.
         Debug = "debug",
-        /// Information.
+        /// The line is information.
         Info = "info",
-        /// A warning.
+        /// The line is a warning.
         Warning = "warning",
-        /// An error.
+        /// The line is about an error.
         Error = "error",
     }
 }
@@ -3578,11 +3579,11 @@ impl NoteStep {
 strings! {
     /// The kind of a notice.
     pub enum NotifyType open {
-        /// Information; the default.
+        /// The notice is information; this is the default.
         Info = "info",
-        /// A warning.
+        /// The notice is a warning.
         Warning = "warning",
-        /// An error.
+        /// The notice is about an error.
         Error = "error",
     }
 }
@@ -4392,11 +4393,11 @@ impl RequestResult {
 strings! {
     /// The author of a message in a request.
     pub enum RequestRole closed {
-        /// The user.
+        /// The user is the author.
         User = "user",
-        /// The model.
+        /// The model is the author.
         Assistant = "assistant",
-        /// A tool.
+        /// A tool is the author.
         Tool = "tool",
     }
 }
@@ -4435,7 +4436,7 @@ impl Default for ResourcesDiscoverAnswer {
 record! {
     /// The search for skills and prompt templates, after `session_start`. The answer may add further ones.
     pub struct ResourcesDiscoverHook("type" = "resources_discover") {
-        /// The working directory.
+        /// Working directory of the session.
         required cwd: String = "cwd",
         /// Reason for the search.
         required reason: DiscoverReason = "reason",
@@ -4683,7 +4684,7 @@ impl Default for ScriptDevice {
 record! {
     /// A failure instead of an answer.
     pub struct ScriptError() {
-        /// The HTTP status.
+        /// HTTP status of the response.
         optional status: u64 = "status",
         /// The provider's name for the failure.
         optional r#type: String = "type",
@@ -4801,7 +4802,7 @@ record! {
         optional no_end: bool = "no_end",
         /// `true` to omit the token counts.
         optional no_usage: bool = "no_usage",
-        /// A raw response instead of the answer.
+        /// Response of any kind that is sent instead of the answer.
         optional raw: ScriptRaw = "raw",
         /// `true` if the body has chunked coding, the default.
         optional chunked: bool = "chunked",
@@ -5024,7 +5025,7 @@ record! {
         optional during: String = "during",
         /// Text of the question.
         required title: String = "title",
-        /// Choices of the user.
+        /// Options from which the user chooses.
         required options: Vec<String> = "options",
         /// Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent.
         optional timeout: u64 = "timeout",
@@ -5268,9 +5269,9 @@ impl Default for SessionForkHook {
 strings! {
     /// The reason for the start or end of a session.
     pub enum SessionReason open {
-        /// The agent starts.
+        /// The session starts because the agent starts.
         Startup = "startup",
-        /// The agent ends.
+        /// The session ends because the agent ends.
         Quit = "quit",
         /// A new session replaces another one.
         New = "new",
@@ -5594,9 +5595,9 @@ impl SourceInfoBuilder {
 strings! {
     /// The origin of a command, template or skill that a prompt can invoke.
     pub enum SourceOrigin open {
-        /// A file on its own.
+        /// The command, template or skill comes from a file of its own.
         TopLevel = "top-level",
-        /// A package.
+        /// The command, template or skill comes from a package.
         Package = "package",
     }
 }
@@ -5604,11 +5605,11 @@ strings! {
 strings! {
     /// The owner of the file of a command, template or skill.
     pub enum SourceScope open {
-        /// The user.
+        /// The file belongs to the user.
         User = "user",
-        /// The working directory.
+        /// The file belongs to the working directory.
         Project = "project",
-        /// This agent alone.
+        /// The file belongs to this agent alone.
         Temporary = "temporary",
     }
 }
@@ -5622,7 +5623,7 @@ strings! {
         Sigint = "SIGINT",
         /// The signal of a closed terminal.
         Sighup = "SIGHUP",
-        /// Immediate termination.
+        /// The signal for immediate termination.
         Sigkill = "SIGKILL",
     }
 }
@@ -7040,7 +7041,7 @@ record! {
         required command: String = "command",
         /// `true` if the model does not receive the command and its output.
         required exclude_from_context: bool = "excludeFromContext",
-        /// The working directory.
+        /// Working directory of the shell command.
         required cwd: String = "cwd",
     }
 }
@@ -7136,9 +7137,9 @@ impl WaitForIdleAction {
 strings! {
     /// The position at which a wait starts its search.
     pub enum WaitFrom closed {
-        /// After the frame that the last wait found.
+        /// The search starts after the frame that the last wait found.
         Last = "last",
-        /// At the first frame. The start of the next wait does not change.
+        /// The search starts at the first frame. The start of the next wait does not change.
         Start = "start",
     }
 }

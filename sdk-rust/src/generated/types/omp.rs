@@ -134,7 +134,7 @@ impl Default for AvailableCommands {
 record! {
     /// The commands that can start a prompt have changed. Since omp@18.2.
     pub struct AvailableCommandsUpdate("type" = "available_commands_update") {
-        /// Commands that can start a prompt now.
+        /// The commands that can start a prompt, after the change.
         required commands: Vec<AvailableCommand> = "commands",
     }
 }
@@ -245,7 +245,7 @@ impl CommandOutput {
 record! {
     /// A command at the start of a prompt changed the model or its thinking level. Since omp@18.2.
     pub struct ConfigUpdate("type" = "config_update") {
-        /// The current model.
+        /// The model that the agent uses now.
         optional model: Model = "model",
         /// Thinking level of the model.
         optional thinking_level: ThinkingLevel = "thinkingLevel",
@@ -762,9 +762,10 @@ impl Default for HostUriSchemes {
 strings! {
     /// The time at which steering messages reach the agent.
     pub enum InterruptMode closed {
-        /// Between tool calls; the remaining calls of the turn are skipped.
+        /// Steering messages reach the agent between two tool calls. The remaining calls of the turn are
+        /// skipped.
         Immediate = "immediate",
-        /// At the end of the turn.
+        /// Steering messages reach the agent at the end of the turn.
         Wait = "wait",
     }
 }

@@ -182,7 +182,7 @@ record! {
     pub struct AuthSetKeyParams() {
         /// Id of the provider.
         required provider: String = "provider",
-        /// The API key.
+        /// API key of the provider.
         required api_key: String = "api_key",
     }
 }
@@ -199,7 +199,7 @@ impl AuthSetKeyParams {
 }
 
 record! {
-    /// The discovered credentials.
+    /// The credentials that the agent found.
     pub struct AuthStatusResult() {
         /// `true` if a provider is available.
         required authenticated: bool = "authenticated",
@@ -502,7 +502,7 @@ impl OpalAskUser {
 }
 
 record! {
-    /// The discovered credentials.
+    /// The credentials that the agent found.
     pub struct OpalAuth() {
         /// Availability of credentials.
         required status: OpalAuthStatus = "status",
@@ -1643,7 +1643,7 @@ impl Default for OpalUsage {
 }
 
 record! {
-    /// Tokens used so far.
+    /// Reports the tokens used so far.
     pub struct OpalUsageUpdate("type" = "usage_update") {
         /// Id of the session of the event.
         required session_id: String = "session_id",
@@ -1904,7 +1904,7 @@ record! {
         optional mcp_servers: Vec<String> = "mcp_servers",
         /// Name of the server's node.
         optional node_name: String = "node_name",
-        /// Discovered credentials.
+        /// Credentials that the agent found.
         optional auth: OpalAuth = "auth",
     }
 }

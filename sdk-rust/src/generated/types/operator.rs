@@ -943,19 +943,19 @@ impl OperatorRetryStart {
 strings! {
     /// The role of a message's author.
     pub enum OperatorRole open {
-        /// The system prompt.
+        /// The message is the system prompt.
         System = "system",
-        /// The user.
+        /// The user is the author.
         User = "user",
-        /// The model.
+        /// The model is the author.
         Assistant = "assistant",
-        /// A tool.
+        /// A tool is the author.
         Tool = "tool",
-        /// An extension. Since operator@live.
+        /// An extension is the author. Since operator@live.
         Custom = "custom",
-        /// The agent, with the summary of a branch that was left. Since operator@live.
+        /// The agent is the author; the message is the summary of a branch that was left. Since operator@live.
         BranchSummary = "branch_summary",
-        /// The agent, with the summary of a compaction. Since operator@live.
+        /// The agent is the author; the message is the summary of a compaction. Since operator@live.
         CompactionSummary = "compaction_summary",
     }
 }
@@ -988,7 +988,7 @@ record! {
         optional title: String = "title",
         /// Subject of the question.
         optional message: String = "message",
-        /// Choices of the user.
+        /// Options from which the user chooses.
         optional options: Vec<String> = "options",
     }
 }

@@ -1360,7 +1360,7 @@ record! {
     pub struct SelectDialog() {
         /// Text of the question.
         required title: String = "title",
-        /// Choices of the user.
+        /// Options from which the user chooses.
         required options: Vec<String> = "options",
         /// Details of each choice, in the member `description`. Since omp@18.2.
         optional option_details: Vec<serde_json::Map<String, serde_json::Value>> = "optionDetails",

@@ -502,9 +502,9 @@ impl VerificationCommandResultBuilder {
 strings! {
     /// The method of a verification.
     pub enum VerificationMode open {
-        /// No verification.
+        /// There is no verification.
         None = "none",
-        /// Verification by commands.
+        /// Commands verify the work.
         Command = "command",
     }
 }
