@@ -24,6 +24,8 @@ pub(super) struct CallDetails {
     locations: Vec<AcpLocation>,
     commands: CommandOutput,
     raw_output: Option<Value>,
+    /// `true` if no content has arrived since the raw output.
+    is_raw_output_newer: bool,
 }
 
 impl CallDetails {
@@ -37,8 +39,10 @@ impl CallDetails {
         let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
         self.arguments = arguments.filter(|value| !is_empty(value)).or(self.arguments.take());
         replace(&mut self.raw_output, update.raw_output.as_option());
+        self.is_raw_output_newer |= update.raw_output.as_option().is_some();
         if let Some(content) = update.content.as_option() {
             self.content.clone_from(content);
+            self.is_raw_output_newer = false;
         }
         if let Some(locations) = update.locations.as_option() {
             self.locations.clone_from(locations);
@@ -122,6 +126,11 @@ impl CallDetails {
     /// Returns the output of the call as the agent's tool returned it.
     pub fn raw_output(&self) -> Option<&Value> {
         self.raw_output.as_ref().filter(|output| !output.is_null())
+    }
+
+    /// Returns `true` if no content has arrived since the raw output.
+    pub fn is_raw_output_newer(&self) -> bool {
+        self.is_raw_output_newer
     }
 
     /// Returns the changes of files by the call.

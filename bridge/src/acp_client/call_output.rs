@@ -8,7 +8,7 @@ use super::call_details::{CallDetails, content_text, json_object};
 use super::call_extensions::fitting;
 use super::shown_diff::ShownDiff;
 
-/// The maximum number of characters of a command's output in an update of a running call. The result has all output.
+/// The maximum number of bytes of a command's output in an update of a running call. The result has all output.
 const MAX_RUNNING: usize = 50_000;
 
 /// The maximum depth at which the text of a raw output is searched.
@@ -27,13 +27,12 @@ pub(super) fn result_output(call: &CallDetails, failed: bool) -> Vec<ToolContent
     let object = call.raw_output().filter(|_| changes_files).and_then(json_object);
     let raw = object.as_ref().or(call.raw_output());
     let mut output = blocks(call, raw.and_then(|raw| output_text(raw, MAX_DEPTH)), str::to_owned);
+    let unknown = raw.filter(|raw| !is_exit(raw) && output_text(raw, MAX_DEPTH).is_none());
+    if output.is_empty() && (failed || !changes_files) {
+        output.extend(unknown.map(|raw| ToolContent::Text(raw.to_string())));
+    }
     if output.is_empty() || !failed {
         output.extend(call.diffs().map(|diff| ToolContent::Text(ShownDiff::new(diff).text())));
-    }
-    if output.is_empty()
-        && let Some(raw) = raw.filter(|raw| !is_exit(raw) && output_text(raw, MAX_DEPTH).is_none())
-    {
-        output.push(ToolContent::Text(raw.to_string()));
     }
     output.extend(exit_text(call, raw).map(ToolContent::Text));
     if output.is_empty() {
@@ -43,7 +42,8 @@ pub(super) fn result_output(call: &CallDetails, failed: bool) -> Vec<ToolContent
 }
 
 /// Returns the content of a call, with the output of a command in the place of its terminal. `raw` is the text of the
-/// raw output. It counts if there is no other output, if a terminal has none, and if it completes a command's output.
+/// raw output. It counts if there is no other output, if it is newer than the content, if a terminal has no output, and if
+/// it completes a command's output.
 fn blocks(call: &CallDetails, raw: Option<String>, shorten: impl Fn(&str) -> String) -> Vec<ToolContent> {
     let mut commands: Vec<_> = call.commands().terminals().collect();
     let completes = |text: &str| raw.as_ref().filter(|raw| raw.contains(text.trim_end())).map(String::as_str);
@@ -67,8 +67,9 @@ fn blocks(call: &CallDetails, raw: Option<String>, shorten: impl Fn(&str) -> Str
         }
     }
     let has_terminal = call.content().iter().any(|item| matches!(item, AcpToolContent::Terminal(_)));
-    let is_needed = output.is_empty() || (lacks_output && has_terminal);
+    let is_needed = output.is_empty() || (lacks_output && (has_terminal || call.is_raw_output_newer()));
     if let Some(raw) = raw.filter(|raw| is_needed && !raw.is_empty() && !contains(&output, raw)) {
+        output.retain(|block| !matches!(block, ToolContent::Text(text) if has_lines(&raw, text)));
         output.push(ToolContent::Text(raw));
     }
     output
@@ -76,9 +77,11 @@ fn blocks(call: &CallDetails, raw: Option<String>, shorten: impl Fn(&str) -> Str
 
 /// Returns `true` if a block contains all lines of a text, for example between the lines of a fence.
 fn contains(output: &[ToolContent], text: &str) -> bool {
-    let text = format!("\n{}\n", text.trim());
-    let has_it = |shown: &str| format!("\n{}\n", shown.trim()).contains(&text);
-    output.iter().any(|block| matches!(block, ToolContent::Text(shown) if has_it(shown)))
+    output.iter().any(|block| matches!(block, ToolContent::Text(shown) if has_lines(shown, text)))
+}
+
+fn has_lines(text: &str, part: &str) -> bool {
+    format!("\n{}\n", text.trim()).contains(&format!("\n{}\n", part.trim()))
 }
 
 fn block(content: &AcpContentBlock) -> ToolContent {
@@ -92,10 +95,11 @@ fn block(content: &AcpContentBlock) -> ToolContent {
 
 /// Returns the end of a long text, after a note.
 fn tail(text: &str) -> String {
-    let cut = text.chars().count().saturating_sub(MAX_RUNNING);
-    match text.char_indices().nth(cut) {
-        Some((at, _)) if cut > 0 => format!("[{cut} earlier characters]\n{}", &text[at..]),
-        _ => text.to_owned(),
+    let cut = text.len().saturating_sub(MAX_RUNNING);
+    let at = (cut..text.len()).find(|at| text.is_char_boundary(*at));
+    match at.filter(|_| cut > 0) {
+        Some(at) => format!("[earlier output is not repeated here]\n{}", &text[at..]),
+        None => text.to_owned(),
     }
 }
 

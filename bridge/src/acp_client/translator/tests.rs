@@ -220,7 +220,7 @@ fn output_of_a_command_is_bounded_while_it_runs_and_starts_the_call() {
     let (_, shown, end) = play_call(&updates);
     assert!(shown.iter().all(|text| text.len() < 51_000), "the output of a running command is not bounded");
     assert!(
-        shown.last().unwrap().starts_with("[58890 earlier characters]\n"),
+        shown.last().unwrap().starts_with("[earlier output is not repeated here]\n"),
         "{:.100}",
         shown.last().unwrap()
     );
@@ -378,6 +378,21 @@ fn a_raw_output_shows_its_text() {
 }
 
 #[test]
+fn a_raw_output_that_follows_the_content_is_shown_too() {
+    let played = |content: &str, end: Value| {
+        let start = announced(json!({"content": [text_content(content)]}));
+        play_call(&[start, end]).2.all_text()
+    };
+    let end = json!({"status": "completed", "rawOutput": {"output": "a.rs\nb.rs"}});
+    assert_eq!(played("Lists files", end.clone()), "Lists files\na.rs\nb.rs");
+    assert_eq!(played("a.rs", end.clone()), "a.rs\nb.rs");
+    assert_eq!(played("```\na.rs\nb.rs\n```", end.clone()), "```\na.rs\nb.rs\n```");
+    let mut both = end;
+    both["content"] = json!([text_content("2 files")]);
+    assert_eq!(played("Lists files", both), "2 files");
+}
+
+#[test]
 fn a_change_is_shown_as_a_diff_beside_a_raw_output() {
     let diff = json!({"type": "diff", "path": "/w/a.rs", "oldText": "a\nb\n", "newText": "a\nc\n"});
     let shown = "Change of /w/a.rs: 1 line removed, 1 line added\n    a\n  - b\n  + c";
@@ -397,4 +412,7 @@ fn a_change_is_shown_as_a_diff_beside_a_raw_output() {
     }
     let failed = result(json!({"status": "failed", "content": [diff, text_content("b was not found")]}));
     assert_eq!(failed.all_text(), "b was not found");
+    let failed =
+        result(json!({"status": "failed", "content": [diff], "rawOutput": {"reason": "b was not found"}}));
+    assert_eq!(failed.all_text(), r#"{"reason":"b was not found"}"#);
 }
