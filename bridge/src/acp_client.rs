@@ -5,19 +5,28 @@
 //! | `connection` | the connection: requests in both directions |
 //! | `remote_agent` | user input and commands on their way to the agent |
 //! | `event_loop` | messages and requests of the agent on their way to the engine |
-//! | `questions` | permissions and forms as questions to the user |
+//! | `questions` | permissions as questions to the user |
+//! | `forms` | forms as questions, one member after the other |
 //! | `permission_text` | the text of a permission question, without I/O |
+//! | `shown_diff`, `shown_text` | changes and texts of the agent for the user, without I/O |
 //! | `call_details` | the data of a tool call, without I/O |
+//! | `call_extensions` | the agents' own members of a tool call, without I/O |
+//! | `call_output` | the output of a tool call, without I/O |
 //! | `state` | state of both directions |
 //! | `translator` | conversion of updates to remote events, without I/O |
 //! | `history` | the history of a loaded session, without I/O |
 //! | `choices` | the agent's models and thinking levels |
 
 mod call_details;
+mod call_extensions;
+mod call_output;
 mod choices;
+mod forms;
 mod history;
 mod permission_text;
 mod questions;
+mod shown_diff;
+mod shown_text;
 
 use std::process::ExitCode;
 use std::sync::Arc;

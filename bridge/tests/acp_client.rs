@@ -2,13 +2,14 @@
 
 mod program;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use agentese::any::{Agent, Answer, Event, Intent, Options, Question, QuestionHandler};
 use agentese::transport::ChildOptions;
-use agentese::view::{Role, ToolState};
+use agentese::view::{Block, Role, ToolState};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use program::{agentese, script, soon};
@@ -33,14 +34,27 @@ impl AcpFixture {
         self.0.path().join("work")
     }
 
-    /// Connects a client of a dialect to the bridge.
+    /// Connects a client of a dialect to the bridge, with the reference agent behind it.
     async fn connect(&self, front: &str, handler: impl QuestionHandler) -> Agent {
+        let command = [agentese().into(), "--mode".into(), "acp".into(), "--script".into()];
+        self.connect_to(front, &command, handler).await
+    }
+
+    /// Connects a client of a dialect to the bridge, with an agent behind it that plays scripted turns.
+    async fn connect_scripted(&self, front: &str, turns: &Value, handler: impl QuestionHandler) -> Agent {
+        std::fs::write(self.0.path().join("script.json"), turns.to_string()).unwrap();
+        let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program/scripted_acp_agent.py");
+        self.connect_to(front, &["python3".into(), program.into()], handler).await
+    }
+
+    /// Connects a client of a dialect to the bridge. The command line of the agent ends with the script.
+    async fn connect_to(&self, front: &str, command: &[OsString], handler: impl QuestionHandler) -> Agent {
         let words = ["bridge", "--to", front, "--from", "acp", "--report"].map(str::to_owned);
         let report = self.0.path().join("report.json");
         let child = ChildOptions::new(agentese())
             .args(words)
-            .args([report.as_os_str(), "--".as_ref(), agentese().as_os_str()])
-            .args(["--mode", "acp", "--script"])
+            .args([report.as_os_str(), "--".as_ref()])
+            .args(command)
             .arg(self.0.path().join("script.json"))
             .cwd(self.work())
             .env("HOME", self.0.path().join("home"))
@@ -253,5 +267,164 @@ async fn a_killed_agent_ends_the_bridge_and_a_program_that_is_no_agent_is_report
         let done = Command::new(agentese()).args(words).output().unwrap();
         let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
         assert!(!done.status.success() && stderr.contains(said), "{stderr}");
+    }
+}
+
+/// Fronts with tools and dialogs.
+const FRONTS: [&str; 4] = ["pi", "omp", "pisces", "opal"];
+
+/// A call as a client sees it.
+#[derive(Debug, Default)]
+struct SeenCall {
+    name: String,
+    arguments: Value,
+    outputs: Vec<String>,
+    state: Option<ToolState>,
+    result: String,
+    details: Value,
+}
+
+/// Returns the only call in a list of events.
+fn seen_call(events: &[Event]) -> SeenCall {
+    let text = |blocks: &[Block]| -> String {
+        let texts = blocks.iter().filter_map(|block| match block {
+            Block::Text { text } => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    };
+    let mut call = SeenCall::default();
+    for event in events {
+        match event {
+            Event::ToolStarted { name, arguments, .. } => {
+                (call.name, call.arguments) = (name.clone(), arguments.clone().unwrap_or_default());
+            }
+            Event::ToolUpdated { output, .. } => call.outputs.push(text(output)),
+            Event::ToolEnded { state, result, details, .. } => {
+                assert!(call.state.replace(*state).is_none(), "two calls ended: {events:#?}");
+                (call.result, call.details) = (text(result), details.clone().unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+    call
+}
+
+fn tool_call(members: Value) -> Value {
+    let mut update =
+        json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "", "status": "in_progress"});
+    update.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    update
+}
+
+fn tool_update(members: Value) -> Value {
+    let mut update = tool_call(members.clone());
+    update["sessionUpdate"] = "tool_call_update".into();
+    update.as_object_mut().unwrap().retain(|name, _| {
+        matches!(name.as_str(), "sessionUpdate" | "toolCallId") || members.get(name).is_some()
+    });
+    update
+}
+
+#[tokio::test]
+async fn the_calls_of_other_agents_have_names_titles_output_and_diffs_in_each_front() {
+    let piece = |text: &str| json!({"_meta": {"terminal_output_delta": {"data": text, "terminal_id": "c"}}});
+    let end = json!({"status": "failed", "_meta": {"terminal_exit": {"exit_code": 2, "signal": null, "terminal_id": "c"}}});
+    let diff = json!({"type": "diff", "path": "/w/a.rs", "oldText": "a\n", "newText": "b\n"});
+    let goose = json!({"goose": {"toolCall": {"toolName": "developer__shell"}}});
+    let turns = json!({
+        "codex": [
+            tool_call(json!({"kind": "execute", "title": "make", "rawInput": {"command": "make"},
+                "content": [{"type": "terminal", "terminalId": "c"}]})),
+            tool_update(piece("one\n")),
+            tool_update(piece("two\n")),
+            tool_update(end),
+        ],
+        "goose": [
+            tool_call(json!({"title": "shell · echo hi", "rawInput": {"command": "echo hi"}, "_meta": goose})),
+            tool_update(json!({"status": "completed", "rawOutput": {"content": "hi"}})),
+        ],
+        "grok": [
+            tool_call(json!({"title": "search_replace", "kind": "edit", "rawInput": {"file": "/w/a.rs"}})),
+            tool_update(json!({"status": "completed", "content": [diff],
+                "rawOutput": {"output_for_prompt": "Edited.", "newContent": "b\n"}})),
+        ],
+    });
+    for front in FRONTS {
+        let fixture = AcpFixture::new();
+        let agent = fixture.connect_scripted(front, &turns, Chooser::default()).await;
+        let call = seen_call(&run_prompt(&agent, "codex").await.1);
+        assert_eq!(
+            (call.name.as_str(), call.state),
+            ("execute", Some(ToolState::Failed)),
+            "{front}: {call:?}"
+        );
+        assert_eq!(call.result, "one\ntwo\n\nCommand exited with code 2", "{front}: {call:?}");
+        assert!(call.outputs.iter().all(|output| "one\ntwo\n".starts_with(output)), "{front}: {call:?}");
+        assert_eq!(call.arguments, json!({"command": "make"}), "{front}");
+
+        let call = seen_call(&run_prompt(&agent, "goose").await.1);
+        assert_eq!(
+            (call.name.as_str(), call.result.as_str()),
+            ("developer__shell", "hi"),
+            "{front}: {call:?}"
+        );
+        assert_eq!(call.arguments["title"], "shell · echo hi", "{front}: {call:?}");
+
+        let call = seen_call(&run_prompt(&agent, "grok").await.1);
+        assert_eq!(
+            (call.name.as_str(), call.state),
+            ("search_replace", Some(ToolState::Done)),
+            "{front}: {call:?}"
+        );
+        let shown = "Edited.\nChange of /w/a.rs: 1 line removed, 1 line added\n  - a\n  + b";
+        assert_eq!(call.result, shown, "{front}: {call:?}");
+        if front != "opal" {
+            assert_eq!(call.details["changes"][0]["newText"], "b\n", "{front}: {call:?}");
+        }
+        soon("the end", agent.close()).await;
+    }
+}
+
+/// Handler that answers questions with texts, and dismisses each question for which the text is absent.
+#[derive(Clone)]
+struct Answers(Arc<Mutex<Vec<Option<&'static str>>>>, Arc<Mutex<Vec<Question>>>);
+
+impl QuestionHandler for Answers {
+    fn answer(&self, question: Question) -> BoxFuture<'static, Option<Answer>> {
+        self.1.lock().unwrap().push(question);
+        let answer = self.0.lock().unwrap().remove(0);
+        async move { answer.map(|text| Answer::Text(text.to_owned())) }.boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_form_may_have_gaps_and_shows_descriptions() {
+    let choices =
+        json!([{"const": "r", "title": "Red", "description": "Warm"}, {"const": "b", "title": "Blue"}]);
+    let form = |required: &[&str]| {
+        json!([{"request": "elicitation/create", "params": {"mode": "form", "message": "Which colour?", "requestedSchema": {
+            "type": "object", "required": required, "properties": {
+                "colour": {"type": "string", "title": "Colour", "oneOf": choices},
+                "other": {"type": "string", "title": "Other"},
+            },
+        }}}])
+    };
+    let turns = json!({"optional": form(&[]), "required": form(&["colour"])});
+    for (prompt, answers, expected) in [
+        ("optional", [Some("Blue"), None], json!({"action": "accept", "content": {"colour": "b"}})),
+        ("optional", [None, Some("Green")], json!({"action": "accept", "content": {"other": "Green"}})),
+        ("optional", [None, None], json!({"action": "cancel"})),
+        ("required", [None, Some("not asked")], json!({"action": "cancel"})),
+    ] {
+        let fixture = AcpFixture::new();
+        let handler = Answers(Arc::new(Mutex::new(answers.to_vec())), Arc::default());
+        let agent = fixture.connect_scripted("pi", &turns, handler.clone()).await;
+        let answer: Value = serde_json::from_str(&run_prompt(&agent, prompt).await.0).unwrap();
+        assert_eq!(answer, expected, "{prompt} {answers:?}");
+        let asked = handler.1.lock().unwrap().clone();
+        assert_eq!(asked.len(), if prompt == "required" { 1 } else { 2 }, "{asked:#?}");
+        assert!(asked[0].title.ends_with("\n  Red: Warm"), "{asked:#?}");
+        soon("the end", agent.close()).await;
     }
 }

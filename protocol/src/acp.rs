@@ -14,6 +14,7 @@
 //! | `prompts` | methods of a turn |
 //! | `config` | options of a session |
 //! | `updates`, `calls` | updates about a turn for the client |
+//! | `extensions` | members with which agents extend tool calls |
 //! | `requests`, `terminals` | requests to the client |
 //! | `intents`, `meaning` | losses on a bridge with ACP on one side |
 
@@ -21,6 +22,7 @@ pub mod calls;
 pub mod capabilities;
 pub mod config;
 pub mod content;
+pub mod extensions;
 mod intents;
 mod meaning;
 pub mod prompts;
@@ -120,6 +122,7 @@ pub const ACP: Dialect = Dialect {
         sessions::ROWS,
         prompts::ROWS,
         calls::ROWS,
+        extensions::ROWS,
         updates::ROWS,
         requests::ROWS,
         terminals::ROWS,

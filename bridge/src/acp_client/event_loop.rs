@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::choices::Choices;
 use super::connection::{ConnectionEvent, Outcome};
+use super::forms;
 use super::history::History;
 use super::questions::{self, Permission};
 use super::state::AcpContext;
@@ -382,7 +383,7 @@ impl AcpEventLoop {
         };
         let context = self.context.clone();
         tokio::spawn(async move {
-            let filled = stopped.run_until_cancelled(questions::fill_form(&context.ui, form)).await;
+            let filled = stopped.run_until_cancelled(forms::fill_form(&context.ui, form)).await;
             context.connection.respond(&id, filled.unwrap_or(closed));
         });
     }

@@ -444,7 +444,7 @@ async fn a_permission_shows_the_command_before_the_question() {
         "rawInput": {"command": "rm -rf ~"}});
     // No update announces the call.
     let (events, question) = ask(&[], call).await;
-    assert_eq!(started_with(&events), json!({"command": "rm -rf ~"}));
+    assert_eq!(started_with(&events), json!({"command": "rm -rf ~", "title": "Cleans up"}));
     let expected = "Allow execute?\nArguments:\n  command: rm -rf ~\nTitle from the agent: Cleans up";
     assert_eq!(question, expected);
 }
@@ -456,7 +456,7 @@ async fn a_permission_adds_the_members_that_the_call_lacked() {
     let call = json!({"toolCallId": "c", "rawInput": {"file_path": "/w/a.rs"},
         "content": [{"type": "diff", "path": "/w/a.rs", "oldText": "a\nb\n", "newText": "a\nc\n"}]});
     let (events, question) = ask(std::slice::from_ref(&announced), call.clone()).await;
-    assert_eq!(started_with(&events), json!({"file_path": "/w/a.rs"}));
+    assert_eq!(started_with(&events), json!({"file_path": "/w/a.rs", "title": "Edit"}));
     assert_eq!(last_details(&events)["changes"][0]["newText"], "a\nc\n");
     let expected = "Allow Edit (edit)?\nArguments:\n  file_path: /w/a.rs\n\
         Change of /w/a.rs: 1 line removed, 1 line added\n    a\n  - b\n  + c\n\
@@ -481,7 +481,7 @@ async fn a_permission_of_an_announced_call_repeats_its_arguments() {
     let announced = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "shell", "kind": "execute",
         "status": "pending", "rawInput": {"command": "ls"}});
     let (events, question) = ask(&[announced], json!({"toolCallId": "c", "title": "May it?"})).await;
-    assert_eq!(started_with(&events), json!({"command": "ls"}));
+    assert_eq!(started_with(&events), json!({"command": "ls", "title": "May it?"}));
     assert!(question.contains("\n  command: ls\n"), "{question}");
 }
 

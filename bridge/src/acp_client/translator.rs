@@ -19,11 +19,12 @@ use agentese_server_base::runtime::{Clock as _, SystemClock};
 use agentese_server_dialects::conversation::RemoteSessionError;
 use agentese_server_engine::engine::{RemoteCompaction, RemoteEvent};
 use agentese_server_models::{StreamEvent, number};
-use agentese_server_tools::{ToolContent, ToolOutput, ToolUpdate};
+use agentese_server_tools::{ToolOutput, ToolUpdate};
 use serde_json::{Map, Value};
 
 use super::super::convert::{self, ABORTED};
 use super::call_details::{CallDetails, content_text, update_of, update_of_permission};
+use super::call_output::{result_output, running_output};
 
 /// The error message of an answer that the model refused.
 const REFUSED: &str = "The model refused to answer.";
@@ -45,7 +46,6 @@ struct CallState {
     /// The arguments that were reported with the start of the call. `None` before the start.
     started: Option<Map<String, Value>>,
     ended: bool,
-    output: Option<Value>,
 }
 
 /// Converts updates to remote events.
@@ -222,14 +222,13 @@ impl UpdateTranslator {
         if call.ended {
             return;
         }
-        call.details.merge(&update);
-        let mut shows = update.content.as_option().is_some();
-        call.output = update.raw_output.into_option().or(call.output.take());
+        let has_more = call.details.merge(&update);
+        let mut shows = has_more || update.content.as_option().is_some();
         let status = update.status.into_option();
         let over = matches!(status, Some(AcpToolStatus::Completed | AcpToolStatus::Failed));
         match &call.started {
             Some(arguments) => shows |= call.details.arguments() != *arguments,
-            None if over || is_permission || status == Some(AcpToolStatus::InProgress) => {
+            None if over || is_permission || has_more || status == Some(AcpToolStatus::InProgress) => {
                 let arguments = call.details.arguments();
                 call.started = Some(arguments.clone());
                 shows |= !call.details.content().is_empty();
@@ -247,7 +246,7 @@ impl UpdateTranslator {
             let failed = status == Some(AcpToolStatus::Failed);
             events.push(RemoteEvent::ToolEnded(id, call.result(failed)));
         } else if call.started.is_some() && shows {
-            let update = ToolUpdate { content: call.details.output(), details: Some(call.report()) };
+            let update = ToolUpdate { content: running_output(&call.details), details: Some(call.report()) };
             events.push(RemoteEvent::ToolUpdated(id, update));
         }
     }
@@ -273,7 +272,7 @@ impl UpdateTranslator {
                 Part::Thinking(text) => ThinkingContent::new(text).into(),
                 Part::Call(id) => {
                     let call = self.calls.entry(id.clone()).or_default();
-                    let (name, input) = (call.details.tool_name().to_owned(), call.details.arguments());
+                    let (name, input) = (call.details.tool_name(), call.details.arguments());
                     events.extend([
                         RemoteEvent::AnswerUpdated(StreamEvent::ToolCallStart {
                             id: id.clone(),
@@ -323,21 +322,7 @@ impl CallState {
 
     fn result(&self, failed: bool) -> ToolOutput {
         let mut output = ToolOutput::text(String::new());
-        output.content = self.details.output();
-        if output.content.is_empty() {
-            let text = match &self.output {
-                Some(Value::String(text)) => text.clone(),
-                Some(value) if !value.is_null() => value.to_string(),
-                _ => self
-                    .details
-                    .changes()
-                    .iter()
-                    .filter_map(|change| change["path"].as_str())
-                    .collect::<Vec<_>>()
-                    .join("\n"),
-            };
-            output.content = vec![ToolContent::Text(text)];
-        }
+        output.content = result_output(&self.details, failed);
         output.is_error = failed;
         output.details = Some(self.report());
         output

@@ -60,6 +60,15 @@ describe("questions", { skip, timeout: 180_000, concurrency: 2 }, () => {
     assert.equal(existsSync(join(site.work, "PWN")), false);
   });
 
+  const titled = { tool: { id: "c", name: "bash", args: { command: "echo hi", title: "Cleans up\u202e" } } };
+  on("show the title of a call beside its command", { responses: [{ blocks: [titled] }, { text: "It is over." }] }, async (page) => {
+    await sendMessage(page, "go");
+    await page.getByText("It is over.").waitFor();
+    await page.locator(".tool summary").click();
+    assert.match(await page.locator(".tool-title").innerText(), /Cleans up.*U\+202E/);
+    assert.deepEqual(await serious(page), []);
+  });
+
   on("leave texts of other languages and emoji as they are", promptFor("echo שלום مرحبا 你好 é 👨‍👩‍👧 ❤️ 1️⃣"), async (page) => {
     await sendMessage(page, "go");
     await page.locator(".dialog", { hasText: "echo שלום مرحبا 你好 é 👨‍👩‍👧 ❤️ 1️⃣" }).waitFor();

@@ -2,7 +2,7 @@
 
 use super::content::AcpContentBlock;
 use crate::dsl::protocol;
-use crate::typed::{Any, Count, List, OptNull, Str};
+use crate::typed::{Any, Count, List, Object, OptNull, Str};
 
 protocol! {
     /// The kind of a tool, so that clients can choose an icon.
@@ -102,6 +102,8 @@ protocol! {
         rawInput: OptNull<Any>,
         /// Output of the call.
         rawOutput: OptNull<Any>,
+        /// Extensions of the agent; those of several agents are members of `AcpCallExtensions`.
+        _meta: OptNull<Object>,
         ;
         example {
             "sessionUpdate": "tool_call", "toolCallId": "call_1", "title": "cargo test", "kind": "execute",
@@ -129,6 +131,8 @@ protocol! {
         rawInput: OptNull<Any>,
         /// Output of the call.
         rawOutput: OptNull<Any>,
+        /// Extensions of the agent; those of several agents are members of `AcpCallExtensions`.
+        _meta: OptNull<Object>,
         ;
         example {"sessionUpdate": "tool_call_update", "toolCallId": "call_1", "status": "completed"}
     }

@@ -23,6 +23,8 @@ protocol! {
         locations: OptNull<List<AcpLocation>>,
         /// Arguments of the call.
         rawInput: OptNull<Any>,
+        /// Extensions of the agent; those of several agents are members of `AcpCallExtensions`.
+        _meta: OptNull<Object>,
         ;
         example {"toolCallId": "call_1", "title": "Allow bash?", "kind": "execute"}
     }

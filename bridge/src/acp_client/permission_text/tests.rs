@@ -1,8 +1,9 @@
 //! Tests of the text of a permission question.
 
 use agentese::acp::AcpToolCallUpdate;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::super::shown_diff::{MAX_ADDED, MAX_REMOVED};
 use super::*;
 
 fn question(mut members: Value) -> String {

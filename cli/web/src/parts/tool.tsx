@@ -80,8 +80,14 @@ function ToolBody({ tool, change }: { tool: ToolBlock; change: Change | undefine
   const shown = tool.result ?? tool.output ?? [];
   const agents = subagentsOf(tool);
   const isPlain = change !== undefined && tool.state !== "failed" && tool.state !== "skipped";
+  const title = change || hasCommand(tool) ? titleOf(tool) : undefined;
   return (
     <div class="tool-inside">
+      {title !== undefined && (
+        <p class="tool-title">
+          <RevealedText text={title} />
+        </p>
+      )}
       {change ? <Diff change={change} /> : agents.length > 0 ? <Subagents agents={agents} /> : <ToolArguments tool={tool} />}
       {tool.child && <SubagentConversation conversation={tool.child} />}
       {!isPlain && <Output blocks={shown} live={tool.state === "running"} path={pathOf(tool)} />}
@@ -93,6 +99,15 @@ function pathOf(tool: ToolBlock): string | undefined {
   const given = readArguments(tool) as Record<string, unknown> | undefined;
   return typeof given?.["path"] === "string" ? given["path"] : undefined;
 }
+
+/** Returns the title of a call among its arguments. Agents behind the bridge from ACP have one. */
+function titleOf(tool: ToolBlock): string | undefined {
+  const title = (readArguments(tool) as Record<string, unknown> | undefined)?.["title"];
+  return typeof title === "string" && title !== "" ? title : undefined;
+}
+
+/** Returns `true` if only the command of a call is drawn, and not its other arguments. */
+const hasCommand = (tool: ToolBlock): boolean => typeof (readArguments(tool) as Record<string, unknown> | undefined)?.["command"] === "string";
 
 /** Arguments of a call that do not fit into the summary. */
 function ToolArguments({ tool }: { tool: ToolBlock }) {

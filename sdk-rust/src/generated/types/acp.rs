@@ -63,6 +63,84 @@ impl AcpAgentMessageChunk {
 }
 
 record! {
+    /// A terminal of the agent, in which a command of the call runs. The client has no such terminal.
+    pub struct AcpAgentTerminal() {
+        /// Id of the terminal.
+        maybe terminal_id: String = "terminal_id",
+        /// Absolute path of the working directory.
+        maybe cwd: String = "cwd",
+    }
+}
+
+impl AcpAgentTerminal {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            terminal_id: crate::wire::Maybe::Absent,
+            cwd: crate::wire::Maybe::Absent,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for AcpAgentTerminal {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The end of a command: in `_meta`, and as members of `rawOutput` (Codex, Grok).
+    pub struct AcpAgentTerminalExit() {
+        /// Id of the terminal.
+        maybe terminal_id: String = "terminal_id",
+        /// Exit code of the command.
+        maybe exit_code: i64 = "exit_code",
+        /// Signal that ended the command.
+        maybe signal: String = "signal",
+    }
+}
+
+impl AcpAgentTerminalExit {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            terminal_id: crate::wire::Maybe::Absent,
+            exit_code: crate::wire::Maybe::Absent,
+            signal: crate::wire::Maybe::Absent,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for AcpAgentTerminalExit {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// A piece of the output of a command. A client appends it to the earlier pieces.
+    pub struct AcpAgentTerminalOutput() {
+        /// Id of the terminal.
+        maybe terminal_id: String = "terminal_id",
+        /// Text of the piece.
+        required data: String = "data",
+    }
+}
+
+impl AcpAgentTerminalOutput {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(data: impl Into<String>) -> Self {
+        Self {
+            terminal_id: crate::wire::Maybe::Absent,
+            data: data.into(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
     /// A piece of the model's reasoning.
     pub struct AcpAgentThoughtChunk("sessionUpdate" = "agent_thought_chunk") {
         /// Content of the piece.
@@ -238,6 +316,48 @@ impl AcpCallContent {
             content: content.into(),
             extra: crate::wire::ExtraMembers::default(),
         }
+    }
+}
+
+record! {
+    /// Members of the `_meta` of a tool call.
+    pub struct AcpCallExtensions() {
+        /// Tool of the call, from qwen-code and others.
+        maybe tool_name: String = "toolName",
+        /// Tool of the call, from Claude Code.
+        maybe claude_code: AcpToolIdentity = "claudeCode",
+        /// Tool of the call, from goose.
+        maybe goose: AcpGooseExtensions = "goose",
+        /// Terminal of a command, from Codex and Claude Code.
+        maybe terminal_info: AcpAgentTerminal = "terminal_info",
+        /// Output of a command, from Zed's adapter of Codex, from Claude Code and others.
+        maybe terminal_output: AcpAgentTerminalOutput = "terminal_output",
+        /// Output of a command, from Codex, for clients without a capability for terminals.
+        maybe terminal_output_delta: AcpAgentTerminalOutput = "terminal_output_delta",
+        /// End of a command, from Codex and Claude Code.
+        maybe terminal_exit: AcpAgentTerminalExit = "terminal_exit",
+    }
+}
+
+impl AcpCallExtensions {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            tool_name: crate::wire::Maybe::Absent,
+            claude_code: crate::wire::Maybe::Absent,
+            goose: crate::wire::Maybe::Absent,
+            terminal_info: crate::wire::Maybe::Absent,
+            terminal_output: crate::wire::Maybe::Absent,
+            terminal_output_delta: crate::wire::Maybe::Absent,
+            terminal_exit: crate::wire::Maybe::Absent,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for AcpCallExtensions {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -954,6 +1074,30 @@ impl AcpFileText {
 }
 
 record! {
+    /// The extensions of goose.
+    pub struct AcpGooseExtensions() {
+        /// Tool of the call.
+        maybe tool_call: AcpToolIdentity = "toolCall",
+    }
+}
+
+impl AcpGooseExtensions {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            tool_call: crate::wire::Maybe::Absent,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for AcpGooseExtensions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
     /// An image in base64.
     pub struct AcpImage("type" = "image") {
         /// The bytes in base64.
@@ -1273,6 +1417,34 @@ strings! {
 }
 
 record! {
+    /// Members that name the tool of a call: of `_meta` (Mistral Vibe), or of `rawInput` if the arguments are in a
+    /// member of their own (Codex and Hermes: `tool`; Grok: `tool_name`).
+    pub struct AcpNamedTool() {
+        /// Name of the tool.
+        maybe tool: String = "tool",
+        /// Name of the tool.
+        maybe tool_name: String = "tool_name",
+    }
+}
+
+impl AcpNamedTool {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            tool: crate::wire::Maybe::Absent,
+            tool_name: crate::wire::Maybe::Absent,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for AcpNamedTool {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
     /// A name with a value: an environment variable or a header.
     pub struct AcpNamedValue() {
         /// Name of the variable or header.
@@ -1416,6 +1588,8 @@ record! {
         maybe locations: Vec<AcpLocation> = "locations",
         /// Arguments of the call.
         maybe raw_input: serde_json::Value = "rawInput",
+        /// Extensions of the agent; those of several agents are members of `AcpCallExtensions`.
+        maybe meta: serde_json::Map<String, serde_json::Value> = "_meta",
     }
 }
 
@@ -1431,6 +1605,7 @@ impl AcpPermissionCall {
             content: crate::wire::Maybe::Absent,
             locations: crate::wire::Maybe::Absent,
             raw_input: crate::wire::Maybe::Absent,
+            meta: crate::wire::Maybe::Absent,
             extra: crate::wire::ExtraMembers::default(),
         }
     }
@@ -1621,6 +1796,82 @@ impl AcpPromptParams {
             prompt,
             extra: crate::wire::ExtraMembers::default(),
         }
+    }
+}
+
+record! {
+    /// The exit code of a command as a member of `rawOutput`, in agents that write names like this one.
+    pub struct AcpRawExitCode() {
+        /// Exit code of the command.
+        maybe exit_code: i64 = "exitCode",
+    }
+}
+
+impl AcpRawExitCode {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            exit_code: crate::wire::Maybe::Absent,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for AcpRawExitCode {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Members of `rawOutput` that contain the text of the output, in order of preference. Each is a text, a list of
+    /// content blocks, or an object with one of these members again.
+    pub struct AcpRawOutput() {
+        /// Output as the model receives it, from Codex.
+        maybe formatted_output: serde_json::Value = "formatted_output",
+        /// Output of both streams, from Codex.
+        maybe aggregated_output: serde_json::Value = "aggregated_output",
+        /// Output, from opencode and others.
+        maybe output: serde_json::Value = "output",
+        /// Output as the model receives it, from Grok.
+        maybe output_for_prompt: serde_json::Value = "output_for_prompt",
+        /// Standard output of a command.
+        maybe stdout: serde_json::Value = "stdout",
+        /// Standard error of a command, after `stdout`.
+        maybe stderr: serde_json::Value = "stderr",
+        /// Output as a text, from agentese.
+        maybe text: serde_json::Value = "text",
+        /// Output as content, from MCP servers and Copilot CLI.
+        maybe content: serde_json::Value = "content",
+        /// Result of an MCP server.
+        maybe result: serde_json::Value = "result",
+        /// Reason of a failure.
+        maybe error: serde_json::Value = "error",
+    }
+}
+
+impl AcpRawOutput {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            formatted_output: crate::wire::Maybe::Absent,
+            aggregated_output: crate::wire::Maybe::Absent,
+            output: crate::wire::Maybe::Absent,
+            output_for_prompt: crate::wire::Maybe::Absent,
+            stdout: crate::wire::Maybe::Absent,
+            stderr: crate::wire::Maybe::Absent,
+            text: crate::wire::Maybe::Absent,
+            content: crate::wire::Maybe::Absent,
+            result: crate::wire::Maybe::Absent,
+            error: crate::wire::Maybe::Absent,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for AcpRawOutput {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -2245,6 +2496,8 @@ record! {
         maybe raw_input: serde_json::Value = "rawInput",
         /// Output of the call.
         maybe raw_output: serde_json::Value = "rawOutput",
+        /// Extensions of the agent; those of several agents are members of `AcpCallExtensions`.
+        maybe meta: serde_json::Map<String, serde_json::Value> = "_meta",
     }
 }
 
@@ -2261,6 +2514,7 @@ impl AcpToolCall {
             locations: crate::wire::Maybe::Absent,
             raw_input: crate::wire::Maybe::Absent,
             raw_output: crate::wire::Maybe::Absent,
+            meta: crate::wire::Maybe::Absent,
             extra: crate::wire::ExtraMembers::default(),
         }
     }
@@ -2287,6 +2541,8 @@ record! {
         maybe raw_input: serde_json::Value = "rawInput",
         /// Output of the call.
         maybe raw_output: serde_json::Value = "rawOutput",
+        /// Extensions of the agent; those of several agents are members of `AcpCallExtensions`.
+        maybe meta: serde_json::Map<String, serde_json::Value> = "_meta",
     }
 }
 
@@ -2303,6 +2559,7 @@ impl AcpToolCallUpdate {
             locations: crate::wire::Maybe::Absent,
             raw_input: crate::wire::Maybe::Absent,
             raw_output: crate::wire::Maybe::Absent,
+            meta: crate::wire::Maybe::Absent,
             extra: crate::wire::ExtraMembers::default(),
         }
     }
@@ -2317,6 +2574,30 @@ tagged! {
         Diff(AcpDiff) = "diff",
         /// A terminal of the client.
         Terminal(AcpCallTerminal) = "terminal",
+    }
+}
+
+record! {
+    /// The name of a tool, as a member of an extension.
+    pub struct AcpToolIdentity() {
+        /// Name of the tool.
+        maybe tool_name: String = "toolName",
+    }
+}
+
+impl AcpToolIdentity {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            tool_name: crate::wire::Maybe::Absent,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for AcpToolIdentity {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
