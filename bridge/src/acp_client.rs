@@ -36,9 +36,10 @@ use agentese::acp::{
     AcpInitializeResult, AcpNewSession, AcpNewSessionParams, Command, Reply,
 };
 use agentese::serve::Options;
-use agentese::transport::Transport;
+use agentese::transport::{Transport, memory_pair};
 use agentese_server_dialects::conversation::RemoteSessionError;
-use agentese_server_dialects::dialects::{ACP, DialectEntry};
+use agentese_server_dialects::dialects::{ACP, DIALECTS, DialectEntry};
+use agentese_server_dialects::server::Server;
 use serde_json::Map;
 
 use super::client_ui::ClientUi;
@@ -49,7 +50,10 @@ use crate::options::BridgeOptions;
 use agentese_process::stderr::Stderr;
 use agentese_process::stdio;
 use connection::AcpConnection;
-use remote_agent::AcpRemoteAgent;
+pub(super) use remote_agent::AcpRemoteAgent;
+
+/// The buffer of a connection in this process, in bytes for each direction.
+const MEMORY_BUFFER: usize = 64 * 1024;
 
 /// Serves a client in a dialect until the client disconnects. Fails if the agent cannot be started or opens
 /// no session. Returns exit code 1 if the agent disconnects before the client.
@@ -59,26 +63,13 @@ pub(super) async fn serve(
     stderr: &Stderr,
 ) -> Result<ExitCode, BridgeError> {
     let unusable = |trouble: String| BridgeError::Usage(format!("cannot use the agent: {trouble}"));
-    let transport =
-        Transport::from_child(child(options, stderr)?).map_err(|error| unusable(error.to_string()))?;
     let counts = Arc::<FrameCounts>::default();
-    let (connection, events) = AcpConnection::from_transport(transport, counts.clone());
-    let opened = match connect(&connection).await {
-        Ok(opened) => opened,
-        Err(trouble) => {
-            connection.close().await;
-            return Err(unusable(trouble));
-        }
-    };
+    let agent = start(options, stderr, counts.clone()).await.map_err(unusable)?;
     let fidelity = FidelityReport::new(frontend.spec(), ACP.spec(), counts);
     let fidelity = Arc::new(fidelity.map_err(|error| unusable(error.to_string()))?);
-    let agent = AcpRemoteAgent::new(connection, events, opened, ClientUi::new());
-    let mut serving = Options::default();
-    serving.commands = MAX_COMMANDS;
+    let (server, mut serving) = server(frontend, &agent);
     serving.gate = Some(fidelity.gate());
-    serving.finish = agent.disconnected();
-    let server = agent.initial_state().server(frontend, agent.clone(), agent.persist(), &current_dir(), None);
-    let served = stdio::serve(server.build(), serving, stderr).await;
+    let served = stdio::serve(server, serving, stderr).await;
     let disconnect_reason = agent.disconnect_reason();
     agent.close().await;
     options.report.as_deref().map_or(Ok(()), |path| fidelity.write_report(path))?;
@@ -89,6 +80,59 @@ pub(super) async fn serve(
         }
         None => Ok(served?),
     }
+}
+
+/// Starts an agent behind a server of the default dialect in this process. Returns the client's end of the connection
+/// with that server, and the agent. Fails if the agent cannot be started or opens no session.
+pub(super) async fn serve_in_memory(
+    options: &BridgeOptions,
+    stderr: &Stderr,
+    counts: Arc<FrameCounts>,
+) -> Result<(Transport, Arc<AcpRemoteAgent>), RemoteSessionError> {
+    let frontend = default_dialect();
+    let agent = start(options, stderr, counts).await?;
+    let (server, serving) = server(frontend, &agent);
+    let (near, far) = memory_pair(MEMORY_BUFFER);
+    let ended = agent.clone();
+    tokio::spawn(async move {
+        server.serve_with(far, serving).await;
+        ended.close().await;
+    });
+    Ok((near, agent))
+}
+
+/// Returns the newest revision of the default dialect, which loses the least between an ACP agent and a client in this
+/// process.
+pub(super) fn default_dialect() -> &'static DialectEntry {
+    let name = DIALECTS[0].spec().name;
+    DIALECTS.iter().rfind(|entry| entry.spec().name == name).unwrap_or(&DIALECTS[0])
+}
+
+/// Starts an agent and opens a session. Fails with an error message for the user.
+async fn start(
+    options: &BridgeOptions,
+    stderr: &Stderr,
+    counts: Arc<FrameCounts>,
+) -> Result<Arc<AcpRemoteAgent>, RemoteSessionError> {
+    let child = child(options, stderr).map_err(|error| error.to_string())?;
+    let transport = Transport::from_child(child).map_err(|error| error.to_string())?;
+    let (connection, events) = AcpConnection::from_transport(transport, counts);
+    match connect(&connection).await {
+        Ok(opened) => Ok(AcpRemoteAgent::new(connection, events, opened, ClientUi::new())),
+        Err(trouble) => {
+            connection.close().await;
+            Err(trouble)
+        }
+    }
+}
+
+/// Returns the server of a dialect for an agent, and its options: it ends when the agent disconnects.
+fn server(frontend: &'static DialectEntry, agent: &Arc<AcpRemoteAgent>) -> (Server, Options) {
+    let mut serving = Options::default();
+    serving.commands = MAX_COMMANDS;
+    serving.finish = agent.disconnected();
+    let server = agent.initial_state().server(frontend, agent.clone(), agent.persist(), &current_dir(), None);
+    (server.build(), serving)
 }
 
 /// Initializes the connection and opens a session. Fails with an error message for the user if the agent speaks another

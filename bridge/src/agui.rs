@@ -2,10 +2,12 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `threads` | one process of the agent for each thread |
+//! | `threads`, `thread_agent` | one process of the agent for each thread |
 //! | `run`, `active_run` | one run, from its request to its last event |
+//! | `run_log` | the events of a run, for a client that reconnects |
 //! | `questions` | the agent's questions, which interrupt a run |
 //! | `translator` | conversion of neutral events to AG-UI events, without I/O |
+//! | `sequential_parts` | texts, thoughts and tool calls one after the other, without I/O |
 //! | `messages` | the conversation as AG-UI messages, without I/O |
 //! | `request` | the request of a client, without I/O |
 
@@ -14,14 +16,18 @@ mod messages;
 mod questions;
 mod request;
 mod run;
+mod run_log;
+mod sequential_parts;
+mod thread_agent;
 mod threads;
 mod translator;
 
 use std::convert::Infallible;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agentese::agui::{Event as AguiEvent, SPEC};
+use agentese::agui::SPEC;
 use agentese::spec::Spec;
 use agentese::types::AguiRunInput;
 use axum::body::Body;
@@ -30,7 +36,6 @@ use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
 use serde_json::json;
-use tokio::sync::mpsc::{self, Receiver};
 
 use super::fidelity_report::{FidelityReport, FrameCounts};
 use super::launch::agent_dialect;
@@ -41,12 +46,13 @@ use agentese_process::http::authentication::{self, Token};
 use agentese_process::http::connections::{self, BodyError};
 use agentese_process::output;
 use agentese_process::stderr::Stderr;
-use threads::{ThreadError, Threads};
+use run_log::{EventsGone, RequestKey, RunReader};
+use threads::{ReservedRun, ThreadError, Threads};
 
 /// The maximum size of a request in bytes. A request may contain a conversation with images.
 const MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
-/// The maximum number of queued events for a slow client. When the queue is full, the agent's further events wait.
-const EVENT_BUFFER: usize = 64;
+/// The header with the id of the last event that a client has received, as browsers send it.
+const LAST_EVENT_ID: &str = "last-event-id";
 
 /// Returns the declaration of AG-UI.
 pub(super) fn spec() -> &'static Spec {
@@ -90,7 +96,7 @@ async fn handle(state: AppState, request: Request) -> Response<Body> {
     let headers = response.headers_mut();
     if let Some(origin) = origin {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST"));
+        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
         headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("*"));
     }
     headers.insert(header::VARY, HeaderValue::from_static("origin"));
@@ -124,11 +130,32 @@ async fn respond(state: &AppState, request: Request) -> Response<Body> {
         return rejection(StatusCode::SERVICE_UNAVAILABLE, reason);
     }
     match *request.method() {
-        Method::POST => {}
+        Method::POST => start(state, request).await,
+        Method::GET => match last_event_id(request.headers()) {
+            Some(last) => stream(state.threads.resume(&last, None)),
+            None => {
+                let reason = "GET continues reading a run and requires the header Last-Event-ID; use POST to start a run";
+                rejection(StatusCode::BAD_REQUEST, reason)
+            }
+        },
         // The preflight request of a browser for a page of another origin.
-        Method::OPTIONS => return StatusCode::NO_CONTENT.into_response(),
-        _ => return rejection(StatusCode::METHOD_NOT_ALLOWED, "method not allowed; use POST"),
+        Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),
+        _ => rejection(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method not allowed; use POST, or GET to continue a run",
+        ),
     }
+}
+
+/// Returns the id of the last event that the client has received. Returns `None` if the request contains no id.
+fn last_event_id(headers: &HeaderMap) -> Option<String> {
+    let id = headers.get(LAST_EVENT_ID)?;
+    Some(String::from_utf8_lossy(id.as_bytes()).into_owned()).filter(|id| !id.is_empty())
+}
+
+/// Starts a run, or continues the run that the same request has started before.
+async fn start(state: &AppState, request: Request) -> Response<Body> {
+    let last = last_event_id(request.headers());
     let body = match connections::read_body(request, MAX_REQUEST_BYTES).await {
         Ok(body) => body,
         Err(error @ BodyError::TooLong(_)) => return rejection(StatusCode::PAYLOAD_TOO_LARGE, error),
@@ -143,29 +170,44 @@ async fn respond(state: &AppState, request: Request) -> Response<Body> {
         Ok(input) => input,
         Err(error) => return rejection(StatusCode::BAD_REQUEST, format!("invalid AG-UI request: {error}")),
     };
+    if let Some(last) = last {
+        return stream(state.threads.resume(&last, Some((&input.thread_id, &input.run_id))));
+    }
     let run_request = match request::parse(&input) {
         Ok(wanted) => wanted,
         Err(reason) => return rejection(StatusCode::BAD_REQUEST, reason),
     };
-    let reserved = match state.threads.reserve(&input.thread_id).await {
-        Ok(held) => held,
+    let key = RequestKey {
+        thread: input.thread_id.clone(),
+        run: input.run_id.clone(),
+        digest: BuildHasherDefault::<DefaultHasher>::default().hash_one(&body),
+    };
+    if let Some(log) = state.threads.current_run(&key) {
+        return stream(log.read_from_start());
+    }
+    let ReservedRun { thread, log, writer } = match state.threads.reserve(key).await {
+        Ok(reserved) => reserved,
         Err(reason @ ThreadError::Busy) => return rejection(StatusCode::CONFLICT, reason),
-        Err(reason @ ThreadError::Full) => return rejection(StatusCode::SERVICE_UNAVAILABLE, reason),
+        Err(reason) => return rejection(StatusCode::SERVICE_UNAVAILABLE, reason),
     };
     if let Some(command) = SPEC.commands.first() {
         state.threads.fidelity.count(command.wire);
     }
-    let (to, events) = mpsc::channel(EVENT_BUFFER);
-    tokio::spawn(run::serve(state.threads.clone(), reserved, input, run_request, to));
+    let events = log.read_from_start();
+    tokio::spawn(run::serve(state.threads.clone(), thread, input, run_request, writer));
     stream(events)
 }
 
-/// Streams events. After a disconnect the receiver is dropped, which stops the run.
-fn stream(events: Receiver<AguiEvent>) -> Response<Body> {
+/// Streams events with their ids. After a disconnect the reader is dropped, which begins the time limit for the client
+/// to reconnect.
+fn stream(events: Result<RunReader, EventsGone>) -> Response<Body> {
+    let events = match events {
+        Ok(events) => events,
+        Err(gone) => return rejection(StatusCode::GONE, gone),
+    };
     let events = futures::stream::unfold(events, |mut events| async move {
-        let event = events.recv().await?;
-        let text = serde_json::to_string(&event).unwrap_or_default();
-        Some((Ok::<_, Infallible>(SseEvent::default().data(text)), events))
+        let (id, text) = events.next().await?;
+        Some((Ok::<_, Infallible>(SseEvent::default().id(id).data(text)), events))
     });
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }

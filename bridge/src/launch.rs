@@ -17,14 +17,17 @@ use crate::options::BridgeOptions;
 /// are rejected.
 pub(crate) const MAX_COMMANDS: usize = 1024;
 
-/// Returns the dialect of the agents that a command line starts. If the options do not name a dialect, starts
-/// an agent, detects its dialect and ends it. Fails if the dialect is not detected.
+/// Returns the dialect of the agents started with a command line, or ACP. If the options do not name a dialect, starts an
+/// agent, detects its dialect and ends it. Fails if the dialect is not detected.
 pub(crate) async fn agent_dialect(
     options: &BridgeOptions,
     stderr: &Stderr,
 ) -> Result<&'static Spec, BridgeError> {
     let unusable = |error: agentese::Error| BridgeError::Usage(format!("cannot use the agent: {error}"));
     if let Some(name) = &options.from {
+        if is_acp(name) {
+            return Ok(ACP.spec());
+        }
         let (spec, revision) = dynamic::client(name).map_err(unusable)?;
         return Ok(revision.unwrap_or(spec));
     }

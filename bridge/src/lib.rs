@@ -74,7 +74,7 @@ use remote_agent::DialectRemoteAgent;
 
 pub use error::BridgeError;
 pub use explain::{Explanation, explain};
-pub use options::BridgeOptions;
+pub use options::{BridgeOptions, DEFAULT_RECONNECT_LIMIT};
 
 /// The time limit for each response of an agent while its dialect is being detected.
 const DETECT_LIMIT: Duration = Duration::from_secs(20);
@@ -95,7 +95,7 @@ enum Sides {
     AcpAgent(&'static DialectEntry),
     /// The client speaks ACP, and the agents speak a dialect.
     AcpClient,
-    /// The clients speak AG-UI, and the agents speak a dialect.
+    /// The clients speak AG-UI, and the agents speak a dialect or ACP.
     AgUi,
 }
 
@@ -105,14 +105,11 @@ impl Bridge {
         let to = options.to.as_str();
         let (to_acp, from_acp) = (is_acp(to), options.from.as_deref().is_some_and(is_acp));
         let to_agui = agui::is_agui(to);
-        if to_agui && from_acp {
-            return Err(BridgeError::Usage("--to ag-ui cannot be combined with --from acp".to_owned()));
-        }
         if options.from.as_deref().is_some_and(agui::is_agui) {
             return Err(BridgeError::Usage("ag-ui is only supported with --to".to_owned()));
         }
-        if !to_agui && (options.port != 0 || !options.allow_origin.is_empty()) {
-            return Err(BridgeError::Usage("--port and --allow-origin require --to ag-ui".to_owned()));
+        if let Some(name) = options.agui_option().filter(|_| !to_agui) {
+            return Err(BridgeError::Usage(format!("{name} requires --to ag-ui")));
         }
         if to_acp && from_acp {
             return Err(BridgeError::Usage("--to acp cannot be combined with --from acp".to_owned()));

@@ -30,7 +30,7 @@ struct Bridge {
 }
 
 impl Bridge {
-    /// Starts a bridge whose agent has `settings`.
+    /// Starts a bridge whose agent has `settings`. The dialect may also be `acp`.
     fn start(dialect: &str, settings: &Value, more: &[&str]) -> Self {
         let place = tempfile::tempdir().unwrap();
         let agent = place.path().join("home/.pi/agent");
@@ -47,7 +47,10 @@ impl Bridge {
             .arg(place.path().join("report.json"))
             .arg("--")
             .arg(agentese())
-            .args(["--mode", "rpc", "--no-session", "--dialect", dialect, "--script"])
+            .args(match dialect {
+                "acp" => &["--mode", "acp", "--script"][..],
+                dialect => &["--mode", "rpc", "--no-session", "--dialect", dialect, "--script"],
+            })
             .arg(place.path().join("script.json"))
             .current_dir(place.path().join("work"))
             .env("HOME", place.path().join("home"))
@@ -90,14 +93,26 @@ impl Bridge {
 
     /// Starts a run of a thread.
     async fn start_run(&self, thread: &str, members: Value) -> Run {
-        let mut input =
-            json!({"threadId": thread, "runId": "r1", "messages": [], "tools": [], "context": []});
-        input.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
-        let json = [("content-type", "application/json")];
-        let (status, head, lines) = self.request("POST", &self.path, &json, &input.to_string()).await;
+        self.connect("POST", None, &run_input(thread, members)).await
+    }
+
+    /// Sends a request that is answered with events, and with the id of the last received event if there is one.
+    async fn connect(&self, method: &str, last: Option<&str>, body: &str) -> Run {
+        let headers: Vec<_> = last.map(|id| ("last-event-id", id)).into_iter().collect();
+        let (status, head, lines) = self.request(method, &self.path, &headers, body).await;
         assert_eq!(status, 200, "{head}");
         assert!(head.to_lowercase().contains("content-type: text/event-stream"), "{head}");
-        Run { lines, seen: Vec::new() }
+        Run { lines, seen: Vec::new(), last: String::new() }
+    }
+
+    /// Sends a request that is rejected. Returns the status and the reason.
+    async fn rejected(&self, method: &str, last: Option<&str>, body: &str) -> (u16, String) {
+        let headers: Vec<_> = last.map(|id| ("last-event-id", id)).into_iter().collect();
+        let (status, _, mut lines) = self.request(method, &self.path, &headers, body).await;
+        let mut text = String::new();
+        soon("the body", lines.read_to_string(&mut text)).await.unwrap();
+        let body: Value = serde_json::from_str(&text).unwrap();
+        (status, body["error"].as_str().unwrap().to_owned())
     }
 
     /// Sends user input, and returns the events of the run.
@@ -119,6 +134,13 @@ impl Drop for Bridge {
     }
 }
 
+/// Returns the body of a request for a run of a thread.
+fn run_input(thread: &str, members: Value) -> String {
+    let mut input = json!({"threadId": thread, "runId": "r1", "messages": [], "tools": [], "context": []});
+    input.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    input.to_string()
+}
+
 fn user_message(text: &str) -> Value {
     json!({"messages": [{"id": format!("my-{text}"), "role": "user", "content": text}]})
 }
@@ -127,6 +149,8 @@ fn user_message(text: &str) -> Value {
 struct Run {
     lines: Lines<TcpStream>,
     seen: Vec<Value>,
+    /// The id of the last event.
+    last: String,
 }
 
 impl Run {
@@ -135,6 +159,10 @@ impl Run {
             let mut line = String::new();
             if soon("an event", self.lines.read_line(&mut line)).await.unwrap() == 0 {
                 return None;
+            }
+            if let Some(id) = line.trim_end().strip_prefix("id: ") {
+                self.last = id.to_owned();
+                continue;
             }
             let Some(data) = line.trim_end().strip_prefix("data: ") else {
                 assert!(line.trim_end().is_empty() || line.starts_with(':'), "{line}");
@@ -212,7 +240,7 @@ fn roles(events: &[Value]) -> Vec<&str> {
 
 #[tokio::test]
 async fn agents_of_each_dialect_stream_text_thoughts_and_tools() {
-    for dialect in ["pi", "omp", "pisces", "opal", "operator"] {
+    for dialect in ["pi", "omp", "pisces", "opal", "operator", "acp"] {
         let bridge = Bridge::start(dialect, &json!({}), &[]);
         let first = bridge.prompt("t", "hello").await;
         assert_eq!(text(&first, "TEXT_MESSAGE_CONTENT"), "Hello there", "{dialect}: {first:#?}");
@@ -249,16 +277,135 @@ async fn agents_of_each_dialect_stream_text_thoughts_and_tools() {
     }
 }
 
+/// A client that closes its connection need not wait for the time limit before its next run.
 #[tokio::test]
-async fn a_disconnected_client_stops_its_run_and_can_resume_the_thread() {
-    let bridge = Bridge::start("pi", &json!({}), &[]);
-    let mut run = bridge.start_run("t", user_message("hang")).await;
+async fn the_next_run_stops_a_run_without_a_connection() {
+    for (dialect, limit) in [("pi", "86400"), ("acp", "86400"), ("pi", "0")] {
+        let bridge = Bridge::start(dialect, &json!({}), &["--reconnect-seconds", limit]);
+        let mut run = bridge.start_run("t", user_message("hang")).await;
+        run.until("TEXT_MESSAGE_CONTENT").await;
+        drop(run);
+        let events = bridge.prompt("t", "hello").await;
+        assert_eq!(text(&events, "TEXT_MESSAGE_CONTENT"), "Hello there", "{dialect}: {events:#?}");
+        let expected = ["user", "assistant", "user", "reasoning", "assistant"];
+        assert_eq!(roles(&events), expected, "{dialect}: {events:#?}");
+        assert_eq!(bridge.children().len(), 1, "{dialect}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_reconnects_reads_the_rest_of_its_run() {
+    let bridge = Bridge::start("pi", &json!({}), &["--reconnect-seconds", "86400"]);
+    let input = run_input("t", user_message("slow"));
+    let mut run = bridge.connect("POST", None, &input).await;
     run.until("TEXT_MESSAGE_CONTENT").await;
+    let (mut events, last) = (run.seen.clone(), run.last.clone());
     drop(run);
-    let events = bridge.prompt("t", "hello").await;
-    assert_eq!(text(&events, "TEXT_MESSAGE_CONTENT"), "Hello there", "{events:#?}");
-    assert_eq!(roles(&events), ["user", "assistant", "user", "reasoning", "assistant"], "{events:#?}");
-    assert_eq!(bridge.children().len(), 1);
+    // A browser repeats the id in a GET request, and a library with `fetch` repeats the whole request.
+    let mut run = bridge.connect("GET", Some(&last), "").await;
+    run.until("TEXT_MESSAGE_CONTENT").await;
+    events.append(&mut run.seen.clone());
+    let mut other = bridge.connect("POST", Some(&run.last), &input).await;
+    while other.next().await.is_some() {}
+    assert_eq!(run.next().await, None, "another connection has taken its place");
+    events.extend(other.seen);
+    check(&events);
+    assert_eq!(text(&events, "TEXT_MESSAGE_CONTENT"), "abcdef", "{events:#?}");
+    assert_eq!(events.last().unwrap()["type"], "RUN_FINISHED", "{events:#?}");
+    assert_eq!(roles(&events), ["user", "assistant"], "the input was sent once: {events:#?}");
+
+    // The events are kept after the end of the run, until the next one begins.
+    let mut again = bridge.connect("GET", Some(&last), "").await;
+    while again.next().await.is_some() {}
+    assert_eq!(again.seen.last(), events.last());
+    bridge.prompt("t", "hello").await;
+    for (method, body) in [("GET", ""), ("POST", input.as_str())] {
+        let (status, reason) = bridge.rejected(method, Some(&last), body).await;
+        assert_eq!(status, 410, "{reason}");
+        assert!(reason.contains("no longer kept") && reason.contains(&last), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_in_progress_is_joined_by_its_own_request_and_not_by_another() {
+    let bridge = Bridge::start("pi", &json!({}), &["--reconnect-seconds", "86400"]);
+    let input = run_input("t", user_message("hang"));
+    let mut run = bridge.connect("POST", None, &input).await;
+    run.until("TEXT_MESSAGE_CONTENT").await;
+    let mut joined = bridge.connect("POST", None, &input).await;
+    joined.until("TEXT_MESSAGE_CONTENT").await;
+    assert_eq!(joined.seen, run.seen);
+    let (status, reason) = bridge.rejected("POST", None, &run_input("t", user_message("hello"))).await;
+    assert_eq!(status, 409, "{reason}");
+    assert!(reason.contains("in progress") && reason.contains("Last-Event-ID"), "{reason}");
+    // An id of this run does not continue a run of another thread.
+    let other = run_input("u", user_message("hang"));
+    assert_eq!(bridge.rejected("POST", Some(&joined.last), &other).await.0, 410);
+}
+
+#[tokio::test]
+async fn a_run_without_a_connection_ends_after_the_limit_as_cancelled() {
+    for dialect in ["pi", "acp"] {
+        let bridge = Bridge::start(dialect, &json!({}), &["--reconnect-seconds", "0"]);
+        let mut run = bridge.start_run("t", user_message("hang")).await;
+        run.until("TEXT_MESSAGE_CONTENT").await;
+        soon("the disconnect", run.lines.get_mut().shutdown()).await.unwrap();
+        while run.next().await.is_some() {}
+        let mut rest = bridge.connect("GET", Some(&run.last), "").await;
+        while rest.next().await.is_some() {}
+        let events = [run.seen, rest.seen].concat();
+        check(&events);
+        assert_eq!(events.last().unwrap()["outcome"], json!({"type": "cancelled"}), "{dialect}: {events:#?}");
+    }
+}
+
+/// Returns the numbers of calls that begin while another one is open, and checks that all arguments are complete.
+fn overlaps(events: &[Value]) -> usize {
+    let (mut open, mut overlaps) = (Vec::new(), 0);
+    let mut arguments = std::collections::BTreeMap::<String, String>::new();
+    for event in events {
+        let id = event["toolCallId"].as_str().unwrap_or_default().to_owned();
+        match event["type"].as_str().unwrap() {
+            "TOOL_CALL_ARGS" => {
+                arguments.entry(id).or_default().push_str(event["delta"].as_str().unwrap());
+                continue;
+            }
+            "TOOL_CALL_END" => open.retain(|known| *known != id),
+            kind => {
+                overlaps += usize::from(!open.is_empty());
+                if kind == "TOOL_CALL_START" {
+                    open.push(id);
+                }
+            }
+        }
+    }
+    let complete = |text: &String| serde_json::from_str::<Value>(text).unwrap()["command"].is_string();
+    assert!(arguments.len() == 3 && arguments.values().all(complete), "{arguments:?}");
+    overlaps
+}
+
+#[tokio::test]
+async fn parallel_calls_are_sequential_unless_they_may_overlap() {
+    for dialect in ["pi", "omp", "pisces", "opal", "operator", "acp"] {
+        for options in [&[][..], &["--overlapping-calls"]] {
+            let bridge = Bridge::start(dialect, &json!({}), options);
+            let events = bridge.prompt("t", "several").await;
+            let names = |kind: &str| -> Vec<&str> {
+                let calls = events.iter().filter(|event| event["type"] == kind);
+                calls.map(|event| event["toolCallId"].as_str().unwrap()).collect()
+            };
+            let starts = names("TOOL_CALL_START");
+            assert_eq!((starts.len(), names("TOOL_CALL_RESULT").len()), (3, 3), "{dialect}: {events:#?}");
+            let overlaps = overlaps(&events);
+            if options.is_empty() {
+                assert_eq!(overlaps, 0, "{dialect}: {events:#?}");
+                assert_eq!(starts, names("TOOL_CALL_END"), "{dialect}: {events:#?}");
+            } else if dialect == "pi" {
+                assert!(overlaps > 0, "{events:#?}");
+            }
+            assert!(text(&events, "TEXT_MESSAGE_CONTENT").ends_with("All done."), "{dialect}: {events:#?}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -289,7 +436,7 @@ async fn images_reach_supporting_agents_and_others_report_them() {
     let data = image(json!({"type": "data", "value": PIXEL, "mimeType": "image/png"}));
     let url = image(json!({"type": "url", "value": format!("data:image/png;base64,{PIXEL}")}));
     let say = |parts: &[&Value]| json!({"messages": [{"id": "m", "role": "user", "content": parts}]});
-    for dialect in ["pi", "omp", "pisces", "opal", "operator"] {
+    for dialect in ["pi", "omp", "pisces", "opal", "operator", "acp"] {
         let bridge = Bridge::start(dialect, &json!({}), &[]);
         let takes = !matches!(dialect, "opal" | "operator");
         for image in [&data, &url] {
@@ -314,7 +461,13 @@ async fn images_reach_supporting_agents_and_others_report_them() {
 
 #[tokio::test]
 async fn a_question_interrupts_the_run_and_its_answer_resumes_it() {
-    let bridge = Bridge::start("pi", &json!({"approval": {"tools": ["bash"]}}), &[]);
+    for dialect in ["pi", "acp"] {
+        let settings = json!({"approval": {"tools": ["bash"]}});
+        answer_a_question(&Bridge::start(dialect, &settings, &[])).await;
+    }
+}
+
+async fn answer_a_question(bridge: &Bridge) {
     let interrupted = |events: &[Value]| -> Value {
         let outcome = &events.last().unwrap()["outcome"];
         assert_eq!(outcome["type"], "interrupt", "{events:#?}");
@@ -354,7 +507,10 @@ async fn requests_without_token_or_from_other_origins_are_rejected() {
         ("POST", &bridge.path, &[("host", "evil.example")], 403),
         ("POST", &bridge.path, &[("origin", "http://evil.example")], 403),
         ("POST", &bridge.path, &[("host", &own), ("sec-fetch-site", "cross-site")], 403),
-        ("GET", &bridge.path, &[], 405),
+        ("PUT", &bridge.path, &[], 405),
+        // The id of the last event is missing.
+        ("GET", &bridge.path, &[], 400),
+        ("GET", "/", &[("last-event-id", "a-1")], 403),
         // The input lacks its thread.
         ("POST", &bridge.path, &[("origin", "http://localhost:3000")], 400),
         ("OPTIONS", &bridge.path, &[("origin", "http://localhost:3000")], 204),
@@ -392,14 +548,22 @@ async fn a_request_with_a_duplicate_member_is_rejected() {
 
 #[tokio::test]
 async fn a_killed_agent_fails_its_run_and_the_next_run_starts_another() {
-    let mut bridge = Bridge::start("pi", &json!({}), &[]);
+    for (dialect, reason) in [("pi", "ended"), ("acp", "signal")] {
+        kill_agent(Bridge::start(dialect, &json!({}), &[]), reason).await;
+    }
+}
+
+/// Kills the agent of a bridge during a run, and checks the next run.
+async fn kill_agent(mut bridge: Bridge, reason: &str) {
     let mut run = bridge.start_run("t", user_message("hang")).await;
     run.until("TEXT_MESSAGE_CONTENT").await;
     for child in bridge.children() {
         assert!(Command::new("kill").args(["-KILL", &child]).status().unwrap().success());
     }
     while run.next().await.is_some() {}
-    assert_eq!(run.seen.last().unwrap()["code"], "agent_gone", "{:#?}", run.seen);
+    let end = run.seen.last().unwrap();
+    assert_eq!(end["code"], "agent_gone", "{end}");
+    assert!(end["message"].as_str().unwrap().contains(reason), "{end}");
     let mut again = user_message("hang")["messages"].as_array().unwrap().clone();
     again.extend(user_message("hello")["messages"].as_array().unwrap().clone());
     let events = bridge.start_run("t", json!({"messages": again})).await.finish().await;
@@ -425,12 +589,13 @@ async fn a_killed_agent_fails_its_run_and_the_next_run_starts_another() {
 #[test]
 fn unsupported_pairs_are_rejected_and_losses_explained() {
     for (words, said) in [
+        (&["--to", "pi", "--from", "ag-ui", "--", "true"][..], "ag-ui is only supported with --to"),
+        (&["--to", "pi", "--port", "4711", "--", "true"], "--port requires --to ag-ui"),
         (
-            &["--to", "ag-ui", "--from", "acp", "--", "true"][..],
-            "--to ag-ui cannot be combined with --from acp",
+            &["--to", "pi", "--reconnect-seconds", "9", "--", "true"],
+            "--reconnect-seconds requires --to ag-ui",
         ),
-        (&["--to", "pi", "--from", "ag-ui", "--", "true"], "ag-ui is only supported with --to"),
-        (&["--to", "pi", "--port", "4711", "--", "true"], "--port and --allow-origin require --to ag-ui"),
+        (&["--to", "acp", "--overlapping-calls", "--", "true"], "--overlapping-calls requires --to ag-ui"),
         (&["--to", "ag-ui", "--", "/nowhere/agent"], "/nowhere/agent"),
     ] {
         let done = Command::new(agentese()).arg("bridge").args(words).output().unwrap();

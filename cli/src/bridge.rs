@@ -1,6 +1,7 @@
 //! `agentese bridge`: the command line of the crate `agentese-bridge`.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use agentese_bridge::{Bridge, BridgeOptions};
 use agentese_process::output;
@@ -21,6 +22,8 @@ pub(super) fn run(options: command_line::Bridge, stderr: &Stderr) -> Result<Exit
         from: options.from,
         port: options.port,
         allow_origin: options.allow_origin,
+        reconnect_limit: options.reconnect_seconds.map(|seconds| Duration::from_secs(seconds.into())),
+        overlapping_calls: options.overlapping_calls,
         report: options.report,
         command: options.command,
     })?;

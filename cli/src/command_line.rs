@@ -362,6 +362,14 @@ pub(super) struct Bridge {
     /// With --to ag-ui: allow pages of this origin, such as http://localhost:3000; may be repeated
     #[arg(long, value_name = "ORIGIN")]
     pub allow_origin: Vec<String>,
+    /// With --to ag-ui: continue a run for this time after its connection was lost, so that the client can reconnect
+    /// with the header Last-Event-ID; 0 stops it at once [default: 5]
+    #[arg(long, value_name = "SECONDS")]
+    pub reconnect_seconds: Option<u32>,
+    /// With --to ag-ui: send parallel tool calls as the agent writes them, at the same time; by default each call and
+    /// each text ends before the next begins, because older clients of AG-UI reject others
+    #[arg(long)]
+    pub overlapping_calls: bool,
     /// Write a loss report when the client disconnects: whether each command, event and dialog was carried,
     /// approximated or lost, and how often it occurred
     #[arg(long, value_name = "FILE")]

@@ -34,7 +34,7 @@ use crate::launch::current_dir;
 const GRACE: Duration = Duration::from_secs(4);
 
 /// An ACP agent.
-pub(super) struct AcpRemoteAgent {
+pub(crate) struct AcpRemoteAgent {
     context: Arc<AcpContext>,
     events: tokio::sync::Mutex<event_queue::Receiver>,
     /// Held while the agent switches to another session. User input waits for it.
@@ -44,7 +44,7 @@ pub(super) struct AcpRemoteAgent {
 
 impl AcpRemoteAgent {
     /// Starts listening to the agent. Must be called on a tokio runtime.
-    pub fn new(
+    pub(super) fn new(
         connection: AcpConnection,
         incoming: UnboundedReceiver<ConnectionEvent>,
         (initialized, opened): (AcpInitializeResult, AcpNewSession),
@@ -120,6 +120,11 @@ impl AcpRemoteAgent {
             self.context.connection.cancel_turn(turn.number);
             turn.ended.cancelled().await;
         }
+    }
+
+    /// Returns `true` if the agent accepts images.
+    pub fn accepts_images(&self) -> bool {
+        self.context.state().accepts_images
     }
 
     /// Ends the agent.

@@ -172,5 +172,6 @@ pub(super) fn usage(message: &Message) -> Option<AguiTokenUsage> {
     tokens.total_tokens = input.zip(usage.output).map(|(input, output)| input + output);
     tokens.cached_input_tokens = read;
     tokens.cache_write_input_tokens = written;
-    (input.is_some() || usage.output.is_some()).then_some(tokens)
+    // An agent that counts no tokens has zeros in dialects that require numbers.
+    (input.unwrap_or_default() + usage.output.unwrap_or_default() > 0).then_some(tokens)
 }

@@ -13,16 +13,15 @@ use agentese::view::MessageState;
 use agentese_server_models::is_blank;
 use futures::FutureExt;
 use serde_json::json;
-use tokio::sync::mpsc::Sender;
 
 use super::super::convert::IMAGES_ALONE;
-use super::super::event_loop::reason;
 use super::active_run::ActiveRun;
 use super::request::{RunRequest, ignored_parts};
+use super::run_log::RunWriter;
 use super::threads::{ReservedThread, Thread, Threads};
 use super::translator::bridge_event;
 
-/// The time limit for an agent to end its run after the client has disconnected.
+/// The time limit for an agent to end a run that is stopped.
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 
 /// The reason for which [`follow`] has returned.
@@ -33,8 +32,8 @@ enum FollowOutcome {
     Failed(agentese::Error),
     /// The agent has an open question.
     QuestionOpen,
-    /// The client has disconnected.
-    ClientDisconnected,
+    /// The run has no connection, and the client did not reconnect in time.
+    Abandoned,
 }
 
 /// The error code and message of a failed run.
@@ -47,20 +46,19 @@ fn run_error(code: &'static str) -> impl FnOnce(String) -> RunError {
     move |message| RunError { code, message }
 }
 
-/// Carries out a run request and sends the client its events. Returns when the run ends or the client disconnects.
+/// Carries out a run request and writes the events of the run.
 pub(super) async fn serve(
     threads: Arc<Threads>,
     mut reserved: ReservedThread,
     input: AguiRunInput,
     request: RunRequest,
-    to: Sender<AguiEvent>,
+    to: RunWriter,
 ) {
     let mut started = AguiRunStarted::new(&input.thread_id, &input.run_id);
     started.parent_run_id.clone_from(&input.parent_run_id);
-    let _ = to.send(started.into()).await;
+    to.send(started.into()).await;
     let end = match carry_out(&threads, &mut reserved, &input, request, &to).await {
-        Ok(None) => return,
-        Ok(Some(outcome)) => {
+        Ok(outcome) => {
             let mut finished = AguiRunFinished::new(&input.thread_id, &input.run_id);
             finished.outcome = Some(outcome);
             finished.usage = reserved.as_ref().and_then(|thread| thread.translator.usage());
@@ -75,18 +73,18 @@ pub(super) async fn serve(
     };
     // The thread is free before the client receives the end of the run.
     drop(reserved);
-    let _ = to.send(end).await;
+    to.send(end).await;
 }
 
-/// Carries out a run request. Returns the outcome of the run, or `None` if the client has disconnected.
+/// Carries out a run request. Returns the outcome of the run.
 async fn carry_out(
     threads: &Threads,
     reserved: &mut ReservedThread,
     input: &AguiRunInput,
     request: RunRequest,
-    to: &Sender<AguiEvent>,
-) -> Result<Option<AguiOutcome>, RunError> {
-    if reserved.as_ref().is_some_and(|thread| thread.agent.terminated().now_or_never().is_some()) {
+    to: &RunWriter,
+) -> Result<AguiOutcome, RunError> {
+    if reserved.as_ref().is_some_and(|thread| thread.agent.client.terminated().now_or_never().is_some()) {
         **reserved = None;
     }
     if reserved.is_none() {
@@ -95,12 +93,12 @@ async fn carry_out(
         }
         **reserved = Some(threads.start().await.map_err(run_error("agent_failed"))?);
     }
-    let Some(thread) = reserved.as_mut() else { return Ok(None) };
-    let takes_images = thread.agent.accepts_param(Intent::Prompt, "images");
+    let Some(thread) = reserved.as_mut() else { return Ok(AguiCancelled::new().into()) };
+    let takes_images = thread.agent.accepts_images();
     if let Some(unheard) =
         ignored_parts(input, &request, takes_images, |message| thread.translator.knows(message))
     {
-        let _ = to.send(bridge_event("unheard", unheard)).await;
+        to.send(bridge_event("unheard", unheard)).await;
     }
     let mut work = match request {
         RunRequest::Input { id, mut user_input } => {
@@ -111,22 +109,19 @@ async fn carry_out(
                 user_input.images.clear();
             }
             if let Some(work) = thread.suspended.take()
-                && !stop(thread, work).await
+                && stop(thread, work).await.is_none()
             {
-                **reserved = None;
-                return Err(run_error("agent_failed")(
-                    "the agent did not stop in time and was terminated".to_owned(),
-                ));
+                return Err(unstoppable(reserved));
             }
             thread.translator.start_run(&id);
-            let agent = thread.agent.clone();
+            let agent = thread.agent.client.clone();
             ActiveRun::Starting(async move { agent.prompt(user_input).await }.boxed())
         }
         RunRequest::Answers(answers) => {
             let Some(work) = thread.suspended.take() else { return Err(no_waiting_run()) };
             match thread.questions.resolve(&answers) {
                 Ok(late) if late.is_empty() => {}
-                Ok(late) => drop(to.send(bridge_event("unheard", json!({"resume": late}))).await),
+                Ok(late) => to.send(bridge_event("unheard", json!({"resume": late}))).await,
                 Err(wrong) => {
                     thread.suspended = Some(work);
                     return Err(run_error("wrong_answer")(wrong));
@@ -136,31 +131,34 @@ async fn carry_out(
         }
     };
     match follow(thread, &mut work, to).await {
-        FollowOutcome::Finished => finish(reserved, work, to).await.map(Some),
+        FollowOutcome::Finished => finish(reserved, work, to).await,
         FollowOutcome::Failed(error) => Err(agent_error(reserved, &error)),
         FollowOutcome::QuestionOpen => {
-            for event in thread.translator.pause() {
-                let _ = to.send(event).await;
-            }
+            send_all(to, thread.translator.pause()).await;
             let interrupts = thread.questions.interrupts();
             thread.suspended = Some(work);
-            Ok(Some(AguiInterrupted::new(interrupts).into()))
+            Ok(AguiInterrupted::new(interrupts).into())
         }
-        FollowOutcome::ClientDisconnected => {
-            if !stop(thread, work).await {
-                **reserved = None;
-            }
-            Ok(None)
+        FollowOutcome::Abandoned => {
+            let Some(events) = stop(thread, work).await else { return Err(unstoppable(reserved)) };
+            send_all(to, events.into_iter().chain(thread.translator.pause())).await;
+            Ok(AguiCancelled::new().into())
         }
     }
+}
+
+/// Removes an agent that did not stop in time.
+fn unstoppable(reserved: &mut ReservedThread) -> RunError {
+    **reserved = None;
+    run_error("agent_failed")("the agent did not stop in time and was terminated".to_owned())
 }
 
 fn no_waiting_run() -> RunError {
     run_error("nothing_waits")("no run of this thread awaits an answer".to_owned())
 }
 
-/// Sends the client the events of the agent until the run ends, a question is open or the client disconnects.
-async fn follow(thread: &mut Thread, work: &mut ActiveRun, to: &Sender<AguiEvent>) -> FollowOutcome {
+/// Writes the events of the agent until the run ends, a question is open or the run is abandoned.
+async fn follow(thread: &mut Thread, work: &mut ActiveRun, to: &RunWriter) -> FollowOutcome {
     loop {
         match work {
             ActiveRun::Starting(start) => tokio::select! {
@@ -170,18 +168,14 @@ async fn follow(thread: &mut Thread, work: &mut ActiveRun, to: &Sender<AguiEvent
                     Err(error) => return FollowOutcome::Failed(error),
                 },
                 () = thread.questions.wait() => return FollowOutcome::QuestionOpen,
-                () = to.closed() => return FollowOutcome::ClientDisconnected,
+                () = to.abandoned() => return FollowOutcome::Abandoned,
             },
             // Events before a question are sent before the question.
             ActiveRun::Started(run) => tokio::select! {
                 biased;
-                () = to.closed() => return FollowOutcome::ClientDisconnected,
+                () = to.abandoned() => return FollowOutcome::Abandoned,
                 event = run.next() => match event {
-                    Some(Ok(event)) => for converted in thread.translator.translate(&event) {
-                        if to.send(converted).await.is_err() {
-                            return FollowOutcome::ClientDisconnected;
-                        }
-                    },
+                    Some(Ok(event)) => send_all(to, thread.translator.translate(&event)).await,
                     Some(Err(_)) | None => return FollowOutcome::Finished,
                 },
                 () = thread.questions.wait() => return FollowOutcome::QuestionOpen,
@@ -194,7 +188,7 @@ async fn follow(thread: &mut Thread, work: &mut ActiveRun, to: &Sender<AguiEvent
 async fn finish(
     reserved: &mut ReservedThread,
     work: ActiveRun,
-    to: &Sender<AguiEvent>,
+    to: &RunWriter,
 ) -> Result<AguiOutcome, RunError> {
     let mut failure = None;
     if let ActiveRun::Started(run) = work {
@@ -204,11 +198,9 @@ async fn finish(
         }
     }
     let Some(thread) = reserved.as_mut() else { return Ok(AguiSuccess::new().into()) };
-    for event in thread.translator.pause() {
-        let _ = to.send(event).await;
-    }
-    let conversation = thread.agent.conversation();
-    let _ = to.send(thread.translator.snapshot(&conversation.messages)).await;
+    send_all(to, thread.translator.pause()).await;
+    let conversation = thread.agent.client.conversation();
+    to.send(thread.translator.snapshot(&conversation.messages)).await;
     match thread.translator.last.take() {
         Some(last) if last.state == MessageState::Failed => {
             let message = last.error.or_else(|| conversation.run.error.clone());
@@ -222,39 +214,48 @@ async fn finish(
 
 fn agent_error(reserved: &mut ReservedThread, error: &agentese::Error) -> RunError {
     let is_gone = matches!(error, agentese::Error::Terminated(_));
+    let message = reserved.as_ref().map(|thread| thread.agent.error_reason(error));
     if is_gone {
         **reserved = None;
     }
-    run_error(if is_gone { "agent_gone" } else { "refused" })(reason(error))
+    run_error(if is_gone { "agent_gone" } else { "refused" })(message.unwrap_or_else(|| error.to_string()))
 }
 
-/// Stops a run of the agent, and waits for its end. Returns `false` if the run does not end in time; the agent is then
-/// ended.
-async fn stop(thread: &mut Thread, work: ActiveRun) -> bool {
+async fn send_all(to: &RunWriter, events: impl IntoIterator<Item = AguiEvent>) {
+    for event in events {
+        to.send(event).await;
+    }
+}
+
+/// Stops a run of the agent, and waits for its end. Returns its last events. Returns `None` if the run does not end in
+/// time; the agent is then ended.
+async fn stop(thread: &mut Thread, work: ActiveRun) -> Option<Vec<AguiEvent>> {
     let Thread { agent, questions, translator, .. } = thread;
     let ended = async {
         let run = match work {
             ActiveRun::Starting(start) => start.await.ok().map(Box::new),
             ActiveRun::Started(run) => Some(run),
         };
-        let Some(mut run) = run else { return };
+        let mut events = Vec::new();
+        let Some(mut run) = run else { return events };
         let abort = async {
-            if agent.supports(Intent::Abort) {
-                let _ = agent.abort().await;
+            if agent.client.supports(Intent::Abort) {
+                let _ = agent.client.abort().await;
             }
         };
         let drain = async {
             while let Some(Ok(event)) = run.next().await {
-                translator.translate(&event);
+                events.extend(translator.translate(&event));
             }
         };
         futures::join!(abort, drain);
+        events
     };
     let stopped = tokio::select! {
-        stopped = tokio::time::timeout(STOP_LIMIT, ended) => stopped.is_ok(),
-        () = questions.dismiss_all() => false,
+        stopped = tokio::time::timeout(STOP_LIMIT, ended) => stopped.ok(),
+        () = questions.dismiss_all() => None,
     };
-    if !stopped {
+    if stopped.is_none() {
         agent.close().await;
     }
     stopped

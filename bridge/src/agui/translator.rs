@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::super::partial_json;
 use super::messages::{self, MessageIds};
+use super::sequential_parts::SequentialParts;
 
 /// Converts the neutral events of a thread's runs to AG-UI events.
 pub(super) struct AguiEventTranslator {
@@ -26,6 +27,8 @@ pub(super) struct AguiEventTranslator {
     /// The blocks of growing messages that were sent at least in part: message key and block index.
     sent_blocks: HashSet<(String, usize)>,
     calls: HashMap<String, Call>,
+    /// Delays events so that calls and texts do not overlap. `None` if they may overlap.
+    sequential_parts: Option<SequentialParts>,
     /// The outcome of the last answer in the run.
     pub last: Option<AnswerEnd>,
     usage: Vec<AguiTokenUsage>,
@@ -48,18 +51,21 @@ enum OpenMessage {
 struct Call {
     /// The text of its arguments that was sent so far.
     text: String,
+    /// The key of the message that contains the call, if known.
+    message: Option<String>,
     is_complete: bool,
 }
 
 impl AguiEventTranslator {
     /// Creates a translator that prefixes the ids of this thread's messages with `prefix`.
-    pub fn new(prefix: String) -> Self {
+    pub fn new(prefix: String, overlapping_calls: bool) -> Self {
         Self {
             ids: MessageIds::new(prefix),
             pending_input_id: None,
             open_message: None,
             sent_blocks: HashSet::new(),
             calls: HashMap::new(),
+            sequential_parts: (!overlapping_calls).then(SequentialParts::default),
             last: None,
             usage: Vec::new(),
         }
@@ -72,6 +78,7 @@ impl AguiEventTranslator {
         self.open_message = None;
         self.sent_blocks.clear();
         self.calls.clear();
+        self.sequential_parts = self.sequential_parts.as_ref().map(|_| SequentialParts::default());
         self.last = None;
         self.usage.clear();
     }
@@ -115,27 +122,43 @@ impl AguiEventTranslator {
                 ended.role = Some("tool".to_owned());
                 events.push(ended.into());
             }
+            Event::MessageGone { message, .. } => self.end_calls(Some(message), &mut events),
             // Other events cover these: run and message events, or the snapshot at the end of the run.
             Event::StateChanged { .. }
             | Event::MessageStarted { .. }
             | Event::BlockChanged { .. }
-            | Event::MessageGone { .. }
             | Event::ConversationReplaced { .. }
             | Event::MembersChanged { .. } => {}
             other => events.extend(custom(other)),
         }
-        events
+        self.in_sequence(events)
+    }
+
+    /// Returns the events that can be sent now. Keeps the others until the open part ends.
+    fn in_sequence(&mut self, events: Vec<AguiEvent>) -> Vec<AguiEvent> {
+        let Some(parts) = &mut self.sequential_parts else { return events };
+        let mut ready = Vec::new();
+        events.into_iter().for_each(|event| parts.push(event, &mut ready));
+        ready
     }
 
     /// Returns the events that end all open messages and tool calls.
     pub fn pause(&mut self) -> Vec<AguiEvent> {
         let mut events = Vec::new();
         self.close(&mut events);
-        for (id, call) in self.calls.iter_mut().filter(|(_, call)| !call.is_complete) {
-            call.is_complete = true;
-            events.push(AguiToolCallEnd::new(id).into());
+        self.end_calls(None, &mut events);
+        self.in_sequence(events)
+    }
+
+    /// Ends the incomplete calls of a message, or all of them.
+    fn end_calls(&mut self, message: Option<&str>, events: &mut Vec<AguiEvent>) {
+        for (id, call) in &mut self.calls {
+            let is_meant = message.is_none() || call.message.as_deref() == message;
+            if is_meant && !call.is_complete {
+                call.is_complete = true;
+                events.push(AguiToolCallEnd::new(id).into());
+            }
         }
-        events
     }
 
     fn link_input(&mut self, key: &str) {
@@ -189,7 +212,7 @@ impl AguiEventTranslator {
         let mut begun = AguiToolCallStart::new(id, name);
         begun.parent_message_id = key.map(|key| self.ids.message(key));
         events.push(begun.into());
-        self.calls.insert(id.to_owned(), Call::default());
+        self.calls.insert(id.to_owned(), Call { message: key.map(str::to_owned), ..Call::default() });
     }
 
     /// Sends the new part of a call's arguments. Uses `text` if the agent sends text, else the readable part of
@@ -246,6 +269,8 @@ impl AguiEventTranslator {
                     }
                 }
                 self.close(events);
+                // Calls that the complete message no longer contains.
+                self.end_calls(Some(&message.key), events);
                 self.sent_blocks.retain(|(key, _)| *key != message.key);
                 self.last = Some(AnswerEnd {
                     state: message.state,
@@ -298,7 +323,7 @@ mod tests {
 
     #[test]
     fn partial_arguments_become_argument_text() {
-        let mut translator = AguiEventTranslator::new("t".to_owned());
+        let mut translator = AguiEventTranslator::new("t".to_owned(), false);
         let grew = |arguments: Value| Event::ArgumentsGrew {
             message: "k1".to_owned(),
             block: 0,
@@ -328,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_complete_message_is_sent_whole_and_once() {
-        let mut translator = AguiEventTranslator::new("t".to_owned());
+        let mut translator = AguiEventTranslator::new("t".to_owned(), false);
         let blocks = json!([
             {"type": "thinking", "text": "hm"}, {"type": "text", "text": "Hello"},
             {"type": "tool", "callId": "c", "name": "bash", "state": "coming", "arguments": {"command": "ls"}},
@@ -361,7 +386,7 @@ mod tests {
 
     #[test]
     fn a_pause_closes_open_parts_and_the_message_keeps_its_id() {
-        let mut translator = AguiEventTranslator::new("t".to_owned());
+        let mut translator = AguiEventTranslator::new("t".to_owned(), false);
         let grew = |text: &str| Event::TextGrew { message: "k1".to_owned(), block: 0, text: text.to_owned() };
         let first = all(&mut translator, &[grew("a")]);
         let closed: Vec<Value> = translator.pause().into_iter().map(|event| json!(event)).collect();

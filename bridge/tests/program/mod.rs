@@ -28,6 +28,8 @@ pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
 pub fn script(shell: &str) -> Value {
     let call =
         json!({"tool": {"id": "c1", "name": shell, "args": {"command": "echo out-of-it; touch made"}}});
+    let several =
+        |id: &str| json!({"tool": {"id": id, "name": shell, "args": {"command": format!("echo {id}")}}});
     json!({"responses": [
         {"when": {"user": "tool", "tool_results": false}, "keep": true, "blocks": [{"text": "I look."}, call]},
         {"when": {"user": "tool"}, "keep": true, "text": "I see."},
@@ -36,6 +38,9 @@ pub fn script(shell: &str) -> Value {
         {"when": {"user": "hang"}, "keep": true, "blocks": [{"text": ["so ", "far ", "so"]}], "hang_after": 2},
         {"when": {"user": "fail"}, "keep": true, "error": {"status": 400, "type": "invalid_request_error", "message": "no such thing"}},
         {"when": {"user": "slow"}, "keep": true, "blocks": [{"text": ["a", "b", "c", "d", "e", "f"]}], "delay_ms": 120},
+        {"when": {"user": "several", "tool_results": false}, "keep": true, "blocks": [
+            {"text": ["I ", "look."]}, several("p1"), several("p2"), several("p3")]},
+        {"when": {"user": "several"}, "keep": true, "text": "All done."},
         {"when": {"user": "second"}, "keep": true, "text": "To the second."},
     ], "default": {"text": "Not asked for."}})
 }

@@ -1,6 +1,6 @@
-// Tests `HttpAgent` of @ag-ui/client against `agentese bridge --to ag-ui`: text, reasoning, a tool, a
-// question with its answer, a failure, an abort, in each dialect of the agent. The schemas of @ag-ui/core
-// validate every event.
+// `HttpAgent` of @ag-ui/client against `agentese bridge --to ag-ui`: text, reasoning, a tool, a question with
+// its answer, a failure, an abort, parallel calls and a lost connection, in each dialect of the agent and with an
+// agent of ACP. The schemas of @ag-ui/core validate every event, and `runAgent` verifies their order.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -8,16 +8,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-import { HttpAgent } from "@ag-ui/client";
+import { HttpAgent, verifyEvents } from "@ag-ui/client";
 import * as schemas from "@ag-ui/core/schemas";
+import { from, lastValueFrom } from "rxjs";
 
 const EVENTS = schemas.EventSchemas ?? schemas.EventSchema;
 assert.ok(EVENTS, "the schemas of events are there");
 const ask = { tool: { id: "c1", name: "bash", args: { command: "echo out-of-it" } } };
+const call = (id) => ({ tool: { id, name: "bash", args: { command: `echo ${id}` } } });
 const SCRIPT = {
   responses: [
     { when: { user: "tool", tool_results: false }, keep: true, blocks: [{ text: "I look." }, ask] },
     { when: { user: "tool" }, keep: true, text: "I see." },
+    { when: { user: "several", tool_results: false }, keep: true, blocks: [{ text: "I look." }, call("p1"), call("p2"), call("p3")] },
+    { when: { user: "several" }, keep: true, text: "All done." },
+    { when: { user: "slow" }, keep: true, blocks: [{ text: ["a", "b", "c", "d"] }], delay_ms: 100 },
     { when: { user: "hello" }, keep: true, blocks: [{ thinking: ["h", "m"] }, { text: ["Hello", " there"] }] },
     { when: { user: "hang" }, keep: true, blocks: [{ text: ["so ", "far ", "so"] }], hang_after: 2 },
     { when: { user: "fail" }, keep: true, error: { status: 400, type: "invalid_request_error", message: "no such thing" } },
@@ -34,7 +39,8 @@ async function withBridge(dialect, settings, program) {
   await writeFile(join(home, ".pi/agent/settings.json"), JSON.stringify(settings));
   const named = JSON.stringify(SCRIPT).replaceAll('"bash"', dialect === "opal" ? '"shell"' : '"bash"');
   await writeFile(script, named);
-  const agent = [process.env.AGENTESE, "--mode", "rpc", "--no-session", "--dialect", dialect, "--script", script];
+  const mode = dialect === "acp" ? ["--mode", "acp"] : ["--mode", "rpc", "--no-session", "--dialect", dialect];
+  const agent = [process.env.AGENTESE, ...mode, "--script", script];
   const env = { PATH: process.env.PATH, HOME: home, TMPDIR: root };
   const bridge = spawn(process.env.AGENTESE, ["bridge", "--to", "ag-ui", "--from", dialect, "--", ...agent], {
     env, cwd: work, stdio: ["ignore", "pipe", "inherit"],
@@ -71,11 +77,47 @@ async function run(agent, parameters, onEvent = () => {}) {
   return { events, failure };
 }
 
+/** Checks that nothing stands between the start and the end of a call or a text but its own pieces. */
+function assertSequential(events, dialect) {
+  let open;
+  for (const { type, toolCallId, messageId } of events) {
+    const id = toolCallId ?? messageId;
+    if (open !== undefined) {
+      assert.equal(id, open, `${dialect}: ${type} within another part`);
+      if (["TOOL_CALL_END", "TEXT_MESSAGE_END", "REASONING_END"].includes(type)) open = undefined;
+    } else if (["TOOL_CALL_START", "TEXT_MESSAGE_START", "REASONING_START"].includes(type)) {
+      open = id;
+    }
+  }
+}
+
+/** Reads events of a request until `enough` returns true. Returns the events and the id of the last one. */
+async function readEvents(url, init, enough) {
+  const stop = new AbortController();
+  const response = await fetch(url, { ...init, signal: stop.signal });
+  assert.equal(response.status, 200);
+  const events = [];
+  let [id, rest] = ["", ""];
+  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop();
+    for (const line of lines) {
+      if (line.startsWith("id: ")) id = line.slice(4);
+      if (!line.startsWith("data: ")) continue;
+      events.push(EVENTS.parse(JSON.parse(line.slice(6))));
+      if (!enough(events.at(-1))) continue;
+      stop.abort();
+      return { events, id };
+    }
+  }
+  return { events, id };
+}
+
 const say = (agent, id, content) => agent.addMessage({ id, role: "user", content });
 const text = (events, type) => events.filter((event) => event.type === type).map(({ delta }) => delta).join("");
 const last = (agent) => agent.messages.at(-1);
 
-for (const dialect of ["pi", "omp", "pisces", "opal", "operator"]) {
+for (const dialect of ["pi", "omp", "pisces", "opal", "operator", "acp"]) {
   await withBridge(dialect, {}, async (url) => {
     const agent = new HttpAgent({ url, threadId: "t" });
     say(agent, "m1", "hello");
@@ -101,6 +143,13 @@ for (const dialect of ["pi", "omp", "pisces", "opal", "operator"]) {
     assert.equal((await run(agent)).failure, undefined, dialect);
     assert.equal(last(agent).content, "Hello there", `${dialect}: after an abort`);
 
+    say(agent, "m6", "several");
+    const parallel = await run(agent);
+    assert.equal(parallel.failure, undefined, dialect);
+    assert.equal(parallel.events.filter(({ type }) => type === "TOOL_CALL_RESULT").length, 3, dialect);
+    assertSequential(parallel.events, dialect);
+    assert.equal(last(agent).content, "All done.", dialect);
+
     say(agent, "m5", "fail");
     const failed = await run(agent);
     const error = failed.events.find(({ type }) => type === "RUN_ERROR");
@@ -108,6 +157,18 @@ for (const dialect of ["pi", "omp", "pisces", "opal", "operator"]) {
   });
   console.log(`ok: HttpAgent drives an agent of ${dialect}`);
 }
+
+await withBridge("pi", {}, async (url) => {
+  const input = { threadId: "t", runId: "r", messages: [{ id: "m1", role: "user", content: "slow" }], tools: [], context: [] };
+  const post = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(input) };
+  const first = await readEvents(url, post, ({ type }) => type === "TEXT_MESSAGE_CONTENT");
+  const rest = await readEvents(url, { headers: { "last-event-id": first.id } }, () => false);
+  const events = [...first.events, ...rest.events];
+  assert.equal(text(events, "TEXT_MESSAGE_CONTENT"), "abcd");
+  assert.equal(events.at(-1).type, "RUN_FINISHED");
+  await lastValueFrom(verifyEvents(false)(from(events)));
+});
+console.log("ok: a client that reconnects reads the rest of its run");
 
 await withBridge("pi", { approval: { tools: ["bash"] } }, async (url) => {
   const agent = new HttpAgent({ url, threadId: "t" });
