@@ -12,6 +12,7 @@
 //! | `table` | tables for people |
 //! | `error` | failures that end the program |
 
+mod agent_command;
 mod api_key;
 mod bridge;
 mod call;

@@ -2,6 +2,8 @@
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 
+#[path = "binary/acp_agents.rs"]
+mod acp_agents;
 #[path = "binary/any.rs"]
 mod any;
 #[path = "binary/call.rs"]
