@@ -155,8 +155,13 @@ async fn bridge(
     let (known, transport, is_answered) = match named {
         Some(named) => (named, transport, true),
         None => {
-            let found = agentese::any::detect(transport, DETECT_LIMIT).await;
-            let found = found.map_err(|error| unusable(&error))?;
+            let found = match agentese::any::detect(transport, DETECT_LIMIT).await {
+                // Starts the agent again, because ACP has one handshake for each connection.
+                Err(agentese::Error::BridgeNeeded { protocol, .. }) if is_acp(protocol) => {
+                    return acp_client::serve(frontend, &options, stderr).await;
+                }
+                found => found.map_err(|error| unusable(&error))?,
+            };
             ((found.spec, None), found.transport, found.is_answered)
         }
     };

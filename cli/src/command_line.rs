@@ -279,6 +279,8 @@ Examples:
       Show pi, and reject two commands of the page.
   agentese web --dialect omp --read-only -- omp --mode rpc
       Show omp, without prompts and changes.
+  agentese web --dialect acp -- gemini --acp
+      Show an agent that speaks the Agent Client Protocol.
 
 The address is printed to stdout. It contains a secret: everyone who has it can use the agent.";
 
@@ -286,7 +288,7 @@ The address is printed to stdout. It contains a secret: everyone who has it can 
 #[derive(Debug, Args)]
 #[command(after_help = WEB)]
 pub(super) struct Web {
-    /// Dialect that the agent speaks: pi, omp, pisces, operator or opal
+    /// Dialect that the agent speaks: pi, omp, pisces, operator or opal; or acp
     #[arg(long, value_name = "NAME[@REVISION]", default_value = DIALECTS[0].spec().name)]
     pub dialect: String,
     /// Listen on this port of 127.0.0.1; 0 selects a free port
@@ -352,8 +354,7 @@ pub(super) struct Bridge {
     /// for each session; ag-ui for web pages, over HTTP on 127.0.0.1, with one agent for each conversation
     #[arg(long, value_name = "NAME[@REVISION]", required_unless_present = "explain")]
     pub to: Option<String>,
-    /// Dialect that the agent speaks: pi, omp, pisces, operator or opal, detected if omitted; or acp, which is
-    /// never detected
+    /// Dialect that the agent speaks: pi, omp, pisces, operator or opal; or acp; detected if omitted
     #[arg(long, value_name = "NAME[@REVISION]")]
     pub from: Option<String>,
     /// With --to ag-ui: listen on this port of 127.0.0.1; 0 selects a free port

@@ -13,6 +13,7 @@
 //! | `table` | tables for users |
 //! | `error` | failures that end the program |
 
+mod agent_command;
 mod api_key;
 mod bridge;
 mod call;

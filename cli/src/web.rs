@@ -21,7 +21,6 @@ mod splice;
 mod tabs;
 mod transcript_file;
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use agentese_process::http::LocalServer;
@@ -29,6 +28,7 @@ use agentese_process::output;
 use agentese_process::stderr::Stderr;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent_command::AgentCommand;
 use crate::command_line::{Inspect, Web};
 use crate::error::CliError;
 use agent_process::SharedHub;
@@ -39,33 +39,41 @@ use server::PageSource;
 /// Serves the page until a signal. Fails if the dialect is unknown or the port is in use.
 pub(super) fn run(options: Web, stderr: &Stderr) -> Result<ExitCode, CliError> {
     let unknown = |error: agentese::Error| CliError::Usage(error.to_string());
-    let (spec, revision) = agentese::dynamic::client(&options.dialect).map_err(unknown)?;
-    // This program speaks the first revision by default. The revision of any other agent is unknown.
-    let own_revision = agentese::dynamic::spec(&options.dialect).map_err(unknown)?;
-    let revision = revision.or(options.command.is_empty().then_some(own_revision)).map(|spec| spec.revision);
+    let agent = AgentCommand::new(&options.dialect, options.command).map_err(|source| CliError::Io {
+        context: "cannot find the path of this program".to_owned(),
+        source,
+    })?;
+    let (spec, revision) = agentese::dynamic::client(&agent.dialect).map_err(unknown)?;
+    // This program speaks the first revision by default. The revision of another agent is unknown.
+    let own_revision = agentese::dynamic::spec(&agent.dialect).map_err(unknown)?;
+    let revision = revision.or(agent.is_own.then_some(own_revision)).map(|spec| spec.revision);
     let policy = AccessPolicy { read_only: options.read_only, deny: options.deny };
     for name in policy.unknown_commands(spec) {
         let reason = format!("--deny {name}: the {} dialect has no such command", spec.name);
-        // A third-party agent may have undeclared commands, so an unknown name is only a warning for it.
-        if options.command.is_empty() {
+        // A third-party agent may have additional commands.
+        if agent.is_own {
             return Err(CliError::Usage(reason));
         }
         stderr.warn(reason);
     }
-    let command = if options.command.is_empty() { own(&options.dialect)? } else { options.command };
     let cwd = std::env::current_dir().map(|path| path.display().to_string()).unwrap_or_default();
-    let shown = command
+    let shown = agent
+        .words
         .iter()
         .map(|word| agentese::redact::redact_text(&word.to_string_lossy()).into_owned())
         .collect();
-    let hub = Hub::new(spec, policy, AgentInfo { command: shown, cwd, revision, ended: None });
+    let hub = Hub::new(
+        spec,
+        policy,
+        AgentInfo { command: shown, cwd, revision, is_bridged: agent.is_bridged, ended: None },
+    );
     let shared = SharedHub::new(hub);
     let shutdown = CancellationToken::new();
     runtime()?.block_on(async {
-        let agent = tokio::spawn(agent_process::run(command, shared.clone(), shutdown.clone()));
+        let running = tokio::spawn(agent_process::run(agent.words, shared.clone(), shutdown.clone()));
         let served = serve(options.port, !options.no_open, PageSource::Live(shared), "", stderr).await;
         shutdown.cancel();
-        let _ = agent.await;
+        let _ = running.await;
         served
     })
 }
@@ -108,13 +116,4 @@ async fn serve(
         stderr.warn(format_args!("cannot open a browser: {error}; open the printed address"));
     }
     Ok(server.serve(move |request| server::handle(state.clone(), request)).await)
-}
-
-/// Returns the command line that starts this program as an agent.
-fn own(dialect: &str) -> Result<Vec<OsString>, CliError> {
-    let program = std::env::current_exe().map_err(|source| CliError::Io {
-        context: "cannot find the path of this program".to_owned(),
-        source,
-    })?;
-    Ok([program.into_os_string(), "--mode".into(), "rpc".into(), "--dialect".into(), dialect.into()].into())
 }

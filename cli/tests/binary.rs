@@ -2,6 +2,8 @@
 //!
 //! The names `fm_F…` refer to rows of the table in docs/faults.md.
 
+#[path = "binary/acp_agents.rs"]
+mod acp_agents;
 #[path = "binary/any.rs"]
 mod any;
 #[path = "binary/call.rs"]

@@ -5,6 +5,7 @@
 //! or against each dialect. Evidence against a dialect weighs more than evidence for it, because dialects of
 //! a family have much in common.
 
+mod bridged;
 mod evidence;
 mod live;
 mod not_an_agent;
@@ -70,6 +71,9 @@ pub fn detect(transcript: &Transcript) -> Result<Vec<DialectGuess>, NotAnAgentEr
 /// Computes guesses from the lines of a session. `true` marks a line to the agent.
 fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<DialectGuess>, NotAnAgentError> {
     not_an_agent::check_agent(lines)?;
+    if let Some(guess) = bridged::guess(lines) {
+        return Ok(vec![guess]);
+    }
     let mut guesses: Vec<DialectGuess> = REVISIONS
         .iter()
         .enumerate()

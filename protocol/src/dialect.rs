@@ -298,6 +298,17 @@ pub struct Dialect {
     pub intents: Intents,
 }
 
+/// A protocol whose agents clients drive through a bridge, because there is no client of the protocol.
+#[derive(Debug, Clone, Copy)]
+pub struct BridgedProtocol {
+    /// Declaration of the protocol. Its probe command is the handshake, which precedes all other commands.
+    pub protocol: &'static Dialect,
+    /// Member of the handshake and of its answer for the version of the protocol, a number.
+    pub version_member: &'static str,
+    /// Dialect and revision that the bridge serves to clients.
+    pub front: &'static str,
+}
+
 impl Dialect {
     /// Returns the default revision.
     pub const fn pinned(&self) -> &Revision {

@@ -6,10 +6,14 @@ pub mod operator;
 pub mod pi;
 pub mod pisces;
 
-use crate::dialect::Dialect;
+use crate::dialect::{BridgedProtocol, Dialect};
 
 /// The protocols that are declared in the same way but are not dialects.
 pub const PROTOCOLS: &[&Dialect] = &[&crate::acp::ACP, &crate::agui::AGUI];
+
+/// The protocols of agents that clients drive through a bridge.
+pub const BRIDGED: &[BridgedProtocol] =
+    &[BridgedProtocol { protocol: &crate::acp::ACP, version_member: "protocolVersion", front: "pi@1.5" }];
 
 /// All dialects.
 pub const DIALECTS: &[&Dialect] = &[&pi::PI, &omp::OMP, &pisces::PISCES, &operator::OPERATOR, &opal::OPAL];

@@ -28,7 +28,7 @@ pub mod types;
 pub mod view;
 
 pub use dialect::{Dialect, Revision};
-pub use dialects::{DIALECTS, PROTOCOLS};
+pub use dialects::{BRIDGED, DIALECTS, PROTOCOLS};
 pub use index::Index;
 
 /// The source text of [`matching`]. Its definitions are plain data, so that generated code can contain the same ones.

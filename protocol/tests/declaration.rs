@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use agentese_protocol::dialect::{Fingerprint, Framing};
 use agentese_protocol::index::{declared_types, references};
-use agentese_protocol::model::{Row, RunRole, Shape, Span, TypeDef};
-use agentese_protocol::{DIALECTS, Index};
+use agentese_protocol::model::{Presence, Row, RunRole, Shape, Span, TypeDef};
+use agentese_protocol::{BRIDGED, DIALECTS, Index};
 
 fn count(index: &Index) -> (usize, usize, usize) {
     (index.commands.len(), index.events.len(), index.dialogs.len())
@@ -141,6 +141,33 @@ fn the_probe_command_changes_nothing() {
         let command = command.unwrap_or_else(|| panic!("{} has no command {probe}", index.dialect.name));
         assert!(command.params.is_none() && command.result.is_some(), "{probe}");
         assert_eq!(command.run, RunRole::None, "{probe}");
+    }
+}
+
+/// The handshake of a bridged protocol needs nothing but its version, and a bridge can serve its clients.
+#[test]
+fn the_handshake_of_a_bridged_protocol_contains_only_the_version() {
+    let protocols = Index::protocols();
+    for bridged in BRIDGED {
+        let index = protocols.iter().find(|index| index.dialect.name == bridged.protocol.name).unwrap();
+        let probe = bridged.protocol.probe_command;
+        let command = index.commands.iter().find(|command| command.wire == probe).unwrap();
+        let required = |name: Option<&str>| -> Vec<&str> {
+            let Some(Shape::Record { fields, .. }) =
+                name.and_then(|name| index.type_def(name)).map(|def| def.shape)
+            else {
+                panic!("{probe} has no members");
+            };
+            let required = fields.iter().filter(|field| matches!(field.presence, Presence::Required));
+            required.map(|field| field.name).collect()
+        };
+        assert_eq!(required(command.params), [bridged.version_member]);
+        let result = command.result.as_ref().and_then(agentese_protocol::index::named);
+        assert!(required(result).contains(&bridged.version_member));
+        assert!(bridged.protocol.pinned().name.parse::<u64>().is_ok());
+        let is_front =
+            |index: &Index| format!("{}@{}", index.dialect.name, index.revision.name) == bridged.front;
+        assert!(Index::all().iter().any(is_front), "{}", bridged.front);
     }
 }
 

@@ -378,6 +378,34 @@ def test_agent_of_an_unknown_dialect_is_not_detected(kind, command):
     play(talk())
 
 
+ACP_AGENT = """
+import json, sys
+for line in sys.stdin:
+    frame = json.loads(line)
+    error = {"code": -32601, "message": "Method not found"}
+    answer = {"result": {"protocolVersion": 1}} if frame.get("method") == "initialize" else {"error": error}
+    print(json.dumps({"jsonrpc": "2.0", "id": frame["id"], **answer}), flush=True)
+"""
+
+BRIDGE = "agentese bridge --to pi@1.5 --from acp --"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_agent_of_acp_is_detected_and_the_error_explains_the_bridge(kind):
+    command = [sys.executable, "-c", ACP_AGENT]
+
+    async def talk():
+        with pytest.raises(NotRecognisedError, match=BRIDGE):
+            await KINDS[kind](command)
+        for dialect in ("acp", "acp@1"):
+            with pytest.raises(ValueError, match=BRIDGE):
+                await KINDS[kind](command, dialect=dialect)
+        with pytest.raises(ValueError, match='unknown dialect "odd"; known: pi, omp, pisces, operator, opal'):
+            await KINDS[kind](command, dialect="odd")
+
+    play(talk())
+
+
 def test_agent_behind_a_socket_is_detected_without_losing_events():
     ours, theirs = socket.socketpair()
     state = {

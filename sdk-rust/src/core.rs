@@ -3,6 +3,7 @@
 //!
 //! Most of these modules perform no I/O. The crate's root re-exports the public part.
 
+pub(crate) mod bridged;
 pub mod chunks;
 pub(crate) mod connection;
 pub mod correlate;

@@ -35,11 +35,11 @@ pub mod websocket;
 
 pub use crate::client::{Builder, Events, Limit, RawEvent, RpcClient, Run, RunResult};
 pub use crate::client::{dynamic, run};
+pub(crate) use crate::core::{bridged, connection, failure, frame_header, numbers, recognition};
 pub use crate::core::{
     chunks, correlate, dialog, error, frame, framing, outcome, queue, redact, renames, revision_detector,
     route, run_limits, run_tracker, scan, schema, spec, strict, tap, termination, transport, wire,
 };
-pub(crate) use crate::core::{connection, failure, frame_header, numbers, recognition};
 pub use error::{Error, ErrorKind, RefusedError};
 #[cfg(feature = "acp")]
 pub use generated::acp;

@@ -200,7 +200,21 @@ export interface RevisionSpec {
 /** Name of a dialect, and all its frame types or JSON-RPC methods in one text, separated by spaces. */
 export type DialectVocabulary = readonly [dialect: string, names: string];
 
-/** Tables of a dialect, which cover all its revisions. */
+/** Protocol whose agents clients drive through a bridge. */
+export interface BridgedProtocol {
+  /** Protocol, for example `acp`. */
+  readonly name: string;
+  /** Version of the protocol. */
+  readonly version: number;
+  /** Command that precedes all others. */
+  readonly handshake: string;
+  /** Member of the handshake and of its answer for the version. */
+  readonly versionMember: string;
+  /** Dialect that the bridge serves to clients, for example `pi@1.5`. */
+  readonly front: string;
+}
+
+/** Tables of a dialect, over all its revisions. */
 export interface Spec<T extends AnyTypes = AnyTypes> {
   readonly name: string;
   readonly revision: string;

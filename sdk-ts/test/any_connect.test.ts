@@ -283,3 +283,42 @@ test("an agent that dies at its start is reported with its exit code and the end
   assert.ok(error instanceof NotRecognisedError);
   assert.match(error.message, /it ended without output \(exited with code 3\): no key: \[redacted\]/);
 });
+
+describe("an agent of ACP", () => {
+  const instruction = /agentese bridge --to pi@1\.5 --from acp --/;
+  const rejection = { code: -32601, message: "Method not found" };
+
+  /** Rejects the queries of the detection and answers the handshake with a version. */
+  async function shakeHands(agent: FakeAgent, version: number | string): Promise<void> {
+    await agent.receive();
+    const { id } = await agent.receive();
+    await agent.send({ jsonrpc: "2.0", id: null, error: { code: -32600, message: "Invalid request" } }, { jsonrpc: "2.0", id, error: rejection } as JsonObject);
+    const handshake = await agent.receive();
+    assert.deepEqual([handshake["method"], handshake["params"]], ["initialize", { protocolVersion: 1 }]);
+    await agent.send({ jsonrpc: "2.0", id: handshake["id"], result: { protocolVersion: version } } as JsonObject);
+  }
+
+  test("is detected, and the error explains the bridge", async () => {
+    const agent = new FakeAgent();
+    const connecting = connect(agent.transport).catch((failure: unknown) => failure);
+    await soon(shakeHands(agent, 1));
+    const error = await soon(connecting);
+    assert.ok(error instanceof NotRecognisedError);
+    assert.match(error.message, instruction);
+  });
+
+  test("differs from another protocol by its version", async () => {
+    const agent = new FakeAgent();
+    const connecting = connect(agent.transport, { detectWithin: 2000 }).catch((failure: unknown) => failure);
+    await soon(shakeHands(agent, "2025-06-18"));
+    const error = await soon(connecting);
+    assert.ok(error instanceof NotRecognisedError);
+    assert.doesNotMatch(error.message, instruction);
+  });
+
+  test("cannot be named as a dialect, and the error explains the bridge", async () => {
+    for (const dialect of ["acp", "acp@1"]) {
+      await assert.rejects(connect(new FakeAgent().transport, { dialect }), { name: "RangeError", message: instruction });
+    }
+  });
+});

@@ -11,11 +11,10 @@ use serde_json::{Map, Value};
 
 use super::grammar::{Command, Grammar, Param, ParamKind, grammar};
 use super::value;
+use crate::agent_command::AgentCommand;
 
 /// Parsed arguments of `agentese call`.
 pub(super) struct ParsedCall {
-    /// Dialect as given, `NAME` or `NAME@REVISION`.
-    pub dialect: String,
     pub grammar: Grammar,
     pub command: &'static str,
     pub members: Map<String, Value>,
@@ -26,7 +25,7 @@ pub(super) struct ParsedCall {
     /// Answers to the agent's questions, by the method of the question.
     pub answers: Map<String, Value>,
     pub timeout: Option<Duration>,
-    /// Command line of the agent; empty for this program.
+    /// Command line of the agent.
     pub agent: Vec<OsString>,
 }
 
@@ -59,6 +58,7 @@ Examples:
   agentese call prompt --message Hello -- agentese --mode rpc --provider scripted
   agentese call prompt --message 'What is in this folder?' -- pi --mode rpc
   agentese call --dialect opal agent/prompt --text Hello -- opal-server
+  agentese call --dialect acp prompt --message Hello -- gemini --acp
   agentese call --events prompt --message Hello > events.jsonl
   agentese call --answer 'confirm={\"confirmed\":true}' prompt --message Hello -- pi --mode rpc
 
@@ -78,8 +78,9 @@ pub(super) fn parse(arguments: &[OsString]) -> Result<ParsedCall, ParseError> {
         Some(at) => (&arguments[..at], arguments[at + 1..].to_vec()),
         None => (arguments, Vec::new()),
     };
-    let dialect = dialect(own);
-    let grammar = grammar(&dialect).map_err(|error| ParseError::Invalid(error.to_string()))?;
+    let agent = AgentCommand::new(&dialect(own), agent)
+        .map_err(|error| ParseError::Invalid(format!("cannot find the path of this program: {error}")))?;
+    let grammar = grammar(&agent.dialect).map_err(|error| ParseError::Invalid(error.to_string()))?;
     let parser = grammar
         .commands
         .iter()
@@ -107,14 +108,13 @@ pub(super) fn parse(arguments: &[OsString]) -> Result<ParsedCall, ParseError> {
         Some((param.name.clone(), value::joined(&param.kind, values)?))
     };
     Ok(ParsedCall {
-        dialect,
         command: command.name,
         members: command.params.iter().filter_map(given).collect(),
         events: matches.get_flag("events"),
         output: matches.get_one("output").copied(),
         answers: answers(&matches, &grammar)?,
         timeout: matches.get_one("timeout").copied(),
-        agent,
+        agent: agent.words,
         grammar,
     })
 }
@@ -183,7 +183,7 @@ fn options() -> clap::Command {
                 .long("dialect")
                 .value_name("NAME[@REVISION]")
                 .default_value(agentese::dynamic::SPECS[0].name)
-                .help("Dialect that the agent speaks: pi, omp, pisces, operator or opal"),
+                .help("Dialect that the agent speaks: pi, omp, pisces, operator or opal; or acp, with the commands of pi@1.5"),
         )
         .arg(
             Arg::new("events")

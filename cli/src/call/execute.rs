@@ -1,5 +1,6 @@
 //! Execution of one command at an agent, and output of its results.
 
+use std::ffi::OsStr;
 use std::sync::Arc;
 
 use agentese::ChildOptions;
@@ -21,7 +22,7 @@ pub(super) fn run(parsed: ParsedCall, stderr: &Stderr) -> Result<(), CallError> 
     let runtime = runtime.map_err(|error| CallError::Agent(format!("cannot start the runtime: {error}")))?;
     runtime.block_on(async {
         let options = options(&parsed, stderr);
-        let client = Client::spawn(parsed.grammar.spec, options, child(&parsed, stderr)?)?;
+        let client = Client::spawn(parsed.grammar.spec, options, child(&parsed, stderr))?;
         let result = tokio::select! {
             result = call(&client, parsed) => result,
             () = agentese_process::signals::shutdown_signal() => Err(CallError::Agent("interrupted".to_owned())),
@@ -41,20 +42,13 @@ fn options(parsed: &ParsedCall, stderr: &Stderr) -> Options {
     }
 }
 
-fn child(parsed: &ParsedCall, stderr: &Stderr) -> Result<ChildOptions, CallError> {
-    let mut child = match parsed.agent.split_first() {
-        Some((program, words)) => words.iter().fold(ChildOptions::new(program), ChildOptions::arg),
-        None => {
-            let program = std::env::current_exe();
-            let program = program.map_err(|error| {
-                CallError::Agent(format!("cannot find the path of this program: {error}"))
-            })?;
-            ChildOptions::new(program).args(["--mode", "rpc", "--dialect"]).arg(&parsed.dialect)
-        }
-    };
+fn child(parsed: &ParsedCall, stderr: &Stderr) -> ChildOptions {
+    let (program, words) =
+        parsed.agent.split_first().map_or((OsStr::new(""), &[][..]), |(program, words)| (program, words));
+    let mut child = words.iter().fold(ChildOptions::new(program), ChildOptions::arg);
     let stderr = stderr.clone();
     child.on_stderr_line = Some(Arc::new(move |line: &str| stderr.write_line(line)));
-    Ok(child)
+    child
 }
 
 /// Handler that prints the agent's questions and answers them from the command line.

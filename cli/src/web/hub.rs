@@ -74,6 +74,8 @@ pub(super) struct AgentInfo {
     pub cwd: String,
     /// Revision of the dialect, if known.
     pub revision: Option<&'static str>,
+    /// `true` if a bridge is in front of the agent, so that its sessions are not the stored ones of the dialect.
+    pub is_bridged: bool,
     /// Description of the agent's end; `None` while it runs.
     pub ended: Option<Value>,
 }

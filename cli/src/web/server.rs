@@ -173,9 +173,14 @@ async fn handle_line(shared: &SharedHub, tab_id: u32, text: &str) {
         LineOutcome::Forward(line) => shared.send(line).await,
         LineOutcome::Request(ServerRequest::Restart) => shared.restart(),
         LineOutcome::Request(ServerRequest::Sessions) => {
-            let dialect = shared.hub().dialect();
-            let listed = tokio::task::spawn_blocking(move || session_list::sessions(dialect))
+            let stored = {
+                let hub = shared.hub();
+                (!hub.agent.is_bridged).then(|| hub.dialect())
+            };
+            let listed = tokio::task::spawn_blocking(move || stored.map(session_list::sessions))
                 .await
+                .ok()
+                .flatten()
                 .unwrap_or_default();
             shared.with(|hub| {
                 hub.send_message(Recipients::One(tab_id), json!({"agentese": "sessions", "sessions": listed}))

@@ -27,7 +27,12 @@ const AGENTS: [(&str, &str, &str); 7] = [
 fn child(place: &Place, dialect: &str, script: Value, more: &[&str]) -> ChildOptions {
     let script = place.script(script);
     let words = ["--mode", "rpc", "--dialect", dialect, "--script", &script];
-    let command = place.command(&[&words, more].concat());
+    child_of(place, &[&words, more].concat())
+}
+
+/// Returns this program with these arguments, as a child for a client.
+pub fn child_of(place: &Place, arguments: &[&str]) -> ChildOptions {
+    let command = place.command(arguments);
     let mut child = ChildOptions::new(command.get_program()).args(command.get_args()).cwd(place.work());
     for (name, value) in command.get_envs() {
         child = match value {

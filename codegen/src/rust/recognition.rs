@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use agentese_protocol::Index;
 use agentese_protocol::dialect::Framing;
+use agentese_protocol::{BRIDGED, Index};
 
 use super::banner;
 
@@ -52,13 +52,25 @@ impl DialectVocabulary {
 
 pub fn file(indexes: &[&Index]) -> String {
     let mut out = banner("The frames that identify the dialect of an agent.");
-    out.push_str("use crate::recognition::DialectVocabulary;\n\n/// One row for each dialect.\npub const DIALECTS: &[DialectVocabulary] = &[\n");
+    out.push_str("use crate::bridged::BridgedProtocol;\nuse crate::recognition::DialectVocabulary;\n\n/// One row for each dialect.\npub const DIALECTS: &[DialectVocabulary] = &[\n");
     for DialectVocabulary { name, notification, events, questions } in
         indexes.iter().filter_map(|index| DialectVocabulary::of(index))
     {
         let _ = writeln!(
             out,
             "    DialectVocabulary {{ name: {name:?}, notification: {notification:?}, events: &{events:?}, questions: &{questions:?} }},"
+        );
+    }
+    out.push_str("];\n\n/// The protocols of agents that clients drive through a bridge.\npub const BRIDGED: &[BridgedProtocol] = &[\n");
+    for row in BRIDGED {
+        let _ = writeln!(
+            out,
+            "    BridgedProtocol {{ name: {:?}, version: {}, handshake: {:?}, version_member: {:?}, front: {:?} }},",
+            row.protocol.name,
+            row.protocol.pinned().name,
+            row.protocol.probe_command,
+            row.version_member,
+            row.front,
         );
     }
     out.push_str("];\n");

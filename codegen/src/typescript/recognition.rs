@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use agentese_protocol::Index;
+use agentese_protocol::{BRIDGED, Index};
 
 use super::{banner, quote};
 use crate::rust::DialectVocabulary;
@@ -12,7 +12,7 @@ pub fn file(dialects: &[Index]) -> String {
     let rows: Vec<DialectVocabulary> =
         dialects.iter().chain(&protocols).filter_map(DialectVocabulary::of).collect();
     let mut out = banner("The frames that identify the dialect of an agent.");
-    out.push_str("import type { DialectVocabulary } from \"../recognition.js\";\n");
+    out.push_str("import type { BridgedProtocol, DialectVocabulary } from \"../spec.js\";\n");
     for (name, is_rpc, what) in
         [("lineDialects", false, "dialects of lines"), ("rpcDialects", true, "dialects of JSON-RPC")]
     {
@@ -28,5 +28,18 @@ pub fn file(dialects: &[Index]) -> String {
         }
         out.push_str("];\n");
     }
+    out.push_str("\n/** The protocols of agents that clients drive through a bridge. */\nexport const bridgedProtocols: readonly BridgedProtocol[] = [\n");
+    for row in BRIDGED {
+        let _ = writeln!(
+            out,
+            "  {{ name: {}, version: {}, handshake: {}, versionMember: {}, front: {} }},",
+            quote(row.protocol.name),
+            row.protocol.pinned().name,
+            quote(row.protocol.probe_command),
+            quote(row.version_member),
+            quote(row.front),
+        );
+    }
+    out.push_str("];\n");
     out
 }

@@ -15,6 +15,7 @@ use agentese::types::{
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
+use super::bridged::{handshakes, is_rejection, is_response};
 use super::{DialectGuess, NotAnAgentError, weigh};
 use crate::generated::DIALECTS;
 use crate::player::read_lines;
@@ -144,7 +145,8 @@ pub fn detect_case(dialect: &str) -> Scenario {
 const USER_FOLDERS: [&str; 6] =
     ["HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"];
 
-/// Starts a program, sends a few harmless commands, and ends it. The program runs in a directory of the
+/// Starts a program, sends a few harmless commands, and ends it. A program that rejects them as JSON-RPC also receives
+/// the handshakes of the protocols that have no client. The program runs in a directory of the
 /// caller's choice, which is also its home. It gets this process's environment, except for variables with
 /// paths to the user's own files.
 ///
@@ -184,6 +186,20 @@ pub async fn detect_live(
     // Answers may arrive in any order, and some dialects leave commands unanswered, so each further answer
     // gets only a short time.
     while recorder.progress().1 && tokio::time::timeout(REST, changes.changed()).await.is_ok() {}
+    if has_received(&recorder, is_rejection) {
+        for handshake in handshakes() {
+            let line = format!("{handshake}\n");
+            recorder.sent(&line);
+            let write = async { stdin.write_all(line.as_bytes()).await.and(stdin.flush().await) };
+            let _ = tokio::time::timeout(limit, write).await;
+        }
+        let answered = async {
+            while recorder.progress().1 && !has_received(&recorder, is_response) {
+                let _ = changes.changed().await;
+            }
+        };
+        let _ = tokio::time::timeout(limit, answered).await;
+    }
     drop(stdin);
     let exit = match child {
         Some(child) => {
@@ -207,6 +223,16 @@ pub async fn detect_live(
         Err(NotAnAgentError::Silent) => Err(DetectError::Silent { limit, exit }),
         weighed => Ok(weighed?),
     }
+}
+
+/// Returns `true` if the agent has sent such a line.
+fn has_received(recorder: &Recorder, is_wanted: fn(&str) -> bool) -> bool {
+    recorder.records().iter().any(|record| match record {
+        TranscriptRecord::Line(line) if line.dir != Direction::C2s => {
+            line.line.as_deref().is_some_and(is_wanted)
+        }
+        _ => false,
+    })
 }
 
 #[cfg(test)]

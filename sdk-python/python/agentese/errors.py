@@ -165,7 +165,8 @@ class NotInDialectError(AgenteseError):
 
 
 class NotRecognisedError(AgenteseError):
-    """The dialect could not be detected, because no output of the program belongs to a known dialect."""
+    """The dialect could not be detected, because no output of the program belongs to a known dialect, or the agent
+    needs a bridge."""
 
 
 class TerminatedError(AgenteseError, ConnectionError):

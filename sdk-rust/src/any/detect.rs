@@ -1,5 +1,6 @@
 //! Detection of an agent's dialect. The client sends one harmless command in each framing and compares the
-//! responses with the declarations of all dialects.
+//! responses with the declarations of all dialects. An agent that rejects them as JSON-RPC receives the handshakes of
+//! the protocols that have no client.
 
 use std::io::Cursor;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 
 use super::table::probe_of;
+use crate::bridged::BridgedProtocol;
 use crate::dynamic::CLIENTS;
 use crate::error::Error;
 use crate::frame::ServerFrame;
@@ -51,7 +53,8 @@ pub struct Detection {
 /// called on a tokio runtime.
 ///
 /// # Errors
-/// [`Error::NotRecognised`] if no received frame belongs to a known dialect.
+/// [`Error::NotRecognised`] if no received frame belongs to a known dialect. [`Error::BridgeNeeded`] if the agent speaks
+/// a protocol that has no client.
 pub async fn detect(transport: Transport, first: Duration) -> Result<Detection, Error> {
     let Transport { reader, mut writer, child } = transport;
     let questions = probes();
@@ -68,6 +71,7 @@ pub async fn detect(transport: Transport, first: Duration) -> Result<Detection, 
     let mut lines: Vec<FrameText> = Vec::new();
     let mut line = Vec::new();
     let mut has_ended;
+    let mut has_sent_handshakes = false;
     let until = tokio::time::Instant::now() + first;
     loop {
         // A rejection carries little information; the response to the other request may be slow.
@@ -83,6 +87,19 @@ pub async fn detect(transport: Transport, first: Duration) -> Result<Detection, 
             break;
         }
         let text = String::from_utf8_lossy(&line).trim().to_owned();
+        if !has_sent_handshakes && is_rejected_probe(&text) {
+            has_sent_handshakes = true;
+            let requests = handshakes();
+            let written = async { writer.write_all(requests.as_bytes()).await.and(writer.flush().await) };
+            let _ = tokio::time::timeout_at(until, written).await;
+        }
+        if let Some(protocol) = bridged_protocol(&text) {
+            drop(writer);
+            if let Some(child) = child {
+                child.shutdown().await;
+            }
+            return Err(protocol.error());
+        }
         if is_answer(&text) {
             lines.push(FrameText::from(text));
         } else {
@@ -152,6 +169,30 @@ fn probes() -> Vec<ProbeRequest> {
         ProbeRequest { id, command, line: frame.to_string() }
     };
     asked.into_iter().enumerate().map(line).collect()
+}
+
+/// Returns the handshakes of the protocols without clients, one per line.
+fn handshakes() -> String {
+    let line = |protocol: &BridgedProtocol| format!("{}\n", protocol.request(&handshake_id(protocol)));
+    BridgedProtocol::all().iter().map(line).collect()
+}
+
+fn handshake_id(protocol: &BridgedProtocol) -> String {
+    format!("{PROBE_ID_PREFIX}{}", protocol.name)
+}
+
+/// Returns `true` if a line is the rejection of a detection request in JSON-RPC.
+fn is_rejected_probe(text: &str) -> bool {
+    let Ok(frame) = crate::wire::decode::<Value>(text) else { return false };
+    let is_probe = frame["id"].as_str().is_some_and(|id| id.starts_with(PROBE_ID_PREFIX));
+    is_probe && frame["jsonrpc"] == "2.0" && !frame["error"].is_null()
+}
+
+/// Returns the protocol of the agent if a line is the answer to its handshake.
+fn bridged_protocol(text: &str) -> Option<&'static BridgedProtocol> {
+    let frame = crate::wire::decode::<Value>(text).ok()?;
+    let mut protocols = BridgedProtocol::all().iter();
+    protocols.find(|protocol| frame["id"] == *handshake_id(protocol) && protocol.is_answer(&frame))
 }
 
 fn is_rpc(spec: &Spec) -> bool {
@@ -302,6 +343,47 @@ mod tests {
         let mut again = String::new();
         reader.read_to_string(&mut again).await.unwrap();
         assert_eq!(again, format!("{event}\n"));
+    }
+
+    /// Agent that knows only the handshake and answers it with `result`. Returns the error of its detection.
+    async fn error_with_handshake(result: Value) -> Error {
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        let (reader, writer) = tokio::io::split(ours);
+        let agent = async move {
+            let (input, mut output) = tokio::io::split(theirs);
+            let mut lines = BufReader::new(input).lines();
+            while let Ok(Some(line)) = lines.next_line().await {
+                let frame: Value = serde_json::from_str(&line).unwrap();
+                let protocol = BridgedProtocol::all().iter().find(|one| frame["method"] == one.handshake);
+                let error = json!({"code": -32601, "message": "Method not found"});
+                let answer = match protocol {
+                    Some(protocol) => {
+                        assert_eq!(frame["params"], json!({protocol.version_member: protocol.version}));
+                        json!({"jsonrpc": "2.0", "id": frame["id"], "result": result})
+                    }
+                    None => json!({"jsonrpc": "2.0", "id": frame["id"], "error": error}),
+                };
+                if output.write_all(format!("{answer}\n").as_bytes()).await.is_err() {
+                    break;
+                }
+            }
+        };
+        tokio::spawn(agent);
+        let found = detect(Transport::from_io(reader, writer), FIRST_RESPONSE_TIMEOUT).await;
+        found.map(|found| found.spec.name).unwrap_err()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_agent_that_answers_a_handshake_needs_a_bridge() {
+        for protocol in BridgedProtocol::all() {
+            let error = error_with_handshake(json!({protocol.version_member: protocol.version})).await;
+            assert_eq!(error.kind(), crate::ErrorKind::NotRecognised);
+            let bridge = format!("agentese bridge --to {} --from {} --", protocol.front, protocol.name);
+            assert!(error.to_string().contains(&bridge), "{error}");
+            // Another protocol has a handshake of the same name, with a text as its version.
+            let error = error_with_handshake(json!({protocol.version_member: "2025-06-18"})).await;
+            assert!(matches!(error, Error::NotRecognised { .. }), "{error}");
+        }
     }
 
     async fn reason(transport: Transport) -> String {

@@ -28,6 +28,7 @@ use crate::termination::{Cause, Termination};
 use crate::transport::{ChildOptions, ProcessGroup, Transport};
 
 pub use super::limit::Limit;
+pub use crate::bridged::BridgedProtocol;
 pub use crate::connection::Watch;
 pub use crate::generated::{CLIENTS, REVISIONS, SPECS};
 
@@ -35,7 +36,8 @@ pub use crate::generated::{CLIENTS, REVISIONS, SPECS};
 /// one, and `NAME@latest` the newest.
 ///
 /// # Errors
-/// [`Error::UnknownDialect`] or [`Error::UnknownRevision`]; both list the known names.
+/// [`Error::UnknownDialect`] or [`Error::UnknownRevision`]; both list the known names. [`Error::BridgeNeeded`] for a
+/// protocol without clients.
 pub fn spec(name: &str) -> Result<&'static Spec, Error> {
     let (revisions, revision) = revisions(name)?;
     Ok(revision.unwrap_or(revisions[0]))
@@ -57,7 +59,9 @@ fn revisions(name: &str) -> Result<(&'static [&'static Spec], Option<&'static Sp
     let (dialect, revision) =
         name.split_once('@').map_or((name, None), |(name, revision)| (name, Some(revision)));
     let Some(revisions) = REVISIONS.iter().copied().find(|revisions| revisions[0].name == dialect) else {
-        return Err(Error::UnknownDialect { dialect: dialect.to_owned(), known: known() });
+        let bridged = BridgedProtocol::all().iter().find(|protocol| protocol.name == dialect);
+        let unknown = || Error::UnknownDialect { dialect: dialect.to_owned(), known: known() };
+        return Err(bridged.map_or_else(unknown, BridgedProtocol::error));
     };
     let unknown = |revision: &str| Error::UnknownRevision {
         dialect: revisions[0].name,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::bridged::BridgedProtocol;
 use crate::framing::FrameText;
 use crate::outcome::RunFailure;
 use crate::termination::Termination;
@@ -82,7 +83,8 @@ pub enum Error {
     /// The agent speaks another dialect than this client: its first recognisable frame does not exist in the
     /// client's dialect. The agent does not answer the commands of this client.
     #[error(
-        "the agent does not speak {dialect}: its frames are those of {seen}, as in {frame}; use a client of that dialect"
+        "the agent does not speak {dialect}: its frames are those of {seen}, as in {frame}; use a client of that dialect{}",
+        bridge_hint(seen)
     )]
     OtherDialect {
         /// The dialect of the client, as `pi`.
@@ -108,6 +110,16 @@ pub enum Error {
     NotRecognised {
         /// Description of the program's output.
         reason: String,
+    },
+    /// The agent speaks a protocol that has no client of its own. A bridge makes it an agent of a dialect.
+    #[error(
+        "an agent of {protocol} needs a bridge: put `agentese bridge --to {front} --from {protocol} --` before its command line, and use the dialect {front}"
+    )]
+    BridgeNeeded {
+        /// The protocol, as `acp`.
+        protocol: &'static str,
+        /// The dialect that the bridge serves, as `pi@1.5`.
+        front: &'static str,
     },
     /// A frame does not fit its declaration. The error contains the frame.
     #[error("{what} does not fit its declaration: {reason}")]
@@ -194,7 +206,7 @@ pub enum ErrorKind {
     NotInDialect,
     /// The agent speaks another dialect than the client.
     OtherDialect,
-    /// The agent's dialect was not recognised.
+    /// The agent's dialect was not recognised, or the agent needs a bridge.
     NotRecognised,
     /// No response arrived in time.
     TimedOut,
@@ -207,6 +219,14 @@ pub enum ErrorKind {
     Usage,
     /// A subscriber was cut off.
     Detached,
+}
+
+/// Returns the end of a message that explains the use of agents without a client, if the names contain their protocol.
+fn bridge_hint(names: &str) -> String {
+    let mut words = names.split([' ', ',']);
+    let protocol =
+        words.find_map(|word| BridgedProtocol::all().iter().find(|protocol| protocol.name == word));
+    protocol.map(|protocol| format!("; {}", protocol.error())).unwrap_or_default()
 }
 
 /// Returns the end of a message that names the unsupported parameter.
@@ -228,7 +248,7 @@ impl Error {
             Error::Decode { .. } => ErrorKind::Decode,
             Error::NotInDialect { .. } => ErrorKind::NotInDialect,
             Error::OtherDialect { .. } => ErrorKind::OtherDialect,
-            Error::NotRecognised { .. } => ErrorKind::NotRecognised,
+            Error::NotRecognised { .. } | Error::BridgeNeeded { .. } => ErrorKind::NotRecognised,
             Error::Encode { .. }
             | Error::TooLong { .. }
             | Error::UnknownDialect { .. }

@@ -1,5 +1,6 @@
 /** Agent of any dialect, with neutral commands and events. */
 
+import { bridgeInstruction, bridgedProtocol } from "../bridged.js";
 import type { ClientOptions, RpcClient } from "../client.js";
 import { omp, opal, operator, pi, pisces } from "../generated/index.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
@@ -60,14 +61,17 @@ const DIALECTS = [pi, omp, pisces, operator, opal].map(({ spec, Client }) => ({
 /**
  * Connects to the agent at the other end of a transport, for example of `spawnChild` of `agentese/stdio`.
  *
- * @throws RangeError The options name an unknown dialect.
+ * @throws RangeError The options name an unknown dialect, or a protocol whose agents need a bridge.
  * @throws UsageError The options name an unknown revision.
- * @throws NotRecognisedError The options name no dialect, and no received frame belongs to a known one.
+ * @throws NotRecognisedError The options name no dialect, and no received frame belongs to a known one, or the agent
+ *   needs a bridge.
  */
 export async function connect(transport: Transport, options: AgentOptions = {}): Promise<Agent> {
   const [name, revision] = options.dialect?.split("@") ?? [];
   let known = DIALECTS.find(({ spec }) => spec.name === name);
   if (name !== undefined && known === undefined) {
+    const bridged = bridgedProtocol(name);
+    if (bridged !== undefined) throw new RangeError(bridgeInstruction(bridged));
     throw new RangeError(`unknown dialect "${name}"; known: ${DIALECTS.map(({ spec }) => spec.name).join(", ")}`);
   }
   if (known === undefined) {

@@ -1,14 +1,16 @@
 /**
  * Detection of an agent's dialect. The client sends one harmless command in each framing and compares the
- * responses with the declarations of all dialects.
+ * responses with the declarations of all dialects. An agent that rejects them as JSON-RPC receives the handshakes of
+ * the protocols that have no client.
  */
 
+import { bridgeInstruction, handshakes, protocolOfAnswer } from "../bridged.js";
 import { shapes, validate } from "../check.js";
 import { Framer } from "../framing.js";
 import { frames } from "../generated/shapes.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import { redact, redactText } from "../redact.js";
-import type { Spec } from "../spec.js";
+import type { BridgedProtocol, Spec } from "../spec.js";
 import { later } from "../timer.js";
 import { describeExit, oneLine } from "../termination.js";
 import type { Exit, Transport } from "../transport.js";
@@ -38,17 +40,18 @@ interface ProbeRequest {
 export async function detect(transport: Transport, specs: readonly Spec[], within: number): Promise<{ spec: Spec; transport: Transport }> {
   const probes = probesFor(specs);
   const encoder = new TextEncoder();
-  const writer = transport.writable.getWriter();
-  const lines = probes.map(({ id, command, isRpc }) =>
-    JSON.stringify(isRpc ? { jsonrpc: "2.0", id, method: command, params: {} } : { id, type: command }),
-  );
-  // The output of a program that has already ended is still read.
   let isWritten = false;
-  writer.write(encoder.encode(`${lines.join("\n")}\n`)).then(
-    () => (isWritten = true),
-    () => undefined,
-  );
-  writer.releaseLock();
+  const send = (frames: readonly JsonObject[]): void => {
+    const writer = transport.writable.getWriter();
+    isWritten = false;
+    // The output of a program that has already ended is still read.
+    writer.write(encoder.encode(frames.map((frame) => `${JSON.stringify(frame)}\n`).join(""))).then(
+      () => (isWritten = true),
+      () => undefined,
+    );
+    writer.releaseLock();
+  };
+  send(probes.map(({ id, command, isRpc }) => (isRpc ? { jsonrpc: "2.0", id, method: command, params: {} } : { id, type: command })));
   const reader = transport.readable.getReader();
   const received: JsonObject[] = [];
   const others: string[] = [];
@@ -57,8 +60,10 @@ export async function detect(transport: Transport, specs: readonly Spec[], withi
   let rest = new Uint8Array(0);
   let hasEnded = false;
   let hasBroken = false;
+  let hasSentHandshakes = false;
+  let bridged: BridgedProtocol | undefined;
   const until = Date.now() + within;
-  while (received.length < MAX_LINES && !isDecided(received, probes)) {
+  while (received.length < MAX_LINES && bridged === undefined && !isDecided(received, probes)) {
     const limit = received.some(isSuccess) ? Math.min(until, Date.now() + REMAINING_WAIT) : until;
     const next = pendingRead(reader).catch(() => "broken" as const);
     const read = await withTimeout(next, limit - Date.now());
@@ -79,15 +84,21 @@ export async function detect(transport: Transport, specs: readonly Spec[], withi
         const frame = parse(text);
         if (frame !== undefined) received.push(frame);
         if (frame === undefined || !isProbeResponse(frame)) others.push(text);
+        if (frame !== undefined) bridged ??= protocolOfAnswer(PROBE_ID_PREFIX, frame);
       },
       error: () => undefined,
     });
+    if (!hasSentHandshakes && received.some(isRejectedProbe)) {
+      hasSentHandshakes = true;
+      send(handshakes(PROBE_ID_PREFIX));
+    }
   }
-  const spec = bestMatch(specs, received, probes);
+  const spec = bridged === undefined ? bestMatch(specs, received, probes) : undefined;
   if (spec === undefined) {
     const exit = await transport.child?.shutdown();
     if (exit === undefined) releaseStreams(reader, transport.writable, isWritten);
     const shown = received[0] === undefined ? undefined : redact(JSON.stringify(received[0])).slice(0, 80);
+    if (bridged !== undefined) throw new NotRecognisedError(bridgeInstruction(bridged));
     throw new NotRecognisedError(
       shown !== undefined
         ? `unknown output \`${shown}\``
@@ -189,7 +200,12 @@ function isProbeResponse(frame: JsonObject): boolean {
   return String(id).startsWith(PROBE_ID_PREFIX) || ((id ?? null) === null && fails && isResponse(frame));
 }
 
-/** Returns `true` if a frame is a response in some framing. */
+/** Returns `true` if a frame is the rejection of one of these commands in JSON-RPC. */
+function isRejectedProbe({ jsonrpc, id, error }: JsonObject): boolean {
+  return jsonrpc === "2.0" && String(id).startsWith(PROBE_ID_PREFIX) && (error ?? null) !== null;
+}
+
+/** Returns `true` if a frame is the response to a command, in its framing. */
 function isResponse({ type, jsonrpc, method }: JsonObject): boolean {
   return type === "response" || (jsonrpc === "2.0" && method === undefined);
 }

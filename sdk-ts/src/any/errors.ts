@@ -24,7 +24,7 @@ export class NotInDialectError extends AgentError {
   }
 }
 
-/** Error if no output of the program belongs to a known dialect. */
+/** No output of the program belongs to a known dialect, or the agent needs a bridge. */
 export class NotRecognisedError extends AgentError {
   override readonly kind = "not_recognised";
 

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar, Unpack
 
 from agentese import lifetime, omp, opal, operator, options, pi, pisces
-from agentese._native import AgentTransport
+from agentese._native import AgentTransport, commands
 from agentese.any.commands import Commands
 from agentese.any.conversion import image_params
 from agentese.any.results import Image, Question, RunResult
@@ -15,7 +15,7 @@ from agentese.any.run import Events, PendingResult, Run, last_assistant_message
 from agentese.any.table import CommandMapping, Members, intent_of
 from agentese.any.tracker import ConversationTracker, input_params, question_handler
 from agentese.client import SyncClient
-from agentese.errors import TerminatedError, Termination
+from agentese.errors import AgenteseError, TerminatedError, Termination
 from agentese.limits import RunLimits
 from agentese.members import DEFAULT
 from agentese.run import ANY, SyncRun
@@ -36,10 +36,13 @@ Answer: TypeAlias = str | bool | None
 
 
 def parse_dialect(dialect: str | None) -> tuple[str | None, str | None]:
-    """Splits `NAME@REVISION` into dialect and revision. Raises `ValueError` if the dialect does not exist."""
+    """Splits `NAME@REVISION` into dialect and revision. Raises `ValueError` if there is no client of the dialect."""
     name, _, revision = (dialect or "").partition("@")
     if name and name not in CLIENTS:
-        raise ValueError(f'unknown dialect "{name}"; known: {", ".join(CLIENTS)}')
+        try:
+            commands(name)
+        except AgenteseError as error:
+            raise ValueError(str(error)) from None
     return name or None, revision or None
 
 
