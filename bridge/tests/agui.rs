@@ -48,8 +48,8 @@ impl Bridge {
             .arg("--")
             .arg(agentese())
             .args(match dialect {
-                "acp" => &["--mode", "acp", "--script"][..],
-                dialect => &["--mode", "rpc", "--no-session", "--dialect", dialect, "--script"],
+                "acp" => vec!["--mode", "acp", "--script"],
+                dialect => vec!["--mode", "rpc", "--no-session", "--dialect", dialect, "--script"],
             })
             .arg(place.path().join("script.json"))
             .current_dir(place.path().join("work"))
