@@ -180,8 +180,9 @@ impl ToolCallBuffer {
         answered.chain(calls.into_iter().map(|call| Step::Event(RemoteEvent::ToolStarted(call)))).collect()
     }
 
-    /// Returns the starts of all calls, because a question of the agent follows that one of them may have
-    /// caused. If a call waits for earlier calls, its start is returned before the answer that contains it.
+    /// Returns the starts of all calls. Called before a question of the agent, which one of the calls may
+    /// have caused. If a call waits for earlier calls, its start is returned before the answer that contains
+    /// it.
     pub fn release_for_question(&mut self) -> Vec<Step> {
         let mut started = self.release_started();
         for step in &self.waiting_steps {

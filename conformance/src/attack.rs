@@ -1,7 +1,7 @@
 //! Attacks on an agent (kills, storms, hostile lines, full disks) and on programs around it (a page, a
-//! bridge, an editor, MCP servers, subagents, tools). Each attack is drawn from a seed, ends within its time,
-//! and checks the common promises of all dialects. Each command has one answer, no message is lost, no
-//! process is left behind, and memory is bounded.
+//! bridge, an editor, MCP servers, subagents, tools). Each attack is drawn from a seed, ends within its time
+//! limit, and checks requirements that are common to all dialects. Each command has one answer, no message is
+//! lost, no process is left behind, and memory is bounded.
 
 mod abort;
 mod acp;

@@ -50,7 +50,7 @@ pub struct Reason {
 /// Returns the dialects, the most probable first.
 ///
 /// # Errors
-/// If the output does not come from an agent: it is empty, it has no JSON, or it repeats the input.
+/// If the output does not come from an agent: it is empty, it contains no JSON, or it repeats the input.
 pub fn detect(transcript: &Transcript) -> Result<Vec<DialectGuess>, NotAnAgentError> {
     let mut lines = Vec::new();
     let mut left = LINES;

@@ -43,8 +43,8 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// Returns the verdict that follows from the checks. `least` is the lowest level that counts; checks of
-    /// the level *info* never make a case fail.
+    /// Returns the verdict that follows from the checks of the level `least` and higher levels. Checks of the
+    /// level *info* never make a case fail.
     pub fn verdict(&self, least: CheckLevel) -> Verdict {
         if let Some((verdict, _)) = &self.early_verdict {
             return *verdict;
@@ -62,7 +62,7 @@ impl Judgement {
     }
 }
 
-/// Returns `true` if a check of this level can make a case fail. `least` is the lowest level that counts.
+/// Returns `true` if a check of this level can make a case fail. Checks below the level `least` cannot.
 pub fn can_fail(level: CheckLevel, least: CheckLevel) -> bool {
     level != CheckLevel::Info && is_visible(level, least)
 }

@@ -181,7 +181,7 @@ impl<R: FnMut(Deviation) + Send> ReplayPlayer<R> {
         frame.get(member).and_then(Value::as_str).map(str::to_owned)
     }
 
-    /// Waits until the client sends the recorded command. Answers other commands meanwhile.
+    /// Waits until the client sends the recorded command. Answers other commands in the meantime.
     async fn expect_command(&mut self, recorded: &FrameText) -> Result<(), ReplayError> {
         let expected: Value = serde_json::from_str(recorded.as_str()).unwrap_or(Value::Null);
         let name = self.command_name(&expected);

@@ -30,7 +30,7 @@ pub struct Facts<'a> {
     pub profile: &'a Profile,
     /// The command line of the agent.
     pub command: Vec<String>,
-    /// Lowest level of the checks that count.
+    /// Lowest level of the checks that can make a case fail.
     pub level: CheckLevel,
     /// Duration of the run.
     pub took: Duration,

@@ -1,7 +1,7 @@
 //! Plays and judges many cases.
 //!
-//! Cases are played concurrently, one for each job. Cases that must run alone come last. The results are in
-//! the order of the cases.
+//! Cases are played concurrently, one for each job. Cases that must run alone are played last. The results
+//! are in the order of the cases.
 
 mod defaults;
 mod expected;
@@ -34,7 +34,7 @@ pub use select::{Selection, SelectionError, select};
 pub struct RunOptions {
     /// Number of concurrent cases.
     pub jobs: usize,
-    /// Lowest level of the checks that count.
+    /// Lowest level of the checks that can make a case fail.
     pub level: CheckLevel,
     /// Time limit of a case.
     pub limit: Duration,
@@ -207,7 +207,7 @@ pub(crate) async fn play_all<F: Future<Output = CaseResult> + Send + 'static>(
     outcome.into_iter().zip(cases).map(|(ran, case)| ran.unwrap_or_else(|| missing(case))).collect()
 }
 
-/// Returns the order in which cases are played. Cases that must run alone come last.
+/// Returns the order in which cases are played. Cases that must run alone are last.
 fn order(cases: &[Scenario]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..cases.len()).collect();
     order.sort_by_key(|at| cases[*at].alone == Some(true));

@@ -13,7 +13,7 @@ pub enum Verdict {
     Pass,
     /// All checks hold, but some only because of a named allowance.
     Lenient,
-    /// A check that counts failed.
+    /// At least one check failed whose level can make a case fail.
     Fail,
     /// The case could not be judged: the agent did not start, or the suite itself failed.
     Inconclusive,

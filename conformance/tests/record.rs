@@ -26,8 +26,8 @@ fn start(arguments: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Sends lines. Each line is followed by a wait for the output that `said` names for it. Returns all
-/// output lines, the exit code and stderr.
+/// Sends lines. After each line, waits for an output line that contains the text beside it in
+/// `said`. Returns all output lines, the exit code and stderr.
 async fn converse<S: AsRef<str>>(mut child: Child, said: &[(S, &str)]) -> (Vec<String>, i32, String) {
     let talk = async {
         let mut stdin = child.stdin.take().unwrap();

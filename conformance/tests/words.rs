@@ -169,7 +169,7 @@ fn banned() -> BTreeSet<String> {
     names
 }
 
-/// Counts the matches of each rule in each package. Leaves out counts of 0.
+/// Counts the matches of each rule in each package. Numbers of 0 are omitted.
 fn measure() -> BTreeMap<(String, String), usize> {
     let rules: Vec<(&str, Regex)> =
         RULES.iter().map(|(name, pattern)| (*name, Regex::new(pattern).unwrap())).collect();

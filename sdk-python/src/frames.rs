@@ -44,7 +44,8 @@ impl FrameQueue {
         })
     }
 
-    /// Works like [`FrameQueue::new`], without a size limit, for an observer that needs all frames.
+    /// Creates an empty queue like [`FrameQueue::new`], but without a size limit, for an observer that
+    /// needs all frames.
     pub fn unbounded(token: Option<WakeToken>) -> Arc<Self> {
         Arc::new(FrameQueue {
             state: Mutex::default(),

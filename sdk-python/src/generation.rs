@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// whose query costs more than the delivery of an event.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// Counts the fork that led to this process.
+/// Increases the number of forks. Called in each forked child.
 pub fn count_fork() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
 }

@@ -72,8 +72,8 @@ impl Notifier {
     }
 }
 
-/// Returns the moment after that many seconds. Returns `None` without a limit, and for a limit too large for
-/// the clock.
+/// Returns the time at which that many seconds have passed. Returns `None` without a limit, or if the time
+/// exceeds the range of the clock.
 pub fn deadline(seconds: Option<f64>) -> Option<Instant> {
     let after = Duration::try_from_secs_f64(seconds?.max(0.0)).ok()?;
     Instant::now().checked_add(after)

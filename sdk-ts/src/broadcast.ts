@@ -14,9 +14,9 @@ const INACTIVE_LIMIT = 1000;
 const MAX_LOG = 1 << 20;
 
 /**
- * A queue for each reader of a stream. Events wait in the first queue until a reader comes. Further readers
- * receive the same events if they start in the same turn of the event loop, before {@link MAX_LOG} is exceeded.
- * Later readers are rejected, because consumed events are not stored.
+ * A queue for each reader of a stream. Events wait in the first queue until a reader starts. Further readers
+ * receive the same events if they start in the same turn of the event loop, before {@link MAX_LOG} is
+ * exceeded. Later readers are rejected, because consumed events are not stored.
  */
 export class Broadcast {
   readonly #first: Queue<EventFrame>;

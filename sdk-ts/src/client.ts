@@ -101,8 +101,8 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
 
   /**
    * Revision that the agent speaks, as in `pi@1.5`: the one in the options, or the one that the agent's
-   * frames show. It is `undefined` until then, and if the dialect has a single revision. A call of a
-   * command that this revision lacks fails at once with a {@link NotInRevisionError}.
+   * frames show. It is `undefined` before the detection, and if the dialect has a single revision. A call of
+   * a command that this revision lacks fails at once with a {@link NotInRevisionError}.
    */
   get revision(): string | undefined {
     const { agentRevision } = this.#connection;

@@ -88,7 +88,7 @@ export class Framer {
   #tail = EMPTY;
   /** Number of these bytes. */
   #tailLength = 0;
-  /** `true` after the error of a line that is too long, until its LF. */
+  /** `true` while the rest of a line that is too long is skipped, up to its LF. */
   #discarding = false;
   /** Number of consumed bytes of the stream, without the held ones. */
   #consumed = 0;

@@ -218,7 +218,10 @@ export class Queue<T extends Item> {
     });
   }
 
-  /** Ends the queue. Queued items can still be consumed; the first reason applies. */
+  /**
+   * Ends the queue. Queued items can still be consumed. If it is called several times, the first reason
+   * applies.
+   */
   close(error?: unknown): void {
     if (this.#state === "open") {
       this.#state = "closed";

@@ -100,7 +100,7 @@ export class RunTracker {
   /** Creates a tracker. The rules are replaced once the agent's revision is known. */
   constructor(public rules: RunEnd) {}
 
-  /** `true` if work of the run was seen. */
+  /** `true` if an event has shown that the run started. */
   get hasStarted(): boolean {
     return this.#hasStarted;
   }

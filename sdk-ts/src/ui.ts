@@ -1,7 +1,8 @@
 /**
  * View: a conversation for front ends, folded from the frames of any dialect in both directions.
  *
- * This module needs neither Node nor a client nor a library of components; see docs/front-ends.md.
+ * This module depends neither on Node, nor on a client, nor on a component library; see
+ * docs/front-ends.md.
  */
 
 export { readArguments, readPartial } from "./ui/arguments.js";

@@ -119,7 +119,7 @@ class FakeSocket implements Socket {
   }
 }
 
-/** Resolves when the condition holds. */
+/** Waits until the condition is true. */
 const until = (holds: () => boolean): Promise<void> =>
   soon(
     (async () => {

@@ -119,7 +119,7 @@ impl DialectRemoteAgent {
     }
 
     /// Returns `true` if the agent is idle and input for this queue would start a run. Also returns `true` if
-    /// the agent is idle and may not have that queue, so that it would reject the input.
+    /// the agent is idle and may lack that queue, because it would then reject the input.
     fn would_start_run(&self, queue: InputQueue) -> bool {
         let intent = match queue {
             InputQueue::Steer => Intent::Steer,

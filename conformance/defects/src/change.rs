@@ -9,9 +9,9 @@ pub enum Effect {
     Edit(Place, Edit),
     /// Replaces the line and its line feed with these bytes.
     Bytes(Vec<u8>),
-    /// Moves the line behind the agent's line with this index, counted from 0.
+    /// Moves the line to the position after the agent's line with this index, counted from 0.
     Behind(usize),
-    /// Moves the line behind all other lines.
+    /// Moves the line to the end of the output.
     Last,
     /// Drops this line and all later ones; the agent ends with this exit code.
     Ends(i32),

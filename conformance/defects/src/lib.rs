@@ -75,9 +75,9 @@ impl Group {
 /// Part of a stream that a mutator needs before it can decide about a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lookahead {
-    /// The output up to the line.
+    /// All output up to and including the line.
     Line,
-    /// The output up to the next line.
+    /// All output up to and including the next line.
     Next,
     /// The whole output. Such a mutator does not work while the agent is writing.
     All,
@@ -95,7 +95,7 @@ pub struct Mutator {
     pub description: &'static str,
     /// Aspect of the output that is changed.
     pub group: Group,
-    /// Part of the output that the mutator needs to see.
+    /// Part of the output that the mutator needs before it can decide.
     pub lookahead: Lookahead,
     /// `true` if the mutator skips growing values, because an earlier version of such a value is not a
     /// defect.

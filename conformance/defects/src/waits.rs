@@ -17,7 +17,7 @@ enum ClientStep {
     Skips,
 }
 
-/// The waits of a scenario, as far as a transcript shows if they are met.
+/// The waits of a scenario, if a transcript can show that they are met.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Waits(Vec<ClientStep>);
 

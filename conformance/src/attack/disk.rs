@@ -14,8 +14,8 @@ pub(super) const ATTACK: Attack = Attack {
     run: |context| Box::pin(attack(context)),
 };
 
-/// Script that moves the agent's home to a small disk and starts the agent. The disk has 16 KiB left beside
-/// the home's contents. Requires a system on which users may mount in their own namespace.
+/// Script that moves the agent's home to a small disk and starts the agent. The disk has 16 KiB of free
+/// space. Requires a system on which users may mount in their own namespace.
 const SMALL_HOME: &str = r#"set -e
 copy=$(mktemp -d)
 cp -a "$HOME/." "$copy"

@@ -194,8 +194,8 @@ async fn delegate(agent: &mut AgentUnderTest, id: &str, at: Option<u64>) -> Resu
     Ok(events)
 }
 
-/// Returns the files of a repository that a subagent must not change: settings, `HEAD`, references, hooks,
-/// worktrees, and the folder `info`.
+/// Returns the contents of the files of a repository that a subagent must not change: settings, `HEAD`,
+/// references, hooks, worktrees, and the folder `info`.
 fn snapshot(git: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut folders = vec![git.to_owned()];

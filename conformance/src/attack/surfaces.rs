@@ -1,9 +1,9 @@
-//! Programs before or beside an agent, and their start commands.
+//! Programs between a client and an agent, programs that an agent uses, and their start commands.
 
 use agentese::types::Profile;
 
-/// Command lines of the programs before an agent, and configuration of the programs beside it. An area whose
-/// member is `None` is skipped.
+/// Command lines of programs between a client and an agent, and configuration of programs that an agent
+/// uses. If a member is `None`, the attacks on that program are skipped.
 ///
 /// Arguments are separated by spaces and may contain placeholders. `{program}` is the agent's program,
 /// `{dialect}` its dialect, and `{front}` the dialect of the client. `{script}` is the file with the model

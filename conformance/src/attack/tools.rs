@@ -41,7 +41,7 @@ const PATHS: &[&str] = &[
     "\u{202e}txt",
 ];
 
-/// Shell commands that end by themselves, or with the shell.
+/// Shell commands that end by themselves, or at the latest when their shell ends.
 const COMMANDS: &[&str] = &[
     "kill -9 $$",
     "kill -SEGV $$",

@@ -45,7 +45,7 @@ impl ClientCaseRunner<'_> {
         Ok(())
     }
 
-    /// Waits for reports that may come late: notices, and the ends of runs.
+    /// Waits for reports that may arrive late: notices, and the ends of runs.
     pub(super) async fn wait_for_late_reports(&mut self) -> Result<(), EarlyEnd> {
         self.wait_for_notices().await?;
         let runs = self.ready.as_ref().is_some_and(|ready| ready.runs == Some(true)) && !self.ends_mid_run;

@@ -1,7 +1,8 @@
 //! A minimal HTTP/1.1 server that can break off a response at any byte.
 //!
-//! A library would prevent the faults that a script requests: a body without its last chunk, a reset in the
-//! middle of a chunk, a request without a response. So only the head is parsed by a library, `httparse`.
+//! A library would not permit the faults that a script may request: a body without its last chunk, a reset
+//! in the middle of a chunk, a request without a response. So only the head is parsed by a library,
+//! `httparse`.
 
 use std::io;
 use std::time::Duration;
@@ -10,10 +11,10 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Longest accepted body in bytes. A conversation with images is much shorter.
+/// Maximum length of an accepted body in bytes. A conversation with images is much shorter.
 const LONGEST_BODY: usize = 256 << 20;
 
-/// Longest head in bytes.
+/// Maximum length of the head of a request in bytes.
 const LONGEST_HEAD: usize = 256 << 10;
 
 /// HTTP request of an agent.
@@ -119,7 +120,7 @@ impl Connection {
         self.stream.write_all(bytes).await
     }
 
-    /// Writes a whole response with a JSON body.
+    /// Writes a complete response with a JSON body.
     pub(super) async fn write_json(
         &mut self,
         status: u16,
@@ -135,7 +136,7 @@ impl Connection {
         self.write_whole(status, &all, body.as_bytes()).await
     }
 
-    /// Writes a whole response.
+    /// Writes a complete response.
     pub(super) async fn write_whole(
         &mut self,
         status: u16,

@@ -4,8 +4,8 @@
 /// `message.content[0].text`.
 ///
 /// If the value is missing, returns the range of the innermost object or array on the path. Paths in reports
-/// leave out the envelope, so the search also begins in members of the line. Returns `None` if the line is
-/// not JSON.
+/// omit the envelope, so the search also begins in members of the line. Returns `None` if the line is not
+/// JSON.
 pub(super) fn span_of(line: &str, path: &str) -> Option<(usize, usize)> {
     serde_json::from_str::<serde::de::IgnoredAny>(line).ok()?;
     let parts = parts(path);
@@ -30,7 +30,7 @@ fn envelope_span(line: &str, name: &str) -> Option<usize> {
 }
 
 /// Returns the text before a value, the value, and the text after it. Both surrounding texts have at most
-/// `around` characters; `…` stands for more.
+/// `around` characters; `…` marks omitted text.
 pub(super) fn excerpt(line: &str, (from, to): (usize, usize), around: usize) -> [String; 3] {
     let start =
         line[..from].char_indices().rev().nth(around).map(|(at, character)| at + character.len_utf8());

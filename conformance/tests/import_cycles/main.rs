@@ -1,10 +1,10 @@
 //! Test that imports form no circles: the files of a crate can be ordered so that each file imports only from
 //! files below it.
 //!
-//! An arrow leads from a file to each file that defines a name which its code contains: in `use`, in an expression, a type, a
-//! pattern, an attribute or an argument of a macro. Renames, groups, globs and re-exports are followed to the definition.
-//! No arrow is drawn
-//! - by `mod name;` and by a re-export, which declare names and use nothing;
+//! An arrow leads from a file to each file that defines a name used in its code: in `use`, in an expression,
+//! a type, a pattern, an attribute or an argument of a macro. Renames, groups, globs and re-exports are
+//! followed to the definition. No arrow is drawn
+//! - for `mod name;` and for re-exports, which only declare names;
 //! - from a file to one whose module contains it. To all other files, a module and the files of its folder
 //!   are a unit. The module's own file may contain items that its parts share;
 //! - from generated files, and from code that is compiled only for tests.

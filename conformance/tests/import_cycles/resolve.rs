@@ -20,9 +20,9 @@ type Targets = BTreeSet<Target>;
 /// ends even if imports form a circle.
 #[derive(Default)]
 struct Search {
-    /// Imports that are currently followed, as the number of a module and the index of the import in it.
+    /// Imports that are currently followed, each as the number of a module and the index of the import in it.
     imports: Vec<(usize, usize)>,
-    /// Globs that were searched, as the number of a module and the name.
+    /// Globs in which a name was searched, each as the number of a module and the name.
     globs: BTreeSet<(usize, String)>,
 }
 

@@ -61,7 +61,7 @@ pub fn compared(dialect: &str, golden: &[(char, Value)], observed: &[(char, Valu
     compared_in(dialect, &case(Vec::new()), &transcript(golden), &transcript(observed))
 }
 
-/// Returns the findings that count against the agent.
+/// Returns the findings that make the comparison fail.
 pub fn failures(compared: &ComparisonResult) -> Vec<&Finding> {
     let fails = |finding: &&Finding| {
         finding.level != CheckLevel::Info

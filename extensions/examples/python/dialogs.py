@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows every dialog and every notice: /dialogs."""
+"""Adds the command `/dialogs`, which shows every kind of dialog and notice."""
 
 from agentese_extension import Extension
 

@@ -58,7 +58,7 @@ export class ContextFactory {
     this.#models = new ModelView(mirror, onKeysReplaced);
   }
 
-  /** Models as this extension sees them. */
+  /** Models in the form of pi's interface. */
   get models(): ModelView {
     return this.#models;
   }

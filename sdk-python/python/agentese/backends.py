@@ -42,7 +42,7 @@ class Backend(Protocol):
         """
 
     async def yield_(self) -> None:
-        """Lets other tasks run."""
+        """Yields to other tasks."""
 
 
 class _AsyncioSignal:

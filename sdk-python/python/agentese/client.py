@@ -126,7 +126,7 @@ class SyncClient(Generic[E, D]):
     @property
     def revision(self) -> str | None:
         """Revision that the agent speaks, such as `pi@1.5`: the one in the options, or the one that the
-        agent's frames show. It is `None` until then, and if the dialect has a single revision."""
+        agent's frames show. It is `None` before the detection, and if the dialect has a single revision."""
         return self._connection.revision
 
     @property

@@ -14,7 +14,7 @@ const NAME_ONLY_MEMBERS = [
   "status", "widgets", "title", "draft",
 ] as const satisfies readonly (keyof Conversation)[];
 
-/** Returns the events between two states that are one frame apart. */
+/** Returns the events for the difference between two states, before and after one frame. */
 export function differences(old: Conversation, now: Conversation): AnyEvent[] {
   if (old === now) return [];
   const events: AnyEvent[] = [];

@@ -2,7 +2,7 @@
 
 import type { Readable, Writable } from "node:stream";
 
-/** Size of the read-ahead in bytes. */
+/** Number of bytes that are read ahead. */
 const READ_AHEAD = 256 * 1024;
 
 /** Returns a web stream of the bytes of a readable. Cancelling it destroys the readable. */

@@ -1,7 +1,7 @@
 /**
  * Connection: one reader, one writer, and the table of pending calls. Its creator starts the reader.
  *
- * This module knows no types of a dialect; tables describe the differences. The client is its public
+ * This module uses no types of a dialect, because tables describe the differences. The client is its public
  * interface.
  */
 
@@ -127,8 +127,8 @@ export class Connection implements ConnectionCore {
   }
 
   /**
-   * Checks a frame that arrived before any of the client's dialect. Returns `true` if it belongs to another
-   * dialect.
+   * Checks a frame that arrived before any frame of the client's dialect. Returns `true` if it belongs to
+   * another dialect.
    *
    * In that case every call and run fails. Later calls fail too, until the agent sends a frame of the
    * client's dialect.

@@ -62,8 +62,8 @@ interface Progress {
 }
 
 /**
- * Waits until all output of an ended process was read: to the end of the pipe, or until a pause if another
- * process holds the pipe open.
+ * Waits until all output of an ended process was read. If another process holds the pipe open, waits for a
+ * pause in the output instead of its end.
  */
 async function drainOutput(progress: Progress): Promise<void> {
   const deadline = Date.now() + DRAIN_LIMIT;

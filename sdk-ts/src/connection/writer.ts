@@ -1,4 +1,4 @@
-/** Writer of a connection. Lines are written whole and in order. */
+/** Writer of a connection. Lines are written completely and in order. */
 
 import { StalledError, UsageError } from "../error.js";
 import { stringify } from "../json.js";
@@ -53,7 +53,7 @@ export class Writer {
     );
   }
 
-  /** Like `write`. Resolves when the line is written, and fails with the termination. */
+  /** Writes a line like `write`. Resolves when the line is written, and fails with the termination. */
   writeAndFlush(line: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.add(reject);
@@ -76,7 +76,7 @@ export class Writer {
     this.#ending ??= this.#writer.close().catch(() => undefined);
   }
 
-  /** Like `end`, and waits until everything is written, with a time limit. */
+  /** Ends the input like `end`, and waits until everything is written, with a time limit. */
   async finish(): Promise<void> {
     this.end();
     if (this.#ending === undefined || (await within(LAST_WRITE, this.#ending))) return;

@@ -26,7 +26,7 @@ export class Outbox {
     return this.#broken;
   }
 
-  /** Queues a line, even beyond the limit. Lines stay whole and in order. */
+  /** Queues a line, even beyond the limit. Lines are written completely and in order. */
   push(line: string): void {
     if (this.#isBroken) return;
     const bytes = this.#encoder.encode(`${line}\n`);

@@ -106,7 +106,7 @@ def bare(frame, state):
 
 
 def other_times(frame, state):
-    """Sets the agent's clock an hour ahead."""
+    """Sets all times of the agent one hour later."""
 
     def later(value):
         if isinstance(value, dict):

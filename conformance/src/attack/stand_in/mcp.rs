@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// Name of the tool that the server offers.
 pub(in crate::attack) const TOOL: &str = "stand_in_echo";
 
-/// Number of tools of the server whose defect is too many tools.
+/// Number of tools that the server with the defect "too many tools" offers.
 pub(in crate::attack) const MANY: usize = 5000;
 
 pub(super) fn run(defect: &str, log: &Path) -> io::Result<()> {

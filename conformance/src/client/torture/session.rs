@@ -233,8 +233,8 @@ impl SessionBuilder<'_> {
 
     /// Returns the position at which the run accepted at `answer` ends.
     ///
-    /// Returns `None` if the run had begun before its acceptance, because the prompt then joined a run in
-    /// progress. Returns `None` also if the client acts on the run before its end.
+    /// Returns `None` if the run had started before the acceptance, because the prompt then joined a run in
+    /// progress. Also returns `None` if the client acts on the run before its end.
     fn run_end(&self, answer: usize) -> Option<usize> {
         let mut has_begun = false;
         for (at, step) in self.actions.iter().enumerate().skip(answer + 1) {

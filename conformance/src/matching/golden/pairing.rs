@@ -18,7 +18,7 @@ pub(super) struct AnswerPairing {
     pub(super) pairs: Vec<(usize, usize)>,
     pub(super) missing: Vec<usize>,
     pub(super) extra: Vec<usize>,
-    /// Differences that concern a pair of answers as a whole: golden index, observed index, difference.
+    /// Differences about a pair of answers as a whole: golden index, observed index, difference.
     pub(super) remarks: Vec<(usize, usize, Difference)>,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct SnapshotFindings {
     pub(super) events: usize,
     /// Number of snapshots at each path that may have one.
     pub(super) carried: Vec<usize>,
-    /// Wrong snapshots: the record, and the difference.
+    /// Wrong snapshots: the record of each, and the difference.
     pub(super) wrong: Vec<(usize, Difference)>,
     /// For each such path: records of events without a snapshot there.
     pub(super) lacking: Vec<Vec<usize>>,

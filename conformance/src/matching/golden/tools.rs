@@ -1,4 +1,4 @@
-//! Comparison of tool calls. The events of parallel calls may come in any order.
+//! Comparison of tool calls. The events of parallel calls may arrive in any order.
 //!
 //! An agent may send any number of partial outputs. Each must be an earlier version of the result.
 

@@ -173,7 +173,8 @@ impl LossReport {
     /// Returns `true` if the event may be moved or missing because the agent reads the user's input at
     /// another time.
     ///
-    /// Such an event contains a message of the user, or contains neither an answer nor a call.
+    /// Such an event contains a message of the user. A whole event may also be moved if it contains neither
+    /// an answer nor a call.
     fn is_of_order(&self, frame: &Frame, path: &str) -> bool {
         let Some(row) = self.row(frame.kind, &frame.row) else { return false };
         let is_of = |place: &str| {

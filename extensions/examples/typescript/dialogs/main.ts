@@ -1,4 +1,4 @@
-/** Shows every dialog and every notice: /dialogs. */
+/** Adds the command `/dialogs`, which shows every kind of dialog and notice. */
 
 import { Extension } from "agentese/extension";
 

@@ -189,7 +189,7 @@ class Agent(Commands):
     def abort_and_prompt(
         self, text: str, *, images: Sequence[Image] | None = None, limits: RunLimits | None = None
     ) -> Run:
-        """Aborts the current run and starts a new one with this user input. `limits` are those of `prompt`."""
+        """Aborts the current run and starts a new one with this user input. `limits` apply as in `prompt`."""
         return self._start("abortAndPrompt", input_params(text, image_params(images), None), limits)
 
     def close(self) -> Termination:

@@ -194,7 +194,7 @@ class AsyncAgent(AsyncCommands):
     async def abort_and_prompt(
         self, text: str, *, images: Sequence[Image] | None = None, limits: RunLimits | None = None
     ) -> AsyncRun:
-        """Aborts the current run and starts a new one with this user input. `limits` are those of `prompt`."""
+        """Aborts the current run and starts a new one with this user input. `limits` apply as in `prompt`."""
         return await self._start("abortAndPrompt", input_params(text, image_params(images), None), limits)
 
     async def close(self) -> Termination:

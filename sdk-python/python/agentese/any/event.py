@@ -154,7 +154,7 @@ class QueueChanged(ViewRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionOpened(ViewRecord):
-    """The agent asked a question."""
+    """The agent opened a question for the user."""
 
     type: Literal["asked"] = "asked"
     question: OpenQuestion

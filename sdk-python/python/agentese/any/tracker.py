@@ -125,8 +125,8 @@ class ConversationTracker:
         return next((mapping for mapping in self.table.mappings(intent_of(name)) if mapping.command in known), None)
 
     def require_mapping(self, name: str, revision: str | None, given: Members) -> CommandMapping:
-        """Works like `mapping`. Raises `NotInDialectError` if there is no command, or the command lacks one of
-        the parameters."""
+        """Returns the command for an intent, as `mapping` does. Raises `NotInDialectError` if there is no
+        command, or the command lacks one of the parameters."""
         mapping, intent, spoken = self.mapping(name, revision), intent_of(name), revision or self.dialect
         lacks = f"{spoken} has no command for `{intent}`"
         if mapping is None:

@@ -262,7 +262,7 @@ class OpenQuestion(ViewRecord):
     timeout_ms: float | None = None
     """Time in milliseconds after which the agent continues without an answer."""
     at: float | None = None
-    """Time at which the question arrived, if the caller of the view gave it."""
+    """Time at which the question arrived, if the caller of the view supplied it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
