@@ -83,7 +83,7 @@ impl FidelityReport {
         })
     }
 
-    /// Returns a gate that counts commands and rejects no command, for servers that reject lost commands
+    /// Returns a gate that counts but does not reject commands, for servers that reject lost commands
     /// themselves.
     pub fn counter(self: &Arc<Self>) -> Gate {
         let report = self.clone();

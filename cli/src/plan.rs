@@ -88,7 +88,7 @@ pub(super) enum SessionChoice {
     InMemory,
     /// New session in a file.
     New,
-    /// Latest session of the working directory; a new one if there is none.
+    /// Latest session of the working directory; otherwise a new one.
     Newest,
     /// Session in this file, which may not exist yet.
     File(PathBuf),

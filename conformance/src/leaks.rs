@@ -32,7 +32,7 @@ static PATTERNS: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
         ("a private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
         ("a password in an address", r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]{4,}@"),
     ];
-    // A test compiles every expression, so none is skipped here.
+    // A test compiles every expression, so all are used here.
     table.iter().filter_map(|(kind, pattern)| Some((*kind, Regex::new(pattern).ok()?))).collect()
 });
 

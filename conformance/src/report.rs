@@ -119,7 +119,7 @@ fn covered(cases: &[ReportCase]) -> f64 {
 }
 
 /// Lists the commands that the agent claims but that no played case covers. Returns `None` if there are
-/// none, or if only some cases were selected.
+/// no such commands, or if only some cases were selected.
 fn not_exercised(facts: &Facts<'_>, cases: &[ReportCase]) -> Option<String> {
     let claims = facts.profile.claims.as_ref()?;
     let spec =

@@ -19,7 +19,7 @@ from support.driver import DIALECTS, LIMIT
 from agentese import RefusedError, TerminatedError
 
 TABLE = json.loads((ROOT / "conformance/vectors/served.json").read_text())
-# The first revision of each dialect, which the agent serves if the command line names none.
+# The first revision of each dialect, which the agent serves if the command line names no revision.
 MODEL = {row["name"]: row for row in reversed(json.loads((ROOT / "protocol/model.json").read_text())["dialects"])}
 
 
@@ -116,7 +116,7 @@ class Play:
         return bool(kind == step["until"])
 
     def touch(self, step: dict[str, Any]) -> bool:
-        """Creates the file that the step names. Returns `False` if it names none."""
+        """Creates the file that the step names. Returns `False` if it names no file."""
         if "touch" in step:
             (self.work / step["touch"]).touch()
         return "touch" in step

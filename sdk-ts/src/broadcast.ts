@@ -37,7 +37,7 @@ export class Broadcast {
     return this.#queues;
   }
 
-  /** Sets whether a reader can still start. If none can, a full queue no longer delays the stream. */
+  /** Sets whether a reader can still start. If not, a full queue no longer delays the stream. */
   set isReachable(is: boolean) {
     for (const queue of this.#queues) queue.isReachable = is;
   }

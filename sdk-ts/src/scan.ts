@@ -52,7 +52,7 @@ export class StringCache {
   }
 
   /**
-   * Returns the position after a stored string that begins at `start`, or `start` if there is none. The
+   * Returns the position after a stored string that begins at `start`, or otherwise `start` itself. The
    * search for the end of the string begins there.
    */
   skip(text: string, start: number): number {

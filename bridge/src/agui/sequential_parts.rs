@@ -83,7 +83,7 @@ mod tests {
             "args" => AguiToolCallArgs::new(id, "x").into(),
             "end" => AguiToolCallEnd::new(id).into(),
             "result" => {
-                AguiToolCallResult::new("r", id, serde_json::from_value(json!("done")).unwrap()).into()
+                AguiToolCallResult::new("r", id, serde_json::from_value::<agentese::agui::AguiContent>(json!("done")).unwrap()).into()
             }
             "begin" => AguiTextMessageStart::new(id).into(),
             "text" => AguiTextMessageContent::new(id, "x").into(),

@@ -45,7 +45,7 @@ fn whole(effect: Effect) -> Effects {
     vec![(Place::default(), effect)]
 }
 
-/// Returns one effect on the whole line if `applies` is `true`, and none otherwise.
+/// Returns one effect on the whole line if `applies` is `true`, and otherwise no effect.
 fn whole_if(applies: bool, effect: impl FnOnce() -> Effect) -> Effects {
     if applies { whole(effect()) } else { Vec::new() }
 }

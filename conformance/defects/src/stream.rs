@@ -169,7 +169,7 @@ impl Stream {
             let freedom = each.next().copied().unwrap_or(Freedom::None);
             site.may_be_absent = freedom == Freedom::MayBeAbsent;
             site.grows = freedom == Freedom::Grows;
-            // An answer to a line that is not a command may contain any command name, or none.
+            // An answer to a line that is not a command may contain any command name, or no name.
             let names = names_command.is_none_or(|known| known) || site.place.name() != Some(ANSWERED);
             // Agents choose the ids of their questions. The client sends the same id back.
             let numbers = role == Role::Dialog && site.place == id;

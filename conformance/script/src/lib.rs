@@ -184,7 +184,7 @@ pub struct Tokens {
     pub cache_write: u64,
 }
 
-/// Returns the token numbers of a response. If the script has none, returns default numbers.
+/// Returns the token numbers of a response. If the script lacks them, returns default numbers.
 pub fn tokens_of(answer: &ScriptResponse) -> Tokens {
     let count = |pick: fn(&ScriptUsage) -> Option<u64>| answer.usage.as_ref().and_then(pick);
     Tokens {

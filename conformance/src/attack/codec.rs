@@ -196,7 +196,7 @@ impl DialectCodec {
         self.line(id, self.tables.probe_command, Map::new())
     }
 
-    /// Returns the line of the command for the whole history; `None` if the dialect has none.
+    /// Returns the line of the command for the whole history; `None` if the dialect lacks it.
     pub(super) fn history(&self, id: &str) -> Option<String> {
         let (wire, _) = self.sessions().history?;
         let command = self.tables.commands.iter().find(|command| command.wire == wire)?;

@@ -159,7 +159,7 @@ async fn check_access(page: &Page) -> Result<u64, AttackError> {
     Ok(count)
 }
 
-/// Sends frames in which denied commands are hidden, and checks that none reaches the agent.
+/// Sends frames in which denied commands are hidden, and checks that they do not reach the agent.
 async fn rights(context: &mut AttackContext, line: &str, read_only: bool) -> Result<u64, AttackError> {
     let codec = DialectCodec::of(&context.config.profile.dialect)
         .ok_or_else(|| AttackError::Environment("unknown dialect".into()))?;

@@ -46,7 +46,7 @@ pub fn client_only_cases(suite: &Suite, spec: &'static Spec) -> Result<Vec<Clien
     let run = played.iter().map(|(golden, _)| golden).find(|golden| has_run(spec, golden));
     let mut asked: Vec<_> =
         played.iter().map(|(golden, moves)| recorded_queries(spec, golden, moves)).collect();
-    // The shortest transcript with two questions is used; if there is none, the shortest with one.
+    // The shortest transcript with two questions is used, or else the shortest with one.
     asked.sort_by_key(|questions| std::cmp::Reverse(questions.len().min(2)));
     let questions = asked.first().map(Vec::as_slice).unwrap_or_default();
     if let Some(run) = run {

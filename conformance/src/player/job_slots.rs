@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
 /// Number of free slots; initially one for each job. The number is negative if cases have reacquired slots
-/// while none was free.
+/// while no slot was free.
 #[derive(Debug, Clone)]
 pub(crate) struct JobSlots(Arc<watch::Sender<i64>>);
 
@@ -34,7 +34,7 @@ impl JobSlots {
 /// The slot of a case.
 ///
 /// A case that waits for a silent agent releases its slot, so that another case can begin. When the agent
-/// writes again, the case reacquires a slot at once, even if none is free. New cases begin only when a slot
+/// writes again, the case reacquires a slot at once, even without a free one. New cases begin only when a slot
 /// is free.
 ///
 /// Clones belong to the same case. The slot becomes free when the last clone is dropped.

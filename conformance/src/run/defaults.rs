@@ -13,7 +13,7 @@ pub fn default_jobs() -> usize {
     std::thread::available_parallelism().map_or(2, usize::from)
 }
 
-/// Finds the profile for a program and a dialect, if the command line names none. The candidates are
+/// Finds the profile for a program and a dialect, if it is not on the command line. The candidates are
 /// `PROGRAM-DIALECT` with the requested revision, then without it, then `PROGRAM` if its dialect is the
 /// requested one. An unknown agent gets the files and the environment of the dialect's own profile. It does
 /// not get properties of that profile's agent: name, version, missing features, expected failures.

@@ -33,7 +33,7 @@ impl ExpectedFailuresFile {
         Ok(Self { source: path.display().to_string(), file })
     }
 
-    /// Reads the file that a profile names; returns `None` if it names none. A name that ends in `.json` is
+    /// Reads the file that a profile names; returns `None` without such a name. A name that ends in `.json` is
     /// a path relative to the folder `place`.
     ///
     /// # Errors

@@ -105,7 +105,7 @@ fn places(dialect: &str, what: &str, case: &Scenario, golden: &Transcript, recor
     }
 }
 
-/// Returns `true` for a frame that an agent may send any number of times, including none.
+/// Returns `true` for a frame that an agent may send any number of times, including zero.
 fn is_free(frame: &Value) -> bool {
     let kind = |frame: &Value| frame.get("type").and_then(Value::as_str).map(str::to_owned);
     let names = [kind(frame), frame.get("params").and_then(kind), frame.get("event").and_then(kind)];

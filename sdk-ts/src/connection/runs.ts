@@ -38,7 +38,7 @@ export class RunSlot {
   limit: RunFailedError | undefined;
   /** Number of state queries without a response. */
   pendingQueries = 0;
-  /** `true` if the last state query was answered, or if none was sent. */
+  /** `true` if the last state query was answered, or if no query was sent. */
   confirmed = true;
   #resolve: (ended: RunCompletion) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;

@@ -12,7 +12,7 @@ import type { ServeSpec } from "./spec.js";
 /** Parameters of a dialog. */
 export type DialogParams<T extends AnyTypes, K extends keyof T["dialogs"]> = T["dialogs"][K]["params"];
 
-/** Answer to a dialog; `undefined` if there is none. */
+/** Answer to a dialog; `undefined` if it is missing. */
 export type DialogAnswer<T extends AnyTypes, K extends keyof T["dialogs"]> = T["dialogs"][K]["answer"] | undefined;
 
 /** Parses the raw value of a member; `undefined` if it is not JSON. */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-/** Returns the path of the browser in `CHROMIUM`, or of an installed one; `undefined` if there is none. */
+/** Returns the path of the browser in `CHROMIUM`, or of an installed one; `undefined` if it is missing. */
 export function chromiumPath(): string | undefined {
   const named = process.env["CHROMIUM"];
   if (named) return named;

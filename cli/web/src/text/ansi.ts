@@ -9,7 +9,7 @@ export function ansiToHtml(text: string): string {
   const ansi = new AnsiUp();
   ansi.use_classes = true;
   ansi.escape_html = true;
-  // Links in terminal output are untrusted, so none is permitted.
+  // Links in terminal output are untrusted, so they are not permitted.
   ansi.url_allowlist = {};
   return revealedHtml(ansi.ansi_to_html(applyCarriageReturns(text)));
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Answer, StreamParts};
 
-/// Signature of a thinking block if the script specifies none. The API always sends one.
+/// Signature of a thinking block if it is not in the script. The API always sends one.
 const SIGNATURE: &str = "c2ln";
 
 pub(super) fn write(out: &mut StreamParts, answer: &Answer<'_>) {

@@ -76,7 +76,7 @@ class AsyncEvents(AsyncIterator[Event]):
 
 class AsyncPendingResult:
     """Result of a run, set when the run ends. The result holds a reference to the event queue. The
-    queue has none to the result, so a dropped run is freed."""
+    queue does not refer to the result, so a dropped run is freed."""
 
     def __init__(
         self,

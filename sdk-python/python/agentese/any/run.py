@@ -57,7 +57,7 @@ class Events(Iterator[Event]):
 
 class PendingResult:
     """Result of a run, set when the run ends. The result holds a reference to the event queue. The
-    queue has none to the result, so a dropped run is freed."""
+    queue does not refer to the result, so a dropped run is freed."""
 
     def __init__(self, listener: Listener, lock: "threading.Condition") -> None:
         self._listener = listener

@@ -243,7 +243,7 @@ def tool(conversation: Conversation, slots: Slots, _context: ReducerContext) -> 
 
 
 def _call(message: Message, call: str | None) -> int | None:
-    """Returns the index of the block with that tool call; `None` if there is none."""
+    """Returns the index of the block with that tool call; `None` without such a block."""
     places = (at for at, block in enumerate(message.blocks) if block.type == "tool" and block.call_id == call)
     return next(places, None)
 

@@ -89,7 +89,7 @@ export const snapshot: Reducer = (conversation, slots) => {
   return replaceMessage(conversation, place, updateMessage(old, parts, "growing"));
 };
 
-/** Changes the growing message of the model. Creates the message if there is none. */
+/** Changes the growing message of the model. Creates the message if it is missing. */
 function grow(conversation: Conversation, change: (message: Message) => Message): Conversation {
   const place = growingIndex(conversation, "assistant");
   const old = conversation.messages[place];
