@@ -82,9 +82,12 @@ mod tests {
             "start" => AguiToolCallStart::new(id, "bash").into(),
             "args" => AguiToolCallArgs::new(id, "x").into(),
             "end" => AguiToolCallEnd::new(id).into(),
-            "result" => {
-                AguiToolCallResult::new("r", id, serde_json::from_value::<agentese::agui::AguiContent>(json!("done")).unwrap()).into()
-            }
+            "result" => AguiToolCallResult::new(
+                "r",
+                id,
+                serde_json::from_value::<agentese::agui::AguiContent>(json!("done")).unwrap(),
+            )
+            .into(),
             "begin" => AguiTextMessageStart::new(id).into(),
             "text" => AguiTextMessageContent::new(id, "x").into(),
             "finish" => AguiTextMessageEnd::new(id).into(),
