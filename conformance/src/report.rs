@@ -122,8 +122,7 @@ fn covered(cases: &[ReportCase]) -> f64 {
 /// such commands, or if only some cases were selected.
 fn not_exercised(facts: &Facts<'_>, cases: &[ReportCase]) -> Option<String> {
     let claims = facts.profile.claims.as_ref()?;
-    let spec =
-        agentese::dynamic::spec(&facts.profile.dialect).ok().filter(|_| cases.len() == facts.known.len())?;
+    let spec = crate::spec(&facts.profile.dialect).ok().filter(|_| cases.len() == facts.known.len())?;
     let is_claimed = |name: &&str| {
         let named =
             |names: &Option<Vec<String>>| names.as_ref().map(|names| names.iter().any(|one| one == name));

@@ -51,7 +51,8 @@ impl List {
     }
 
     fn cases(&self, suite: &Suite) -> anyhow::Result<Vec<String>> {
-        let dialects = self.dialect.clone().map_or_else(|| suite.dialects(), |dialect| vec![dialect]);
+        let all = || suite.dialects().into_iter().chain(suite.protocols()).collect();
+        let dialects = self.dialect.clone().map_or_else(all, |dialect| vec![dialect]);
         let mut lines = Vec::new();
         for dialect in dialects {
             for case in suite.cases(&dialect)? {

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use agentese::dynamic;
 use agentese::types::{CheckLevel, Direction, TranscriptRecord};
 use serde_json::Value;
 
@@ -19,7 +18,7 @@ const LONG: usize = 1 << 20;
 /// Checks that the agent soon answers commands that only read, because a user may wait for the answers. Skips
 /// runs with a very long line of the client, and runs in which the client stops reading.
 pub(super) fn latency(dialect: &str, patience: f64, recording: &Recording) -> Option<Finding> {
-    let spec = dynamic::spec(dialect).ok()?;
+    let spec = crate::spec(dialect).ok()?;
     let mut open: HashMap<String, (String, f64)> = HashMap::new();
     let mut slowest: Option<(String, f64)> = None;
     let mut is_held = false;

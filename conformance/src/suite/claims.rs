@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use agentese::dynamic;
 use agentese::types::{CaseNeed, Profile};
 
 use super::{Suite, SuiteError, unknown};
@@ -16,7 +15,7 @@ use crate::player::needs;
 pub(super) fn check(suite: &Suite, profile: &Profile) -> Result<(), SuiteError> {
     let Some(claims) = &profile.claims else { return Ok(()) };
     // Other functions report an unknown dialect.
-    let Ok(spec) = dynamic::spec(&profile.dialect) else { return Ok(()) };
+    let Ok(spec) = crate::spec(&profile.dialect) else { return Ok(()) };
     let commands: BTreeSet<&str> = spec.commands.iter().map(|row| row.wire).collect();
     let events: BTreeSet<&str> = spec.events.iter().map(|row| row.name).collect();
     let cases = suite.cases(&profile.dialect).unwrap_or_default();
