@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use agentese::types::{
     CaseVerdict, CheckLevel, CheckOutcome, Profile, ReportCase, ReportCaseBuilder, ReportCheck, ReportFrame,
-    ReportTotals, ReportTotalsBuilder, SuiteReport, SuiteReportBuilder,
+    ReportTotals, ReportTotalsBuilder, Scenario, SuiteReport, SuiteReportBuilder,
 };
 
 use crate::judge::can_fail;
@@ -136,6 +136,14 @@ fn not_exercised(facts: &Facts<'_>, cases: &[ReportCase]) -> Option<String> {
     (!names.is_empty()).then(|| format!("claimed, but not exercised by any applicable case: {list}"))
 }
 
+/// Returns the title of a case, with the section of the document that it judges.
+fn title(case: &Scenario) -> String {
+    match &case.section {
+        Some(section) => format!("{} [{section}]", case.title),
+        None => case.title.clone(),
+    }
+}
+
 /// Returns the exit code. 1: a case fails unexpectedly, or the file of expected failures is wrong. 2: a case
 /// is inconclusive. 0: otherwise.
 fn exit_code(totals: &ReportTotals, problems: &[String], interrupted: bool) -> u64 {
@@ -175,7 +183,7 @@ fn case(ran: &CaseResult, level: CheckLevel) -> ReportCase {
     };
     let mut case = ReportCaseBuilder {
         name: judged.case.name.clone(),
-        title: judged.case.title.clone(),
+        title: title(&judged.case),
         level: judged.case.level.unwrap_or(CheckLevel::Should),
         verdict,
         frames: judged.frames as u64,

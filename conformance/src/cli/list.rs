@@ -65,12 +65,16 @@ impl List {
                     let line = json!({
                         "dialect": case.dialect, "name": case.name, "level": level, "title": case.title,
                         "covers": covers, "needs": case.needs.clone().unwrap_or_default(),
+                        "section": case.section,
                     });
                     lines.push(format!("{line}\n"));
                     continue;
                 }
                 let level = level.to_string();
                 lines.push(format!("{:<14} {:<34} {level:<7} {}\n", case.dialect, case.name, case.title));
+                if let Some(section) = case.section.filter(|_| self.covers) {
+                    lines.push(format!("{:14} {section}\n", ""));
+                }
                 if self.covers {
                     lines.push(format!("{:14} {}\n", "", covers.join(", ")));
                 }

@@ -26,6 +26,8 @@ pub(super) fn latency(dialect: &str, patience: f64, recording: &Recording) -> Op
     for record in &recording.records {
         if let TranscriptRecord::Control(control) = record {
             is_held |= control.event == "reading_held";
+            // Another process starts.
+            has_begun &= control.event != "exited";
         }
         let TranscriptRecord::Line(line) = record else { continue };
         if line.dir == Direction::C2s && line.line.is_none() {

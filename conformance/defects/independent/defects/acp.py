@@ -3,7 +3,7 @@
 import copy
 import json
 
-from changes import DefectCollection, at, decoded, without_members
+from changes import DefectCollection, at, change_command, decoded, without_members
 
 BOOK = DefectCollection("acp")
 acp = BOOK.defect
@@ -195,7 +195,7 @@ acp("capability-text", "a capability is a text", "initialize", "loadSession", pu
 acp("session-id-missing", "a new session has no id", "session-new", "sessionId", lost(lambda it: with_result(it, "sessionId"), "result.sessionId"))
 acp("session-id-shared", "all sessions have one id", "session-new-twice", "sessionId", put(lambda it: with_result(it, "sessionId"), "result.sessionId", "session"))
 acp("relative-directory", "a relative directory is accepted", "session-new-relative-cwd", "error|result|code", every(lambda it: {**without_members(it, "error"), "result": {"sessionId": "s"}} if it.get("id") == "bad" else it))
-acp("directory-ignored", "sessions work in the directory of the process", "session-cwd", "directory|/sub", put(is_update("tool_call_update"), "params.update", lambda it: json.loads(json.dumps(it).replace("/work/sub", "/work"))))
+acp("directory-ignored", "sessions work in another directory", "session-cwd", "pwd|directory|requests", heard=change_command("session/new", lambda it: it["params"].update(cwd=it["params"]["cwd"].removesuffix("/sub"))))
 acp("login-accepted", "any login succeeds", "authenticate-unknown-method", "error|result", every(lambda it: {**without_members(it, "error"), "result": {}} if it.get("id") == "auth" else it))
 acp("unknown-session-accepted", "a prompt to an unknown session ends at once", "prompt-unknown-session", "error|result", every(lambda it: {**without_members(it, "error"), "result": {"stopReason": "end_turn"}} if it.get("id") == "p" else it))
 
@@ -240,7 +240,8 @@ acp("resume-with-history", "a resumed session is replayed", "resume-other-proces
 acp("unknown-load-accepted", "an unknown session is loaded", "load-unknown", "error|result", every(lambda it: {**without_members(it, "error"), "result": {}} if it.get("id") == "load" else it))
 acp("list-relative", "directories of listed sessions are relative", "list", "cwd|sessions", put(lambda it: with_result(it, "sessions"), "result.sessions.0.cwd", "work"))
 acp("list-unfiltered", "sessions of other directories are listed", "list-cwd", "sessions", put(lambda it: with_result(it, "sessions"), "result.sessions", [{"sessionId": "s", "cwd": "/elsewhere"}]))
-acp("closed-session-lives", "a closed session takes prompts", "close", "error|result|stopReason", heard=answered_by_proxy("session/close", lambda frame: {"result": {}}))
+acp("closed-session-lives", "a closed session takes prompts", "close", "`id`|result|stopReason", heard=answered_by_proxy("session/close", lambda frame: {"result": {}}))
+acp("closed-session-speaks", "a closed session sends an update", "close", "session/update|id", lambda frame, state: [frame, {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": state["id"], "update": {"sessionUpdate": "session_info_update", "title": "Closed"}}}] if frame.get("id") == "close" else (with_result(frame, "sessionId") and state.update(id=frame["result"]["sessionId"]), frame)[1])
 acp("deleted-session-listed", "a deleted session is still listed", "delete", "sessions", heard=answered_by_proxy("session/delete", lambda frame: {"result": {}}))
 acp("option-not-returned", "the answer does not have the options", "option-set", "configOptions|frame", put(lambda it: it.get("id") == "set", "result", {}))
 acp("option-unchanged", "the answer has the former value", "option-set", "currentValue|configOptions", put(lambda it: it.get("id") == "set", "result.configOptions.0.currentValue", "former"))
