@@ -123,7 +123,7 @@ impl Suite {
         Ok(defaults::apply(case, defaults.as_ref()))
     }
 
-    /// Loads the common parts of a dialect's cases. Returns `None` if there are none.
+    /// Loads the common parts of a dialect's cases. Returns `None` if there is no such file.
     fn defaults(&self, dialect: &str) -> Result<Option<CaseDefaults>, SuiteError> {
         let path = format!("{dialect}.json");
         if self.text(&CASES, "cases", &path)?.is_none() {

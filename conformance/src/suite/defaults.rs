@@ -14,7 +14,7 @@ pub(super) fn apply(mut case: Scenario, defaults: Option<&CaseDefaults>) -> Scen
 }
 
 /// Returns the answers whose condition on the user's text occurs in a step of the case. The needs of a case follow
-/// from its answers, so it gets no others. Returns `None` if there are none.
+/// from its answers, so it gets no others. Returns `None` for a case without such a text.
 fn used(model: &ModelScript, case: &Scenario) -> Option<ModelScript> {
     let steps = serde_json::to_string(&case.steps).unwrap_or_default();
     let mut model = model.clone();

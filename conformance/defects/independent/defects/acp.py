@@ -196,6 +196,8 @@ acp("session-id-missing", "a new session has no id", "session-new", "sessionId",
 acp("session-id-shared", "all sessions have one id", "session-new-twice", "sessionId", put(lambda it: with_result(it, "sessionId"), "result.sessionId", "session"))
 acp("relative-directory", "a relative directory is accepted", "session-new-relative-cwd", "error|result|code", every(lambda it: {**without_members(it, "error"), "result": {"sessionId": "s"}} if it.get("id") == "bad" else it))
 acp("directory-ignored", "sessions work in another directory", "session-cwd", "pwd|directory|requests", heard=change_command("session/new", lambda it: it["params"].update(cwd=it["params"]["cwd"].removesuffix("/sub"))))
+acp("servers-ignored", "MCP servers of the client are not started", "session-new-server", "tools|requests", heard=change_command("session/new", lambda it: it["params"].update(mcpServers=[])))
+acp("client-file-ignored", "the text of the client's file is not used", "files-read", "messages|requests", heard=lambda line, state: (line.replace("unsaved", "saved"), []))
 acp("login-accepted", "any login succeeds", "authenticate-unknown-method", "error|result", every(lambda it: {**without_members(it, "error"), "result": {}} if it.get("id") == "auth" else it))
 acp("unknown-session-accepted", "a prompt to an unknown session ends at once", "prompt-unknown-session", "error|result", every(lambda it: {**without_members(it, "error"), "result": {"stopReason": "end_turn"}} if it.get("id") == "p" else it))
 
