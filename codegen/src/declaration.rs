@@ -9,6 +9,7 @@ pub const FORMATS: &[&str] = &[
     "TranscriptRecord",
     "ModelScript",
     "Scenario",
+    "CaseDefaults",
     "Profile",
     "ExpectedFailures",
     "ModelRequest",

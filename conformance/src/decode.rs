@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use agentese::frame::{FrameError, ServerFrame};
 use agentese::framing::FrameText;
 use agentese::spec::{Dialect, Spec};
-use agentese::wire::{EventUnion as _, NamedUnion as _};
-use agentese::{omp, opal, operator, pi, pisces};
+use agentese::wire::{Envelope, EventUnion as _, NamedUnion as _};
+use agentese::{acp, omp, opal, operator, pi, pisces};
 use serde_json::Value;
 
 /// Role of an agent's line. Names that the dialect does not declare are kept as text.
@@ -54,9 +54,31 @@ const DIALECTS: [(&[&Spec], LineDecoder); 5] = [
     (opal::Opal::REVISIONS, line_role::<opal::Opal>),
 ];
 
+/// Protocols that are declared like dialects but are not: the suite has cases for them, and no recordings.
+const PROTOCOLS: [(&[&Spec], LineDecoder); 1] = [(acp::Acp::REVISIONS, protocol_line_role::<acp::Acp>)];
+
+/// First character of the names of methods that an implementation adds to a protocol.
+const EXTENSION: char = '_';
+
+/// Returns the tables of a dialect or protocol: `NAME`, which means the first revision, or `NAME@REVISION`.
+///
+/// # Errors
+/// If the name or the revision is unknown.
+pub fn spec(name: &str) -> Result<&'static Spec, agentese::Error> {
+    protocol(name).map_or_else(|| agentese::dynamic::spec(name), Ok)
+}
+
+/// Returns the tables of a protocol by its name, with or without the revision. Returns `None` if the name is not that
+/// of a protocol.
+pub(crate) fn protocol(name: &str) -> Option<&'static Spec> {
+    let all = PROTOCOLS.iter().flat_map(|(revisions, _)| revisions.iter().copied());
+    let mut found = all.filter(|spec| spec.id() == name || spec.name == name);
+    found.next()
+}
+
 /// Returns the decoder for a dialect (`NAME@REVISION`), or `None` if the dialect is unknown.
 pub(crate) fn decode(dialect: &str) -> Option<(&'static Spec, LineDecoder)> {
-    DIALECTS.into_iter().find_map(|(revisions, decode)| {
+    DIALECTS.into_iter().chain(PROTOCOLS).find_map(|(revisions, decode)| {
         revisions.iter().find(|spec| spec.id() == dialect).map(|spec| (*spec, decode))
     })
 }
@@ -76,6 +98,26 @@ fn line_role<D: Dialect>(line: &FrameText, commands: &SentCommands) -> Result<Li
             LineRole::Dialog { name: name.to_owned(), known: false }
         }
     })
+}
+
+/// Decodes a line in a protocol whose requests and notifications to the client are all dialogs.
+fn protocol_line_role<D: Dialect>(line: &FrameText, commands: &SentCommands) -> Result<LineRole, FrameError> {
+    let frame: Value = serde_json::from_str(line.as_str()).unwrap_or_default();
+    let Some(method) = frame.get("method").and_then(Value::as_str) else {
+        return line_role::<D>(line, commands);
+    };
+    let name = method.to_owned();
+    if method.starts_with(EXTENSION) {
+        return Ok(LineRole::Dialog { name, known: true });
+    }
+    let params = frame.get("params").unwrap_or(&Value::Null).to_string();
+    match D::Dialog::decode(method, &params, Envelope::NONE) {
+        None => Ok(LineRole::Dialog { name, known: false }),
+        Some(dialog) => {
+            dialog.map_err(|error| FrameError { reason: format!("`params` of `{method}`: {error}") })?;
+            Ok(LineRole::Dialog { name, known: true })
+        }
+    }
 }
 
 /// Records the commands and their ids, for dialects whose answers do not name the command. One write may

@@ -3,6 +3,7 @@
 //! Each check has a name that does not change between versions, a level, and an outcome. The checks here look
 //! at the run as a whole; [`matching`](crate::matching) compares its frames with the golden transcript.
 
+mod exchange;
 mod exit;
 mod frames;
 mod incomplete;
@@ -125,6 +126,7 @@ pub fn judge(
             .map(|finding| if played.unsent { incomplete::excuse_missing_frames(finding) } else { finding }),
     );
     findings.push(frames::frames(&case.dialect, golden.as_ref(), &observed));
+    findings.extend(exchange::exchange(&case.dialect, &observed));
     findings.push(lines::lines(&played.recording));
     findings.push(lines::leaks(&observed));
     findings.extend(latency::latency(&case.dialect, played.patience, &played.recording));

@@ -38,6 +38,7 @@ pub mod transcript;
 pub mod variables;
 pub mod verdict;
 
+pub use decode::spec;
 pub use replay::replay;
 pub use suite::Suite;
 pub use transcript::{Transcript, TranscriptError};

@@ -7,13 +7,16 @@
 mod agent;
 mod applies;
 mod error;
+mod input;
 mod job_slots;
 mod layout;
 mod needs;
 mod redact;
+mod replies;
 mod requests;
 mod shell;
 mod steps;
+mod tools;
 mod waits;
 
 use std::path::PathBuf;
@@ -41,6 +44,7 @@ pub use redact::Redactions;
 pub use requests::{RequestFinding, check_requests};
 
 use agent::Agent;
+use replies::Responder;
 
 /// Time for the agent to end after its stdin is closed, if neither case nor profile sets one.
 const EXIT_GRACE: Duration = Duration::from_secs(3);
@@ -95,6 +99,8 @@ pub struct PlayResult {
     pub requests: Vec<ModelRequest>,
     /// Reason why the scenario broke off, such as a wait that timed out; `None` if it reached its end.
     pub broke_off: Option<String>,
+    /// Reason why the case does not apply to the agent, if a step found that.
+    pub not_applicable: Option<String>,
     /// `true` if the scenario broke off at a wait that timed out while the agent was still running.
     pub wait_timed_out: bool,
     /// `true` if the scenario broke off before the client had sent all its lines. The agent cannot answer the
@@ -117,13 +123,20 @@ pub async fn play(
     options: &PlayOptions,
 ) -> Result<PlayResult, PlayError> {
     let steps = steps::prepare(case, profile)?;
+    let replies = Arc::new(replies::prepare(case.replies.as_deref().unwrap_or_default())?);
     let CaseEnv { model, directory, variables, redactions, environment, argv } =
         prepare_env(case, profile, options).await?;
     let grace = case.exit_grace_ms.or(profile.exit_grace_ms).map_or(EXIT_GRACE, Duration::from_millis);
     let recorder = Arc::new(Recorder::default());
     let agent = Agent::start(&argv, directory.work(), &environment, recorder.clone())?;
+    let grace = grace.mul_f64(options.patience * options.slowness);
+    let responder = Responder::start(&replies, &variables, agent.input().clone(), recorder.clone());
     let mut runner = steps::CaseRunner {
         agent,
+        argv: argv.clone(),
+        grace,
+        replies,
+        responder,
         model: model.as_ref(),
         recorder: recorder.clone(),
         variables,
@@ -134,18 +147,23 @@ pub async fn play(
         cursor: 0,
         at: 0,
         wait_timed_out: false,
+        found: serde_json::Value::Null,
+        not_applicable: None,
     };
     let broke_off = tokio::select! {
         reason = runner.play(&steps) => reason,
         () = options.stop.cancelled() => Some(INTERRUPTED.to_owned()),
         limit = wait_for_limit(options.limit) => Some(format!("the case took longer than {} s", limit.as_secs_f64())),
     };
+    let not_applicable = runner.not_applicable.take();
+    let broke_off = broke_off.filter(|_| not_applicable.is_none());
     if let Some(reason) = &broke_off {
         recorder.control("player_error", Some(reason.clone()));
     }
     let in_vain = broke_off.is_some() && runner.wait_timed_out;
     let unsent = broke_off.is_some() && steps::sends_input(&steps[runner.at..]);
-    runner.agent.finish(grace.mul_f64(options.patience * options.slowness)).await;
+    runner.agent.finish(grace, "exit").await;
+    drop(runner);
 
     let recording = Recording { header: header(case, profile, &argv), records: recorder.records() };
     let requests = model.as_ref().map(ScriptedModel::requests).unwrap_or_default();
@@ -157,6 +175,7 @@ pub async fn play(
         recording: recording.map(|text| redactions.text(text)),
         requests,
         broke_off: broke_off.map(|reason| redactions.text(&reason)),
+        not_applicable,
         wait_timed_out: in_vain,
         unsent,
         patience: options.patience,
@@ -188,7 +207,8 @@ pub(crate) async fn prepare_env(
     profile: &Profile,
     options: &PlayOptions,
 ) -> Result<CaseEnv, PlayError> {
-    let model = match &case.model {
+    let script = case.model.as_ref().map(|script| tools::of_profile(script, profile));
+    let model = match &script {
         None => None,
         Some(script) => {
             let options = ModelOptions { log: options.model_log.clone(), ..ModelOptions::default() };
@@ -203,7 +223,7 @@ pub(crate) async fn prepare_env(
     variables.set("PORT", host.rsplit(':').next().unwrap_or_default());
     variables.set("MODEL", format!("http://{host}"));
     variables.set("MODEL_HOST", &host);
-    if let Some(script) = &case.model {
+    if let Some(script) = &script {
         variables.set("SCRIPT", directory.write_script(script)?.to_string_lossy());
     }
     let command = options.command.as_deref().or(profile.command.as_deref()).unwrap_or_default();

@@ -153,6 +153,11 @@ impl Recorder {
         (log.frames.len(), !log.ended)
     }
 
+    /// Continues the record after the end of the agent's output, because another process follows.
+    pub(crate) fn resume(&self) {
+        self.change(|log, _| log.ended = false);
+    }
+
     /// Returns the time of the last line.
     pub(crate) fn last_received(&self) -> Option<Instant> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).last

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use agentese::types::{
     CaseVerdict, CheckLevel, CheckOutcome, Profile, ReportCase, ReportCaseBuilder, ReportCheck, ReportFrame,
-    ReportTotals, ReportTotalsBuilder, SuiteReport, SuiteReportBuilder,
+    ReportTotals, ReportTotalsBuilder, Scenario, SuiteReport, SuiteReportBuilder,
 };
 
 use crate::judge::can_fail;
@@ -122,8 +122,7 @@ fn covered(cases: &[ReportCase]) -> f64 {
 /// no such commands, or if only some cases were selected.
 fn not_exercised(facts: &Facts<'_>, cases: &[ReportCase]) -> Option<String> {
     let claims = facts.profile.claims.as_ref()?;
-    let spec =
-        agentese::dynamic::spec(&facts.profile.dialect).ok().filter(|_| cases.len() == facts.known.len())?;
+    let spec = crate::spec(&facts.profile.dialect).ok().filter(|_| cases.len() == facts.known.len())?;
     let is_claimed = |name: &&str| {
         let named =
             |names: &Option<Vec<String>>| names.as_ref().map(|names| names.iter().any(|one| one == name));
@@ -135,6 +134,14 @@ fn not_exercised(facts: &Facts<'_>, cases: &[ReportCase]) -> Option<String> {
     let names: Vec<&str> = names.into_iter().filter(|name| !is_shown(name)).collect();
     let list = names.join(", ");
     (!names.is_empty()).then(|| format!("claimed, but not exercised by any applicable case: {list}"))
+}
+
+/// Returns the title of a case, with the section of the document that it judges.
+fn title(case: &Scenario) -> String {
+    match &case.section {
+        Some(section) => format!("{} [{section}]", case.title),
+        None => case.title.clone(),
+    }
 }
 
 /// Returns the exit code. 1: a case fails unexpectedly, or the file of expected failures is wrong. 2: a case
@@ -176,7 +183,7 @@ fn case(ran: &CaseResult, level: CheckLevel) -> ReportCase {
     };
     let mut case = ReportCaseBuilder {
         name: judged.case.name.clone(),
-        title: judged.case.title.clone(),
+        title: title(&judged.case),
         level: judged.case.level.unwrap_or(CheckLevel::Should),
         verdict,
         frames: judged.frames as u64,

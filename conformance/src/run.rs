@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::judge::{Judgement, could_not_play, judge, not_applicable_case};
-use crate::player::{INTERRUPTED, JobSlot, JobSlots, PlayOptions, not_applicable, play};
+use crate::player::{INTERRUPTED, JobSlot, JobSlots, PlayOptions, PlayResult, not_applicable, play};
 use crate::suite::Suite;
 use crate::verdict::Verdict;
 
@@ -242,6 +242,9 @@ async fn run_case(case: &Scenario, slot: JobSlot, shared: &Arc<(Suite, Profile, 
     let judged = match played {
         Err(error) => could_not_play(case, error.to_string()),
         Ok(played) if played.broke_off.as_deref() == Some(INTERRUPTED) => could_not_play(case, INTERRUPTED),
+        Ok(PlayResult { not_applicable: Some(reason), recording, .. }) => {
+            Judgement { recording: Some(recording), ..not_applicable_case(case, reason) }
+        }
         Ok(played) => {
             let (case, shared) = (case.clone(), shared.clone());
             // Judging long lines takes seconds; other cases are played in the meantime.

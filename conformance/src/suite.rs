@@ -2,14 +2,16 @@
 //! folder.
 
 mod claims;
+mod defaults;
 mod profile_paths;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use agentese::types::{ExpectedFailures, Profile, Scenario};
+use agentese::types::{CaseDefaults, ExpectedFailures, Profile, Scenario};
 use include_dir::{Dir, include_dir};
 
+use crate::decode::protocol;
 use crate::file::{self, FileError};
 use crate::suggestions::suggest;
 use crate::transcript::{Transcript, TranscriptError};
@@ -42,7 +44,7 @@ pub enum SuiteError {
     Transcript(#[from] TranscriptError),
 }
 
-/// Source of cases (`cases/DIALECT/NAME.json`), profiles (`profiles/NAME.json`), golden transcripts
+/// Source of cases (`cases/DIALECT/NAME.json`, with common parts in `cases/DIALECT.json`), profiles (`profiles/NAME.json`), golden transcripts
 /// (`transcripts/DIALECT/NAME.jsonl`), other recordings of the same case (`alternatives/DIALECT/NAME.jsonl`)
 /// and expected failures (`expected/NAME.json`).
 #[derive(Debug, Clone, Default)]
@@ -63,6 +65,15 @@ impl Suite {
 
     /// Returns the dialects with cases, in order.
     pub fn dialects(&self) -> Vec<String> {
+        self.case_folders().into_iter().filter(|name| protocol(name).is_none()).collect()
+    }
+
+    /// Returns the protocols with cases, in order. They are declared, but their cases have no golden transcripts.
+    pub fn protocols(&self) -> Vec<String> {
+        self.case_folders().into_iter().filter(|name| protocol(name).is_some()).collect()
+    }
+
+    fn case_folders(&self) -> Vec<String> {
         let mut names = match &self.folder {
             None => CASES.dirs().map(|dir| stem(dir.path())).collect(),
             Some(folder) => on_disk(&folder.join("cases"), None),
@@ -78,14 +89,17 @@ impl Suite {
     /// If the dialect is unknown, or if a case is invalid.
     pub fn cases(&self, dialect: &str) -> Result<Vec<Scenario>, SuiteError> {
         let folder = dialect.split('@').next().unwrap_or_default();
-        if !self.dialects().iter().any(|known| known == folder) {
-            return Err(unknown("dialect", dialect, &self.dialects(), "see `list`"));
+        let known = self.case_folders();
+        if !known.iter().any(|known| known == folder) {
+            return Err(unknown("dialect", dialect, &known, "see `list`"));
         }
+        let defaults = self.defaults(folder)?;
         let cases = self.names(&CASES, "cases", Some(folder)).into_iter();
         let cases: Vec<Scenario> = cases
             .map(|name| self.parse(&CASES, "cases", &format!("{folder}/{name}.json"), "scenario"))
+            .map(|case| case.map(|case| defaults::apply(case, defaults.as_ref())))
             .collect::<Result<_, _>>()?;
-        let first = agentese::dynamic::spec(dialect).map(|spec| spec.id());
+        let first = crate::spec(dialect).map(|spec| spec.id());
         let wanted = first.unwrap_or_else(|_| dialect.to_owned());
         let of_revision = |case: &Scenario| case.dialect == wanted;
         Ok(cases.into_iter().filter(of_revision).collect())
@@ -96,16 +110,27 @@ impl Suite {
     /// # Errors
     /// If the case is unknown or invalid.
     pub fn case(&self, dialect: &str, name: &str) -> Result<Scenario, SuiteError> {
-        if name.ends_with(".json") {
-            return Ok(file::load(Path::new(name), "scenario")?);
-        }
         let folder = dialect.split('@').next().unwrap_or_default();
+        let defaults = self.defaults(folder)?;
+        if name.ends_with(".json") {
+            return Ok(defaults::apply(file::load(Path::new(name), "scenario")?, defaults.as_ref()));
+        }
         let names = self.names(&CASES, "cases", Some(folder));
         if !names.iter().any(|known| known == name) {
             let all = format!("see `list --dialect {folder}` for all {}", names.len());
             return Err(unknown("case", name, &names, &all));
         }
-        self.parse(&CASES, "cases", &format!("{folder}/{name}.json"), "scenario")
+        let case = self.parse(&CASES, "cases", &format!("{folder}/{name}.json"), "scenario")?;
+        Ok(defaults::apply(case, defaults.as_ref()))
+    }
+
+    /// Loads the common parts of a dialect's cases. Returns `None` if there is no such file.
+    fn defaults(&self, dialect: &str) -> Result<Option<CaseDefaults>, SuiteError> {
+        let path = format!("{dialect}.json");
+        if self.text(&CASES, "cases", &path)?.is_none() {
+            return Ok(None);
+        }
+        self.parse(&CASES, "cases", &path, "case-defaults").map(Some)
     }
 
     /// Returns the names of the profiles.

@@ -39,7 +39,10 @@ fn errors_are_one_line_and_list_the_valid_names() {
         (&["run"], "the following required arguments were not provided: --dialect <NAME>"),
         (&["rnu"], "unrecognized subcommand 'rnu'"),
         (&["detect"], "pass a command after `--`, --profile or --transcript"),
-        (&["list", "--dialect", "nope"], "unknown dialect `nope`; known: omp, opal, operator, pi, pisces"),
+        (
+            &["list", "--dialect", "nope"],
+            "unknown dialect `nope`; known: acp, omp, opal, operator, pi, pisces",
+        ),
         (
             &["run", "--dialect", "pi", "--only", "bahs-basic"],
             "no case matches `bahs-basic`; did you mean `bash-basic`",

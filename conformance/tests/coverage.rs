@@ -48,6 +48,20 @@ fn index(dialect: &str) -> Index {
     Index::named(dialect).unwrap()
 }
 
+/// Returns the tables of a dialect or protocol by the dialect of its cases.
+fn index_of(suite: &Suite, dialect: &str) -> Index {
+    let mut protocols = Index::protocols().into_iter();
+    match suite.protocols().iter().any(|name| name == dialect) {
+        true => protocols.find(|index| index.dialect.name == dialect).unwrap(),
+        false => index(dialect),
+    }
+}
+
+/// Returns the sets of cases: those of the dialects, and those of the protocols.
+fn all_sets(suite: &Suite) -> Vec<String> {
+    sets(suite).into_iter().chain(suite.protocols()).collect()
+}
+
 /// Returns the dialect revisions that have cases: the first revision of each dialect, and some later ones.
 fn sets(suite: &Suite) -> Vec<String> {
     let mut sets = suite.dialects();
@@ -88,6 +102,40 @@ fn every_command_event_and_dialog_has_a_case() {
     known.sort();
     found.sort();
     assert_eq!(found, known);
+}
+
+/// Dialogs of a protocol that no agent of the suite's reach sends.
+const PROTOCOL_GAPS: &[(&str, &str)] = &[
+    ("dialog $/cancel_request", "clients may ignore it"),
+    ("dialog elicitation/complete", "no agent opens a page without a question of its own"),
+    ("dialog terminal/kill", "an agent may release a terminal without killing its command"),
+];
+
+#[test]
+fn every_method_of_a_protocol_has_a_case() {
+    let suite = Suite::embedded();
+    let known: BTreeSet<String> = PROTOCOL_GAPS.iter().map(|(what, _)| (*what).to_owned()).collect();
+    for protocol in suite.protocols() {
+        let covered = covered(&suite.cases(&protocol).unwrap());
+        let missing: BTreeSet<String> =
+            declared(&index_of(&suite, &protocol)).difference(&covered).cloned().collect();
+        assert_eq!(missing, known, "{protocol}");
+    }
+}
+
+/// Cases of a protocol name what they judge, and have at least one expectation of their own.
+#[test]
+fn cases_of_a_protocol_name_a_section_of_its_document() {
+    let suite = Suite::embedded();
+    for protocol in suite.protocols() {
+        let cases = suite.cases(&protocol).unwrap();
+        assert!(cases.len() > 100, "{protocol}: {}", cases.len());
+        let common = cases.iter().map(|case| case.expect.iter().flatten().count()).min().unwrap_or_default();
+        for case in &cases {
+            assert!(case.section.as_ref().is_some_and(|section| !section.is_empty()), "{}", case.name);
+            assert!(case.expect.iter().flatten().count() >= common && case.level.is_some(), "{}", case.name);
+        }
+    }
 }
 
 #[test]
@@ -215,9 +263,8 @@ fn step_text(step: &ScenarioStep) -> String {
 fn cases_are_named_after_their_files_and_can_be_played() {
     let suite = Suite::embedded();
     let mut count = 0;
-    for dialect in sets(&suite) {
-        let index = index(&dialect);
-        let id = index.id();
+    for dialect in all_sets(&suite) {
+        let id = index_of(&suite, &dialect).id();
         for case in suite.cases(&dialect).unwrap() {
             let place = format!("{dialect}/{}", case.name);
             assert_eq!((case.scenario, &case.dialect), (1, &id), "{place}");
@@ -242,7 +289,7 @@ fn cases_are_named_after_their_files_and_can_be_played() {
 fn expectations_are_patterns_and_have_names_of_their_own() {
     let suite = Suite::embedded();
     let mut count = 0;
-    for dialect in sets(&suite) {
+    for dialect in all_sets(&suite) {
         for case in suite.cases(&dialect).unwrap() {
             let mut names = BTreeSet::new();
             for expectation in case.expect.iter().flatten() {
@@ -320,7 +367,8 @@ fn alternatives_are_of_their_cases() {
 #[test]
 fn profiles_name_dialects_and_start_something() {
     let suite = Suite::embedded();
-    let dialects: BTreeSet<String> = agentese::schema::dialects().into_iter().collect();
+    let mut dialects: BTreeSet<String> = agentese::schema::dialects().into_iter().collect();
+    dialects.extend(Index::protocols().iter().map(Index::id));
     for name in suite.profiles() {
         let profile = suite.profile(&name).unwrap();
         assert_eq!(profile.name, name);

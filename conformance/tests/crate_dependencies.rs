@@ -368,7 +368,11 @@ fn hand_written_files_know_no_vocabulary() {
         vocabulary.extend(index.commands.iter().map(|command| command.wire));
         vocabulary.extend(index.events.iter().map(|event| event.name));
     }
-    // Names of Opal's and Operator's events that are also members of envelopes or common words.
+    // Other names of protocols are words of the neutral conversation, too.
+    let protocols = agentese_protocol::Index::protocols();
+    let methods = protocols.iter().flat_map(|index| index.commands.iter().map(|command| command.wire));
+    vocabulary.extend(methods.filter(|name| name.contains('/')));
+    // Members of envelopes, and of any agent, that are also names of Opal's and Operator's events.
     vocabulary.retain(|name| !matches!(*name, "error" | "unknown" | "context" | "input"));
     let folders = [
         "bridge/src",

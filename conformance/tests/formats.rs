@@ -34,9 +34,14 @@ fn value(path: &Path) -> Value {
 
 #[test]
 fn cases_and_profiles_are_of_their_schemas() {
-    for (folder, format, least) in [("cases", "scenario", 250), ("profiles", "profile", 8)] {
+    let is_of_defaults = |path: &PathBuf| path.parent().is_some_and(|folder| folder.ends_with("cases"));
+    let (defaults, cases): (Vec<_>, Vec<_>) = files("cases", "json").into_iter().partition(is_of_defaults);
+    for (folder, files, format, least) in [
+        ("cases", cases, "scenario", 350),
+        ("cases", defaults, "case-defaults", 1),
+        ("profiles", files("profiles", "json"), "profile", 8),
+    ] {
         let validator = validator(format);
-        let files = files(folder, "json");
         assert!(files.len() >= least, "{folder}: {}", files.len());
         for path in files {
             if let Some(error) = validator.iter_errors(&value(&path)).next() {
@@ -52,8 +57,9 @@ fn the_program_has_all_files() {
     let suite = Suite::embedded();
     let folder = Suite::at(env!("CARGO_MANIFEST_DIR"));
     assert_eq!(suite.dialects(), folder.dialects());
+    assert_eq!(suite.protocols(), folder.protocols());
     assert_eq!(suite.profiles(), folder.profiles());
-    for dialect in suite.dialects() {
+    for dialect in suite.dialects().into_iter().chain(suite.protocols()) {
         assert_eq!(suite.cases(&dialect).unwrap(), folder.cases(&dialect).unwrap(), "{dialect}");
         for case in suite.cases(&dialect).unwrap() {
             let lines =

@@ -1,7 +1,7 @@
 //! The Agent Client Protocol (ACP), version 1, between editors and agents. JSON-RPC 2.0, one frame per line.
 //!
-//! ACP is declared like a dialect but is not one. Its conversations differ from pi's, and the suite has no cases for it.
-//! Clients drive its agents through a bridge ([`BRIDGED`](crate::dialects::BRIDGED)). Requests and notifications to the client are dialogs: a request has an answer, a
+//! ACP is declared like a dialect but is not one. Its conversations differ from pi's, and the suite's cases for it have
+//! no recordings. Clients drive its agents through a bridge ([`BRIDGED`](crate::dialects::BRIDGED)). Requests and notifications to the client are dialogs: a request has an answer, a
 //! notification has none. Every object may have a member `_meta`, reserved for the peer that added it.
 //!
 //! Source: the JSON Schema of protocol version 1, stable part, of the npm package `@agentclientprotocol/sdk` 2.4.0.

@@ -77,6 +77,7 @@ impl Baseline {
             recording,
             requests: Vec::new(),
             broke_off: None,
+            not_applicable: None,
             wait_timed_out: false,
             unsent: false,
             patience: 1.0,

@@ -51,7 +51,8 @@ impl List {
     }
 
     fn cases(&self, suite: &Suite) -> anyhow::Result<Vec<String>> {
-        let dialects = self.dialect.clone().map_or_else(|| suite.dialects(), |dialect| vec![dialect]);
+        let all = || suite.dialects().into_iter().chain(suite.protocols()).collect();
+        let dialects = self.dialect.clone().map_or_else(all, |dialect| vec![dialect]);
         let mut lines = Vec::new();
         for dialect in dialects {
             for case in suite.cases(&dialect)? {
@@ -64,12 +65,16 @@ impl List {
                     let line = json!({
                         "dialect": case.dialect, "name": case.name, "level": level, "title": case.title,
                         "covers": covers, "needs": case.needs.clone().unwrap_or_default(),
+                        "section": case.section,
                     });
                     lines.push(format!("{line}\n"));
                     continue;
                 }
                 let level = level.to_string();
                 lines.push(format!("{:<14} {:<34} {level:<7} {}\n", case.dialect, case.name, case.title));
+                if let Some(section) = case.section.filter(|_| self.covers) {
+                    lines.push(format!("{:14} {section}\n", ""));
+                }
                 if self.covers {
                     lines.push(format!("{:14} {}\n", "", covers.join(", ")));
                 }

@@ -224,12 +224,12 @@ impl Run {
     fn find_profile(&self, suite: &Suite) -> anyhow::Result<Profile> {
         let Some(name) = &self.profile else {
             let dialect = self.dialect.as_deref().context("pass --dialect or --profile")?;
-            agentese::dynamic::spec(dialect)?;
+            agentese_conformance::spec(dialect)?;
             return Ok(profile_for(suite, dialect, &self.command)?);
         };
         let profile = suite.profile(name)?;
         if let Some(dialect) = &self.dialect {
-            let wanted = agentese::dynamic::spec(dialect)?.id();
+            let wanted = agentese_conformance::spec(dialect)?.id();
             anyhow::ensure!(
                 wanted == profile.dialect,
                 "the dialect of the profile {name} is {}, not {wanted}",

@@ -4,6 +4,7 @@ use agentese::types::{CheckLevel, Scenario, ScenarioStep};
 
 use super::failed;
 use crate::Transcript;
+use crate::decode::protocol;
 use crate::verdict::{Finding, Outcome};
 
 /// The end of an agent.
@@ -43,6 +44,10 @@ pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Tran
             CheckLevel::Info,
             failed("the agent was still running when the case expected its end"),
         );
+    }
+    if came.forced && golden.is_none() && protocol(&case.dialect).is_some() {
+        // A case about the end has an expectation of its own.
+        return finding(CheckLevel::Info, failed("the agent was terminated after the end of stdin"));
     }
     if came.forced && golden.is_none() {
         return finding(level, failed("the agent did not end after the end of stdin and was terminated"));

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use agentese::dynamic;
 use agentese::types::{CheckLevel, Direction, TranscriptRecord};
 use serde_json::Value;
 
@@ -19,7 +18,7 @@ const LONG: usize = 1 << 20;
 /// Checks that the agent answers read-only commands in time, because a user may be waiting. Runs with a very
 /// long line of the client are skipped, and runs in which the client stops reading.
 pub(super) fn latency(dialect: &str, patience: f64, recording: &Recording) -> Option<Finding> {
-    let spec = dynamic::spec(dialect).ok()?;
+    let spec = crate::spec(dialect).ok()?;
     let mut open: HashMap<String, (String, f64)> = HashMap::new();
     let mut slowest: Option<(String, f64)> = None;
     let mut is_held = false;
@@ -27,6 +26,8 @@ pub(super) fn latency(dialect: &str, patience: f64, recording: &Recording) -> Op
     for record in &recording.records {
         if let TranscriptRecord::Control(control) = record {
             is_held |= control.event == "reading_held";
+            // Another process starts.
+            has_begun &= control.event != "exited";
         }
         let TranscriptRecord::Line(line) = record else { continue };
         if line.dir == Direction::C2s && line.line.is_none() {

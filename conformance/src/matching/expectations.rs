@@ -1,12 +1,13 @@
 //! The second way of matching: a case's own expectations, the checks of `expect`, for cases without a
 //! recording.
 //!
-//! A check examines only frames of the agent that fit a pattern. It requires the expected frames in the
-//! expected order, or that their values at a path form a text. All other frames are ignored, so that a check
-//! holds for every agent that follows the document.
+//! A check looks only at the agent's frames that fit a pattern. It requires that they are the expected ones
+//! in the expected order, that their values at a path make up a text, or that a property holds for all of them. All frames in between are free, so
+//! that a check holds for every agent that follows the document.
 
 mod frames;
 mod lines;
+mod sequences;
 
 use agentese::types::{CheckLevel, Expectation, Scenario};
 use serde_json::Value;
@@ -27,6 +28,11 @@ pub fn check(case: &Scenario, transcript: &Transcript) -> Vec<Finding> {
             Expectation::Frames(it) => (&it.check, &it.level, frames::check(it, &lines)),
             Expectation::Text(it) => (&it.check, &it.level, frames::check_text(it, &lines)),
             Expectation::Exit(it) => (&it.check, &it.level, Ok(exit(it.exit, &it.says, transcript))),
+            Expectation::Every(it) => (&it.check, &it.level, sequences::every(it, &lines)),
+            Expectation::Unique(it) => (&it.check, &it.level, sequences::unique(it, &lines)),
+            Expectation::After(it) => (&it.check, &it.level, sequences::after(it, &lines)),
+            Expectation::Progress(it) => (&it.check, &it.level, sequences::progress(it, &lines)),
+            Expectation::During(it) => (&it.check, &it.level, sequences::during(it, &lines, transcript)),
         };
         let level = own.as_ref().or(case.level.as_ref()).cloned().unwrap_or(CheckLevel::Should);
         let outcome = outcome.unwrap_or_else(|error| Outcome::Unclear(error.to_string()));
@@ -44,6 +50,11 @@ pub fn check_patterns(expectation: &Expectation) -> Result<(), PatternError> {
         Expectation::Frames(it) => it.frames.iter().chain([&it.of]).collect(),
         Expectation::Text(it) => vec![&it.of],
         Expectation::Exit(_) => Vec::new(),
+        Expectation::Every(it) => vec![&it.of, &it.every],
+        Expectation::Unique(it) => vec![&it.of],
+        Expectation::After(it) => vec![&it.of, &it.after],
+        Expectation::During(it) => it.during.iter().chain([&it.of]).collect(),
+        Expectation::Progress(it) => vec![&it.of],
     };
     patterns.into_iter().try_for_each(|pattern| Pattern::new(pattern).map(|_| ()))
 }
@@ -54,6 +65,11 @@ pub fn name(expectation: &Expectation) -> &str {
         Expectation::Frames(it) => &it.check,
         Expectation::Text(it) => &it.check,
         Expectation::Exit(it) => &it.check,
+        Expectation::Every(it) => &it.check,
+        Expectation::Unique(it) => &it.check,
+        Expectation::After(it) => &it.check,
+        Expectation::During(it) => &it.check,
+        Expectation::Progress(it) => &it.check,
     }
 }
 

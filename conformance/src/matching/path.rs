@@ -1,12 +1,16 @@
-//! Paths into JSON values, as in `message.content.0.text`: names of members and indexes of arrays,
-//! separated by dots. `[]` stands for every element of an array.
+//! Paths into values, as in `message.content.0.text`: names of members and indexes of arrays, separated by
+//! dots. `[]` is every element of an array, `NAME=VALUE` is the first element whose member `NAME` is the text
+//! `VALUE`.
 
 use serde_json::Value;
 
 /// Returns the value at a path without `[]`, or `None` if there is no value.
 pub fn get<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.').try_fold(value, |value, part| match value {
-        Value::Array(items) => part.parse::<usize>().ok().and_then(|at| items.get(at)),
+        Value::Array(items) => match part.split_once('=') {
+            Some((name, text)) => items.iter().find(|item| item[name] == text),
+            None => part.parse::<usize>().ok().and_then(|at| items.get(at)),
+        },
         value => value.get(part),
     })
 }
@@ -69,6 +73,9 @@ mod tests {
         assert_eq!(get(&value, "e"), Some(&json!("f")));
         assert_eq!(get(&value, "a.x"), None);
         assert_eq!(get(&value, "a.b.1.c"), Some(&json!(2)));
+        let named = json!({"list": [{"kind": "x", "id": 1}, {"kind": "y", "id": 2}]});
+        assert_eq!(get(&named, "list.kind=y.id"), Some(&json!(2)));
+        assert_eq!(get(&named, "list.kind=z.id"), None);
         assert_eq!((get(&value, "a.b.3"), get(&value, "a.b.c")), (None, None));
         assert_eq!(all(&value, "a.b[].c"), [&json!(1), &json!(2)]);
         assert_eq!(without(&value, &["a.b"]), json!({"a": {}, "e": "f"}));

@@ -6,18 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agentese::transport::{BoxReader, BoxWriter, ChildOptions, ChildProcess, Exit, Transport};
+use agentese::transport::{BoxReader, ChildOptions, ChildProcess, Exit, Transport};
 use agentese::types::StepSignal;
 use rustix::process::{Pid, Signal, kill_process};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::PlayError;
+use super::input::AgentInput;
 use crate::recording::Recorder;
 
-/// Time limit of one write to the agent.
-const WRITE: Duration = Duration::from_secs(20);
 /// Time for the process group to end after SIGTERM.
 const TERM_GRACE: Duration = Duration::from_secs(3);
 /// Time limit for output that the agent wrote before its end.
@@ -30,8 +29,7 @@ const STDERR: usize = 4000;
 /// The running agent, with the recorder of its lines.
 pub(super) struct Agent {
     process: ChildProcess,
-    /// Writer to stdin; `None` after stdin was closed.
-    stdin: Option<BoxWriter>,
+    input: Arc<AgentInput>,
     reader: JoinHandle<()>,
     /// `true` while the player does not read stdout.
     paused: watch::Sender<bool>,
@@ -52,38 +50,17 @@ impl Agent {
         let process = child.ok_or(PlayError::NoCommand { profile: program })?;
         let held = watch::Sender::new(false);
         let reader = tokio::spawn(read_unless_paused(stdout, recorder.clone(), held.subscribe()));
-        Ok(Self { process, stdin: Some(stdin), reader, paused: held, recorder })
+        let input = Arc::new(AgentInput::new(stdin, recorder.clone()));
+        Ok(Self { process, input, reader, paused: held, recorder })
     }
 
-    /// Writes a text to the agent. The text is recorded first, so that the record of an answer never precedes
-    /// the record of its command.
-    pub(super) async fn write(&mut self, text: &str) -> Result<(), String> {
-        self.recorder.sent(text);
-        self.write_bytes(text.as_bytes()).await
+    /// Returns the agent's stdin.
+    pub(super) fn input(&self) -> &Arc<AgentInput> {
+        &self.input
     }
 
-    /// Writes bytes without recording them.
-    pub(super) async fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let Some(stdin) = &mut self.stdin else { return Err("stdin is closed".to_owned()) };
-        let write = async {
-            stdin.write_all(bytes).await?;
-            stdin.flush().await
-        };
-        match tokio::time::timeout(WRITE, write).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => {
-                // The agent may end at any time. The comparison judges its end, and later steps of the
-                // scenario fail anyway.
-                self.recorder.control("player_error", Some(format!("cannot write to stdin: {error}")));
-                Ok(())
-            }
-            Err(_) => Err(format!("the agent did not read stdin for {} s", WRITE.as_secs())),
-        }
-    }
-
-    pub(super) fn close_stdin(&mut self) {
-        if self.stdin.take().is_some() {
-            self.recorder.control("stdin_closed", None);
+    pub(super) async fn close_stdin(&mut self) {
+        if self.input.close().await {
             self.process.close_stdin();
         }
     }
@@ -122,11 +99,12 @@ impl Agent {
         }
     }
 
-    /// Ends the agent: closes its stdin, waits for the grace, and then ends its process group.
-    pub(super) async fn finish(mut self, grace: Duration) {
+    /// Ends the agent: closes its stdin, waits for the grace, and then ends its process group. `event` is the name
+    /// of the record of the end.
+    pub(super) async fn finish(&mut self, grace: Duration, event: &str) {
         self.pause_reading(false);
         if self.process.exited().is_none() {
-            self.close_stdin();
+            self.close_stdin().await;
             if tokio::time::timeout(grace, self.process.exit()).await.is_err() {
                 self.recorder.control("signal SIGTERM", None);
             }
@@ -136,7 +114,7 @@ impl Agent {
         self.reader.abort();
         let stderr = &exit.stderr_tail;
         let start = stderr.char_indices().rev().nth(STDERR - 1).map_or(0, |(at, _)| at);
-        self.recorder.exit("exit", code(&exit), Some(stderr[start..].to_owned()));
+        self.recorder.exit(event, code(&exit), Some(stderr[start..].to_owned()));
     }
 
     /// Reads all output from before the agent's end. The wait has a limit, because another process may keep

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use agentese::dynamic::SPECS;
 use agentese::types::{CaseNeed, Profile, Scenario, ScenarioStep, ScriptBlock, ScriptResponse};
 use base64::Engine as _;
 use serde_json::Value;
@@ -42,7 +41,7 @@ fn fails(answer: &ScriptResponse) -> bool {
 
 /// Returns the commands of the case's dialect that the case sends, by their wire names.
 pub fn commands(case: &Scenario) -> BTreeSet<String> {
-    let Some(spec) = SPECS.iter().find(|spec| spec.id() == case.dialect) else { return BTreeSet::new() };
+    let Ok(spec) = crate::spec(&case.dialect) else { return BTreeSet::new() };
     let names = case.steps.iter().flat_map(values).filter_map(|value| {
         let name = value.get("method").or_else(|| value.get("type"))?.as_str()?.to_owned();
         spec.command(&name).is_some().then_some(name)

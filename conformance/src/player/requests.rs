@@ -5,6 +5,7 @@ use agentese::types::{CaseNeed, CheckLevel, ModelRequest, Profile, Scenario};
 use serde_json::Value;
 
 use super::needs::plays_the_script;
+use crate::decode::protocol;
 use crate::matching::Pattern;
 use crate::matching::near::first_difference;
 use crate::model::history_faults;
@@ -49,7 +50,8 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
         });
         findings.push(RequestFinding {
             description: "each history is valid for a provider".to_owned(),
-            level: CheckLevel::Must,
+            // The document of a protocol has no requirements about models.
+            level: if protocol(&case.dialect).is_some() { CheckLevel::Info } else { CheckLevel::Must },
             failure: faults.reduce(|all, fault| format!("{all}; {fault}")),
             path: String::new(),
             missing: false,

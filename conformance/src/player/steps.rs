@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentese::types::{ModelRequestStep, Profile, Scenario, ScenarioStep};
+use agentese::types::{ModelRequestStep, Profile, RequireStep, Scenario, ScenarioStep};
 use base64::Engine as _;
 use serde_json::Value;
 
 use super::agent::Agent;
+use super::replies::{self, PreparedReply, Responder};
 use super::{JobSlot, PlayError, needs, shell};
 use crate::matching::Pattern;
 use crate::matching::expectations;
@@ -81,6 +82,10 @@ pub(super) fn prepare(case: &Scenario, profile: &Profile) -> Result<Vec<Prepared
                     asked.fits.as_ref().map_or(Ok(()), |fits| checked(place, fits))?;
                     PreparedStep::WaitForRequest((!needs::plays_the_script(profile)).then(|| asked.clone()))
                 }
+                ScenarioStep::Require(required) => {
+                    checked(place, &required.require)?;
+                    PreparedStep::Plain(step.clone())
+                }
                 _ => PreparedStep::Plain(step.clone()),
             })
         })
@@ -94,6 +99,12 @@ pub(super) fn limit(milliseconds: Option<u64>) -> Duration {
 /// Runner of the steps of one case.
 pub(super) struct CaseRunner<'a> {
     pub agent: Agent,
+    /// Command line of the agent, for further starts.
+    pub argv: Vec<String>,
+    /// Time for the agent to end after its stdin is closed.
+    pub grace: Duration,
+    pub replies: Arc<Vec<PreparedReply>>,
+    pub responder: Responder,
     /// The model of the case, if there is one.
     pub model: Option<&'a ScriptedModel>,
     pub recorder: Arc<Recorder>,
@@ -109,6 +120,10 @@ pub(super) struct CaseRunner<'a> {
     pub at: usize,
     /// `true` if the step's wait timed out while the agent was still running.
     pub wait_timed_out: bool,
+    /// The frame that the last wait found.
+    pub found: Value,
+    /// Reason why the case does not apply to the agent, if a step found that.
+    pub not_applicable: Option<String>,
 }
 
 /// Returns `true` if one of the steps sends input to the agent.
@@ -116,7 +131,8 @@ pub(super) fn sends_input(steps: &[PreparedStep]) -> bool {
     let message = |step: &PreparedStep| {
         matches!(
             step,
-            PreparedStep::Bytes(..) | PreparedStep::Plain(ScenarioStep::Send(_) | ScenarioStep::Raw(_))
+            PreparedStep::Bytes(..)
+                | PreparedStep::Plain(ScenarioStep::Send(_) | ScenarioStep::Raw(_) | ScenarioStep::Reply(_))
         )
     };
     steps.iter().any(message)
@@ -149,7 +165,7 @@ impl CaseRunner<'_> {
         match step {
             ScenarioStep::Send(send) => {
                 let line = format!("{}\n", self.variables.value(&send.send));
-                self.agent.write(&line).await
+                self.agent.input().write(&line).await
             }
             ScenarioStep::Raw(raw) => {
                 let mut line = self.variables.text(&raw.raw);
@@ -158,7 +174,7 @@ impl CaseRunner<'_> {
                     line = line.replace(&repeat.token, &run);
                 }
                 line.push_str(raw.eol.as_deref().unwrap_or("\n"));
-                let Some(size) = raw.piece_bytes else { return self.agent.write(&line).await };
+                let Some(size) = raw.piece_bytes else { return self.agent.input().write(&line).await };
                 let size = usize::try_from(size).unwrap_or(usize::MAX).max(1);
                 let pieces: Vec<Vec<u8>> = line.as_bytes().chunks(size).map(<[u8]>::to_vec).collect();
                 self.pieces(&pieces, Duration::from_millis(raw.pause_ms.unwrap_or_default())).await
@@ -194,7 +210,7 @@ impl CaseRunner<'_> {
                 Ok(())
             }
             ScenarioStep::Close(_) => {
-                self.agent.close_stdin();
+                self.agent.close_stdin().await;
                 Ok(())
             }
             ScenarioStep::Exit(exit) => {
@@ -206,9 +222,40 @@ impl CaseRunner<'_> {
                 self.recorder.note(&self.variables.text(&note.note));
                 Ok(())
             }
-            // These steps were handled above.
+            ScenarioStep::Reply(step) => self.reply(&step.reply).await,
+            ScenarioStep::Require(step) => self.require(step),
+            ScenarioStep::Restart(_) => self.restart().await,
+            // The code above handles these steps.
             ScenarioStep::Ready(_) | ScenarioStep::Bytes(_) | ScenarioStep::ModelRequest(_) => Ok(()),
         }
+    }
+
+    /// Answers the request that the last wait found.
+    async fn reply(&mut self, reply: &Value) -> Result<(), String> {
+        let line = replies::answer_line(&self.found, &self.variables.value(reply));
+        let line = line.ok_or("the last wait found no request to reply to")?;
+        self.agent.input().write(&line).await
+    }
+
+    /// Ends the case as not applicable, unless the frame that the last wait found fits.
+    fn require(&mut self, step: &RequireStep) -> Result<(), String> {
+        if self.pattern(&step.require)?.fits(&self.found) {
+            return Ok(());
+        }
+        self.not_applicable = Some(step.reason.clone());
+        Err(step.reason.clone())
+    }
+
+    /// Ends the agent and starts it again.
+    async fn restart(&mut self) -> Result<(), String> {
+        self.agent.finish(self.grace, "exited").await;
+        self.recorder.resume();
+        self.cursor = self.recorder.progress().0;
+        self.agent = Agent::start(&self.argv, &self.work, &self.environment, self.recorder.clone())
+            .map_err(|error| error.to_string())?;
+        let input = self.agent.input().clone();
+        self.responder = Responder::start(&self.replies, &self.variables, input, self.recorder.clone());
+        Ok(())
     }
 
     /// Writes bytes, with one write for each piece.
@@ -218,7 +265,7 @@ impl CaseRunner<'_> {
             if at > 0 {
                 tokio::time::sleep(pause).await;
             }
-            self.agent.write_bytes(piece).await?;
+            self.agent.input().write_bytes(piece).await?;
         }
         Ok(())
     }

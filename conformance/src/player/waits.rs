@@ -105,7 +105,9 @@ impl CaseRunner<'_> {
         if !from_start && wait.peek != Some(true) {
             self.cursor = position;
         }
-        self.capture(wait.capture.as_ref(), &found)
+        self.capture(wait.capture.as_ref(), &found)?;
+        self.found = found;
+        Ok(())
     }
 
     /// Finds the first frame from a position on that fits. Fails before the time limit if an answer has an
@@ -124,6 +126,9 @@ impl CaseRunner<'_> {
             let step = left.min(silence);
             let found = await_frame(&self.recorder, pattern, from, step).await;
             let goes_on = self.recorder.progress().1 && step < left;
+            if found.is_err() && self.has_other_answer(wanted, from) {
+                return Err("the request was answered differently".to_owned());
+            }
             if found.is_ok() || !goes_on {
                 self.slot.reacquire();
                 return found;
@@ -144,7 +149,18 @@ impl CaseRunner<'_> {
         }
     }
 
-    /// Records that a wait timed out, if the agent was still running.
+    /// Returns `true` if the pattern is about an answer of JSON-RPC, and the request has an answer already. A second one
+    /// will not follow.
+    fn has_other_answer(&self, wanted: &Value, from: usize) -> bool {
+        let Some(id) = wanted.get("id").filter(|id| id.is_string()) else { return false };
+        let is_answer = |frame: &Value| {
+            frame.get("result").or(frame.get("error")).is_some() && frame.get("id") == Some(id)
+        };
+        let is_wanted = wanted.get("result").or(wanted.get("error")).is_some();
+        is_wanted && self.recorder.find(from, is_answer).is_some()
+    }
+
+    /// Records a timeout, if the agent was still running when the wait failed.
     fn record_timeout(&mut self) {
         self.wait_timed_out = self.recorder.progress().1;
     }

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use agentese::dynamic;
 use agentese::types::{
     CaseVerdict, CheckLevel, CheckOutcome, Direction, ReportCase, ReportCheck, ReportFrame, SuiteReport,
 };
@@ -253,7 +252,7 @@ pub(super) fn covered(report: &SuiteReport) -> String {
 /// Returns the number of items that passed cases cover, and the number of all items, for commands, events and
 /// dialogs.
 pub(super) fn shares(report: &SuiteReport) -> Vec<(&'static str, usize, usize)> {
-    let Ok(spec) = dynamic::spec(&report.dialect) else { return Vec::new() };
+    let Ok(spec) = crate::spec(&report.dialect) else { return Vec::new() };
     let good = |case: &&ReportCase| matches!(case.verdict, CaseVerdict::Pass | CaseVerdict::Lenient);
     let shown: Vec<&str> =
         report.cases.iter().filter(good).flat_map(|case| case.covers.iter().map(String::as_str)).collect();

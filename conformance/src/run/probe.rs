@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use agentese::types::{Direction, Profile, TranscriptRecord};
-use serde_json::{Map, Value};
+use agentese::types::{Direction, Profile, Scenario, ScenarioBuilder, SendStep, TranscriptRecord, WaitStep};
+use serde_json::{Map, Value, json};
 
 use super::RunOptions;
+use crate::decode::protocol;
 use crate::detect::{DialectGuess, detect, detect_case};
 use crate::matching::{Rules, short};
 use crate::player::{PlayOptions, play, relative_argument};
@@ -49,7 +50,12 @@ pub async fn probe(profile: &Profile, options: &RunOptions) -> ProbeResult {
         stop: options.stop.clone(),
         ..PlayOptions::default()
     };
-    let played = match play(&detect_case(&profile.dialect), profile, &play_options).await {
+    let is_protocol = protocol(&profile.dialect).is_some();
+    let case = match is_protocol {
+        true => protocol_case(&profile.dialect),
+        false => detect_case(&profile.dialect),
+    };
+    let played = match play(&case, profile, &play_options).await {
         Ok(played) => played,
         Err(error) => return ProbeResult::Unusable(error.to_string()),
     };
@@ -69,10 +75,34 @@ pub async fn probe(profile: &Profile, options: &RunOptions) -> ProbeResult {
         return ProbeResult::Unusable(format!("{seen}: {end}{hint}"));
     }
     let slowness = (first_output_ms(&played.recording.records) / USUAL_START_MS).clamp(1.0, SLOWEST);
+    if is_protocol {
+        return ProbeResult::Recognized { remark: None, choices: None, slowness };
+    }
     match detect(&transcript) {
         Ok(guesses) => judge(&guesses, &profile.dialect, slowness, choices(&transcript, &profile.dialect)),
         Err(error) => ProbeResult::Unusable(error.to_string()),
     }
+}
+
+/// Returns a case that sends the first request of a protocol, which every agent of the protocol answers. Its parameters
+/// are those of the first version.
+fn protocol_case(dialect: &str) -> Scenario {
+    let spec = protocol(dialect);
+    let first = spec.and_then(|spec| spec.commands.first());
+    let params: Map<String, Value> =
+        first.iter().flat_map(|first| first.required).map(|name| ((*name).to_owned(), json!(1))).collect();
+    let method = first.map_or("", |first| first.wire);
+    let request = json!({"jsonrpc": "2.0", "id": "probe", "method": method, "params": params});
+    let mut answer = WaitStep::new(json!({"id": "probe"}));
+    answer.optional = Some(true);
+    ScenarioBuilder {
+        scenario: 1,
+        name: "probe".to_owned(),
+        dialect: dialect.to_owned(),
+        title: "the first request".to_owned(),
+        steps: vec![SendStep::new(request).into(), answer.into()],
+    }
+    .build()
 }
 
 /// Returns the time of the agent's first output, in milliseconds.

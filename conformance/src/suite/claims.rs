@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use agentese::dynamic;
 use agentese::types::{CaseNeed, Profile};
 
 use super::{Suite, SuiteError, unknown};
@@ -14,8 +13,8 @@ use crate::player::needs;
 /// If a name is unknown. The error contains the first unknown name, and similar names.
 pub(super) fn check(suite: &Suite, profile: &Profile) -> Result<(), SuiteError> {
     let Some(claims) = &profile.claims else { return Ok(()) };
-    // An unknown dialect is reported elsewhere.
-    let Ok(spec) = dynamic::spec(&profile.dialect) else { return Ok(()) };
+    // Other functions report an unknown dialect.
+    let Ok(spec) = crate::spec(&profile.dialect) else { return Ok(()) };
     let commands: BTreeSet<&str> = spec.commands.iter().map(|row| row.wire).collect();
     let events: BTreeSet<&str> = spec.events.iter().map(|row| row.name).collect();
     let cases = suite.cases(&profile.dialect).unwrap_or_default();

@@ -303,3 +303,57 @@ async fn a_step_waits_for_a_request_to_the_model() {
     let error = play(&case(json!([{"model_asked": 1}])), &agent, &PlayOptions::default()).await.unwrap_err();
     assert_eq!(error.to_string(), "step 0 waits for a request to the model, but the case has no model");
 }
+
+/// Agent that asks two questions, and sends back the answers. It counts its starts in a file.
+const ASKS: &str = r#"echo start >>starts; read -r line
+echo '{"id":7,"method":"ask","params":{"options":[{"kind":"no","id":"n"},{"kind":"yes","id":"y"}]}}'
+read -r one; echo "{\"one\":$one}"
+echo '{"id":"t","method":"tell"}'; read -r two; echo "{\"two\":$two,\"starts\":$(wc -l <starts)}"
+read -r line"#;
+
+#[tokio::test]
+async fn questions_are_answered_by_steps_and_by_automatic_replies() {
+    let mut case = case(json!([
+        {"send": {"go": 1}}, {"wait": {"method": "ask"}},
+        {"reply": {"result": {"chosen": {"$from": ["params.options.kind=yes.id"]}}}},
+        {"wait": {"one": {"id": 7, "result": {"chosen": "y"}}}},
+        {"wait": {"two": {"id": "t", "error": {"code": 1}}}},
+    ]));
+    case.replies = serde_json::from_value(json!([
+        {"to": {"method": "ask"}}, {"to": {}, "reply": {"error": {"code": 1, "message": "no"}}},
+    ]))
+    .unwrap();
+    assert_eq!(run(&case, &shell(ASKS)).await.broke_off, None);
+}
+
+#[tokio::test]
+async fn a_restarted_agent_has_the_same_directory() {
+    let mut case = case(json!([
+        {"send": {"go": 1}}, {"wait": {"starts": 1}}, {"restart": true},
+        {"send": {"go": 2}}, {"wait": {"starts": 2}},
+    ]));
+    case.replies = serde_json::from_value(json!([{"to": {}, "reply": {"result": {}}}])).unwrap();
+    let played = run(&case, &shell(ASKS)).await;
+    assert_eq!(played.broke_off, None);
+    let ends = outline(&played).iter().filter(|line| line.starts_with("ctl exit")).count();
+    assert_eq!(ends, 2, "{:?}", outline(&played));
+}
+
+#[tokio::test]
+async fn a_case_ends_as_not_applicable_if_a_frame_lacks_a_requirement() {
+    let agent = shell(r#"echo '{"can":{"list":false}}'; read -r line; echo '{"more":1}'; read -r line"#);
+    let with = |required: Value| {
+        case(json!([
+            {"wait": {"can": {}}}, {"require": required, "reason": "it cannot list"}, {"send": {"go": 1}},
+            {"wait": {"more": 1}},
+        ]))
+    };
+    let lacking = run(&with(json!({"can": {"list": true}})), &agent).await;
+    assert_eq!(
+        (lacking.not_applicable.as_deref(), lacking.broke_off.as_deref()),
+        (Some("it cannot list"), None)
+    );
+    assert!(!outline(&lacking).iter().any(|line| line.starts_with("c2s")));
+    let able = run(&with(json!({"can": {"list": false}})), &agent).await;
+    assert_eq!((able.not_applicable, able.broke_off), (None, None));
+}

@@ -29,6 +29,7 @@ fn played(dialect: &str, name: &str) -> PlayResult {
         recording: Recording { header, records },
         requests: Vec::new(),
         broke_off: None,
+        not_applicable: None,
         wait_timed_out: false,
         unsent: false,
         patience: 1.0,

@@ -43,6 +43,18 @@ protocol! {
         example {"without_commands": ["export_html"], "without": ["extensions"]}
     }
 
+    /// A tool of the agent that stands for a tool of the model scripts.
+    record ProfileTool {
+        /// Name of the tool in the agent.
+        name: Str,
+        /// Names of the agent's arguments, by their names in the scripts. Other arguments keep their names.
+        arguments: Opt<Map<Str>>,
+        /// Further arguments that the tool of the agent requires.
+        additional: Opt<Object>,
+        ;
+        example {"name": "run_shell_command", "additional": {"description": "Runs a command"}}
+    }
+
     /// The command line, environment, files and claims of an agent under test.
     record Profile {
         /// Version of the format, 1.
@@ -77,6 +89,8 @@ protocol! {
         ready: Opt<Any>,
         /// Time until the agent must end after its stdin is closed, in milliseconds; 3000 by default.
         exit_grace_ms: Opt<Count>,
+        /// Tools of the agent, by the names that the model scripts of the cases have for them.
+        tools: Opt<Map<ProfileTool>>,
         /// Supported parts of the dialect.
         claims: Opt<ProfileClaims>,
         /// Initial choices of a fresh agent, as in its answer to the probe command: model, thinking level, presence of

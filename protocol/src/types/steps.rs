@@ -175,6 +175,35 @@ protocol! {
         example {"signal": "SIGTERM"}
     }
 
+    /// Answers the request of the agent that the last wait found, with the id of the request. For dialects with
+    /// JSON-RPC.
+    record ReplyStep {
+        /// The other members of the answer: `result` or `error`. An object `{"$from": [path, …]}` stands for the first
+        /// value that the request has at one of the paths.
+        reply: Any,
+        ;
+        example {"reply": {"result": {"outcome": {"outcome": "cancelled"}}}}
+    }
+
+    /// Ends the case as not applicable, unless the frame that the last wait found matches a pattern.
+    record RequireStep {
+        /// Pattern of the frame.
+        require: Any,
+        /// Reason in the report, as in `the agent does not offer session/list`.
+        reason: Str,
+        ;
+        example {
+            "require": {"result": {"agentCapabilities": {"loadSession": true}}},
+            "reason": "the agent does not offer loadSession"
+        }
+    }
+
+    /// Ends the agent and starts it again in the same directories. Later waits search its new frames only.
+    record RestartStep(restart = true) {
+        ;
+        example {"restart": true}
+    }
+
     /// Writes a note into the transcript.
     record NoteStep {
         /// Text of the note. Variables in it are substituted.
@@ -187,6 +216,6 @@ protocol! {
     choice ScenarioStep {
         Ready(ReadyStep), Send(SendStep), Raw(RawStep), Bytes(BytesStep), Wait(WaitStep), ModelRequest(ModelRequestStep),
         Pause(PauseStep), Quiet(QuietStep), Hold(HoldStep), Resume(ResumeStep), Shell(ShellStep), Close(CloseStep), Exit(ExitStep), Signal(SignalStep),
-        Note(NoteStep)
+        Note(NoteStep), Reply(ReplyStep), Require(RequireStep), Restart(RestartStep)
     }
 }

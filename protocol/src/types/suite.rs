@@ -136,8 +136,147 @@ protocol! {
         example {"check": "exit", "says": "it ends by itself when its input ends", "exit": 0}
     }
 
+    /// The expectation that each frame that matches a pattern also matches another one.
+    record EveryExpectation {
+        /// Name of the check, as in the other expectations.
+        check: Str,
+        /// Description of the check.
+        says: Str,
+        /// Level of the check; by default the level of the case.
+        level: Opt<CheckLevel>,
+        /// Pattern that selects the frames.
+        of: Any,
+        /// Pattern that each of them must match.
+        every: Any,
+        ;
+        example {
+            "check": "versions", "says": "every frame is of JSON-RPC 2.0", "of": {}, "every": {"jsonrpc": "2.0"}
+        }
+    }
+
+    /// The expectation that no two frames that match a pattern have the same values at some paths.
+    record UniqueExpectation {
+        /// Name of the check, as in the other expectations.
+        check: Str,
+        /// Description of the check.
+        says: Str,
+        /// Level of the check; by default the level of the case.
+        level: Opt<CheckLevel>,
+        /// Pattern that selects the frames.
+        of: Any,
+        /// Paths in the frames.
+        unique: List<Str>,
+        ;
+        example {
+            "check": "call-ids", "says": "each call has an id of its own", "of": {"type": "tool_call"},
+            "unique": ["callId"]
+        }
+    }
+
+    /// The expectation that each frame that matches a pattern follows a frame that matches another one and has the
+    /// same values at some paths.
+    record AfterExpectation {
+        /// Name of the check, as in the other expectations.
+        check: Str,
+        /// Description of the check.
+        says: Str,
+        /// Level of the check; by default the level of the case.
+        level: Opt<CheckLevel>,
+        /// Pattern that selects the frames.
+        of: Any,
+        /// Pattern of the preceding frame.
+        after: Any,
+        /// Paths at which both frames have the same values.
+        same: List<Str>,
+        ;
+        example {
+            "check": "started", "says": "a call ends after its start", "of": {"type": "tool_end"},
+            "after": {"type": "tool_start"}, "same": ["callId"]
+        }
+    }
+
+    /// The expectation that each frame that matches a pattern arrives while a request of the client is unanswered. The
+    /// request matches one of several patterns, and has the same values as the frame at some paths.
+    record DuringExpectation {
+        /// Name of the check, as in the other expectations.
+        check: Str,
+        /// Description of the check.
+        says: Str,
+        /// Level of the check; by default the level of the case.
+        level: Opt<CheckLevel>,
+        /// Pattern that selects the frames.
+        of: Any,
+        /// Patterns of the client's requests.
+        during: List<Any>,
+        /// Paths at which frame and request have the same values.
+        same: List<Str>,
+        ;
+        example {
+            "check": "in-turn", "says": "text belongs to an open prompt", "of": {"method": "text"},
+            "during": [{"method": "prompt"}], "same": ["params.session"]
+        }
+    }
+
+    /// The expectation that a value never returns to an earlier stage, among the frames that have the same values at
+    /// some paths.
+    record ProgressExpectation {
+        /// Name of the check, as in the other expectations.
+        check: Str,
+        /// Description of the check.
+        says: Str,
+        /// Level of the check; by default the level of the case.
+        level: Opt<CheckLevel>,
+        /// Pattern that selects the frames.
+        of: Any,
+        /// Path of the value. Frames without it are ignored.
+        progress: Str,
+        /// Values of each stage, the first stage first. A stage may repeat, but only with the same value.
+        stages: List<List<Any>>,
+        /// Paths whose values separate the frames into sequences.
+        same: List<Str>,
+        ;
+        example {
+            "check": "status", "says": "a finished call stays finished", "of": {"type": "tool"}, "progress": "status",
+            "stages": [["pending"], ["completed", "failed"]], "same": ["callId"]
+        }
+    }
+
     /// An expectation of the case itself, in addition to or instead of a golden transcript.
-    choice Expectation { Frames(FramesExpectation), Text(TextExpectation), Exit(ExitExpectation) }
+    choice Expectation {
+        Frames(FramesExpectation), Text(TextExpectation), Exit(ExitExpectation), Every(EveryExpectation),
+        Unique(UniqueExpectation), After(AfterExpectation), During(DuringExpectation), Progress(ProgressExpectation)
+    }
+
+    /// An answer that the client sends to each matching request of the agent by itself, while the steps are played. For
+    /// dialects with JSON-RPC.
+    record AutomaticReply {
+        /// Pattern of the request.
+        to: Any,
+        /// The answer, as in the step `reply`. If absent, the request is left to the steps.
+        reply: Opt<Any>,
+        ;
+        example {
+            "to": {"method": "session/request_permission"},
+            "reply": {"result": {"outcome": {"outcome": "selected", "optionId": {"$from": ["params.options.0.optionId"]}}}}
+        }
+    }
+
+    /// The common parts of all cases of a dialect, in the file `cases/DIALECT.json`.
+    record CaseDefaults {
+        /// Version of the format, 1.
+        case_defaults: Count,
+        /// Answers of the model for cases without a model. A case gets the answers whose condition on the user's text
+        /// occurs in one of its steps, and the default.
+        model: Opt<ModelScript>,
+        /// Automatic replies, after those of the case.
+        replies: Opt<List<AutomaticReply>>,
+        /// Expectations in addition to those of the case.
+        expect: Opt<List<Expectation>>,
+        ;
+        example {"case_defaults": 1, "expect": [
+            {"check": "versions", "says": "every frame is of JSON-RPC 2.0", "of": {}, "every": {"jsonrpc": "2.0"}}
+        ]}
+    }
 
     /// A difference from the golden transcript that is not a failure in this case. The allowance holds within its
     /// bounds, and never for a missing answer.
@@ -169,6 +308,8 @@ protocol! {
         dialect: Str,
         /// Title of the case.
         title: Str,
+        /// Section of the dialect's document that the case is about, with the requirement in a few words.
+        section: Opt<Str>,
         /// Level of the case; `should` by default.
         level: Opt<CheckLevel>,
         /// Covered parts of the dialect: `command NAME`, `event NAME`, `dialog NAME`, `edge NAME`.
@@ -191,6 +332,8 @@ protocol! {
         setup: Opt<List<Str>>,
         /// Steps of the client, in order.
         steps: List<ScenarioStep>,
+        /// Answers to requests of the agent that the client sends by itself. The first that matches a request is used.
+        replies: Opt<List<AutomaticReply>>,
         /// Time until the agent must end after the last step, in milliseconds; by default the profile's value.
         exit_grace_ms: Opt<Count>,
         /// Expected requests to the model.

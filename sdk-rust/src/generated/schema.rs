@@ -86,6 +86,7 @@ pub const FORMATS: &[(&str, &str)] = &[
     ("transcript-record", include_str!("../../schema/formats/transcript-record.json")),
     ("model-script", include_str!("../../schema/formats/model-script.json")),
     ("scenario", include_str!("../../schema/formats/scenario.json")),
+    ("case-defaults", include_str!("../../schema/formats/case-defaults.json")),
     ("profile", include_str!("../../schema/formats/profile.json")),
     ("expected-failures", include_str!("../../schema/formats/expected-failures.json")),
     ("model-request", include_str!("../../schema/formats/model-request.json")),

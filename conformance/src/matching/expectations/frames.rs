@@ -71,7 +71,8 @@ pub(super) fn check_text(wanted: &TextExpectation, lines: &AgentLines<'_>) -> Re
     Ok(failed(&wanted.says, what, wanted.path.clone(), None, None, lines))
 }
 
-fn failed(
+/// Creates the outcome of a failed check.
+pub(super) fn failed(
     message: &str,
     what: String,
     path: String,

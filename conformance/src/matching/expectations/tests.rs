@@ -117,3 +117,82 @@ fn long_lines_are_shortened_in_reports() {
     assert!(line.ends_with(&format!("… ({} bytes)", long.len())));
     assert_eq!(line.chars().take_while(|it| *it != '…').count(), 64 << 10);
 }
+
+/// Returns the message of a check of a session with lines in both directions; `None` if it holds.
+fn message_of(expectation: Value, lines: &[(&str, Value)]) -> Option<String> {
+    let mut text = json!({"transcript": 1, "agent": "a"}).to_string();
+    for (dir, line) in lines {
+        text += &format!("\n{}", json!({"dir": dir, "line": line.to_string()}));
+    }
+    let case = json!({
+        "scenario": 1, "name": "n", "dialect": "acp@1", "title": "t", "steps": [], "expect": [expectation],
+    });
+    let case: Scenario = serde_json::from_value(case).unwrap();
+    match check(&case, &Transcript::parse(Path::new("t"), &text).unwrap()).remove(0).outcome {
+        Outcome::Held => None,
+        Outcome::Failed(mismatch) => Some(mismatch.message),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn call(id: &str, status: &str) -> (&'static str, Value) {
+    ("s2c", json!({"call": id, "status": status}))
+}
+
+#[test]
+fn properties_of_all_frames_of_a_kind_are_checked() {
+    let calls = json!({"call": {"$has": true}});
+    let good = [call("a", "pending"), call("b", "pending"), call("a", "done"), call("a", "done")];
+    let of = |more: Value| {
+        let mut check = json!({"check": "c", "says": "s", "of": calls});
+        check.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        check
+    };
+    let stages = json!({"progress": "status", "stages": [["pending"], ["done", "failed"]], "same": ["call"]});
+    let statuses = json!({"every": {"status": {"$any": ["pending", "done"]}}});
+    let after = json!({"of": {"status": "done"}, "after": {"status": "pending"}, "same": ["call"]});
+    for held in [&stages, &statuses, &after, &json!({"unique": ["call", "at"], "of": {"status": "pending"}})]
+    {
+        assert_eq!(message_of(of(held.clone()), &good), None, "{held}");
+    }
+    for (check, lines, message) in [
+        (&stages, vec![call("a", "done"), call("a", "pending")], "s: \"pending\" follows \"done\""),
+        (&stages, vec![call("a", "done"), call("a", "failed")], "s: \"failed\" follows \"done\""),
+        (&stages, vec![call("a", "lost")], "s: \"lost\" is not a declared value"),
+        (&statuses, vec![call("a", "lost")], "s: `status` is \"lost\", expected "),
+        (
+            &after,
+            vec![call("b", "pending"), call("a", "done")],
+            "s: no frame like {\"status\":\"pending\"} precedes it",
+        ),
+        (
+            &json!({"unique": ["call"]}),
+            vec![call("a", "x"), call("a", "y")],
+            "s: `call` occurs a second time",
+        ),
+    ] {
+        let found = message_of(of(check.clone()), &lines).unwrap();
+        assert!(found.starts_with(message), "{found}");
+    }
+}
+
+#[test]
+fn frames_belong_to_an_open_request_of_the_client() {
+    let during = json!({"check": "c", "says": "s", "of": {"method": "text"}, "during": [{"method": "prompt"}],
+        "same": ["params.session"]});
+    let prompt = |id: &str, session: &str| {
+        ("c2s", json!({"id": id, "method": "prompt", "params": {"session": session}}))
+    };
+    let piece = |session: &str| ("s2c", json!({"method": "text", "params": {"session": session}}));
+    let end = |id: &str| ("s2c", json!({"id": id, "result": {}}));
+    let good = [prompt("1", "a"), prompt("2", "b"), piece("b"), piece("a"), end("1"), piece("b"), end("2")];
+    assert_eq!(message_of(during.clone(), &good), None);
+    for bad in [
+        vec![piece("a"), prompt("1", "a")],
+        vec![prompt("1", "a"), end("1"), piece("a")],
+        vec![prompt("1", "a"), piece("b"), end("1")],
+    ] {
+        let found = message_of(during.clone(), &bad).unwrap();
+        assert_eq!(found, "s: no request \"prompt\" with the same params.session is open");
+    }
+}

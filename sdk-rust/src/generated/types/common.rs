@@ -49,6 +49,55 @@ impl Default for AbsentFile {
 }
 
 record! {
+    /// The expectation that each frame that matches a pattern follows a frame that matches another one and has the
+    /// same values at some paths.
+    pub struct AfterExpectation() {
+        /// Name of the check, as in the other expectations.
+        required check: String = "check",
+        /// Description of the check.
+        required says: String = "says",
+        /// Level of the check; by default the level of the case.
+        optional level: CheckLevel = "level",
+        /// Pattern that selects the frames.
+        required of: serde_json::Value = "of",
+        /// Pattern of the preceding frame.
+        required after: serde_json::Value = "after",
+        /// Paths at which both frames have the same values.
+        required same: Vec<String> = "same",
+    }
+}
+
+/// Builds a [`AfterExpectation`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct AfterExpectationBuilder {
+    /// Name of the check, as in the other expectations.
+    pub check: String,
+    /// Description of the check.
+    pub says: String,
+    /// Pattern that selects the frames.
+    pub of: serde_json::Value,
+    /// Pattern of the preceding frame.
+    pub after: serde_json::Value,
+    /// Paths at which both frames have the same values.
+    pub same: Vec<String>,
+}
+
+impl AfterExpectationBuilder {
+    /// Returns the value; set the optional members on the result.
+    pub fn build(self) -> AfterExpectation {
+        AfterExpectation {
+            check: self.check,
+            says: self.says,
+            level: None,
+            of: self.of,
+            after: self.after,
+            same: self.same,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
     /// The agent stops. A retry, a compaction or a follow-up may still come after it.
     pub struct AgentEnd("type" = "agent_end") {
         /// All messages of this run, including the prompt.
@@ -338,6 +387,28 @@ impl AttachmentBuilder {
             content: self.content,
             extracted_text: crate::wire::Maybe::Absent,
             preview: crate::wire::Maybe::Absent,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// An answer that the client sends to each matching request of the agent by itself, while the steps are played. For
+    /// dialects with JSON-RPC.
+    pub struct AutomaticReply() {
+        /// Pattern of the request.
+        required to: serde_json::Value = "to",
+        /// The answer, as in the step `reply`. If absent, the request is left to the steps.
+        optional reply: serde_json::Value = "reply",
+    }
+}
+
+impl AutomaticReply {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(to: serde_json::Value) -> Self {
+        Self {
+            to,
+            reply: None,
             extra: crate::wire::ExtraMembers::default(),
         }
     }
@@ -643,6 +714,46 @@ impl CaseAllowance {
             from: None,
             checks: None,
             path: None,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// The common parts of all cases of a dialect, in the file `cases/DIALECT.json`.
+    pub struct CaseDefaults() {
+        /// Version of the format, 1.
+        required case_defaults: u64 = "case_defaults",
+        /// Answers of the model for cases without a model. A case gets the answers whose condition on the user's text
+        /// occurs in one of its steps, and the default.
+        optional model: ModelScript = "model",
+        /// Automatic replies, after those of the case.
+        optional replies: Vec<AutomaticReply> = "replies",
+        /// Expectations in addition to those of the case.
+        optional expect: Vec<Expectation> = "expect",
+    }
+}
+
+impl CaseDefaults {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(case_defaults: u64) -> Self {
+        Self {
+            case_defaults,
+            model: None,
+            replies: None,
+            expect: None,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for CaseDefaults {
+    fn default() -> Self {
+        Self {
+            case_defaults: 0,
+            model: None,
+            replies: None,
+            expect: None,
             extra: crate::wire::ExtraMembers::default(),
         }
     }
@@ -1572,6 +1683,55 @@ impl DriverUnsupported {
 }
 
 record! {
+    /// The expectation that each frame that matches a pattern arrives while a request of the client is unanswered. The
+    /// request matches one of several patterns, and has the same values as the frame at some paths.
+    pub struct DuringExpectation() {
+        /// Name of the check, as in the other expectations.
+        required check: String = "check",
+        /// Description of the check.
+        required says: String = "says",
+        /// Level of the check; by default the level of the case.
+        optional level: CheckLevel = "level",
+        /// Pattern that selects the frames.
+        required of: serde_json::Value = "of",
+        /// Patterns of the client's requests.
+        required during: Vec<serde_json::Value> = "during",
+        /// Paths at which frame and request have the same values.
+        required same: Vec<String> = "same",
+    }
+}
+
+/// Builds a [`DuringExpectation`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct DuringExpectationBuilder {
+    /// Name of the check, as in the other expectations.
+    pub check: String,
+    /// Description of the check.
+    pub says: String,
+    /// Pattern that selects the frames.
+    pub of: serde_json::Value,
+    /// Patterns of the client's requests.
+    pub during: Vec<serde_json::Value>,
+    /// Paths at which frame and request have the same values.
+    pub same: Vec<String>,
+}
+
+impl DuringExpectationBuilder {
+    /// Returns the value; set the optional members on the result.
+    pub fn build(self) -> DuringExpectation {
+        DuringExpectation {
+            check: self.check,
+            says: self.says,
+            level: None,
+            of: self.of,
+            during: self.during,
+            same: self.same,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
     /// Opens an editor for the user. Answered with `ValueResult`.
     pub struct EditorQuestion("type" = "editor") {
         /// Id of the request.
@@ -1608,6 +1768,49 @@ strings! {
         Aborted = "aborted",
         /// The request failed.
         Error = "error",
+    }
+}
+
+record! {
+    /// The expectation that each frame that matches a pattern also matches another one.
+    pub struct EveryExpectation() {
+        /// Name of the check, as in the other expectations.
+        required check: String = "check",
+        /// Description of the check.
+        required says: String = "says",
+        /// Level of the check; by default the level of the case.
+        optional level: CheckLevel = "level",
+        /// Pattern that selects the frames.
+        required of: serde_json::Value = "of",
+        /// Pattern that each of them must match.
+        required every: serde_json::Value = "every",
+    }
+}
+
+/// Builds a [`EveryExpectation`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct EveryExpectationBuilder {
+    /// Name of the check, as in the other expectations.
+    pub check: String,
+    /// Description of the check.
+    pub says: String,
+    /// Pattern that selects the frames.
+    pub of: serde_json::Value,
+    /// Pattern that each of them must match.
+    pub every: serde_json::Value,
+}
+
+impl EveryExpectationBuilder {
+    /// Returns the value; set the optional members on the result.
+    pub fn build(self) -> EveryExpectation {
+        EveryExpectation {
+            check: self.check,
+            says: self.says,
+            level: None,
+            of: self.of,
+            every: self.every,
+            extra: crate::wire::ExtraMembers::default(),
+        }
     }
 }
 
@@ -1671,6 +1874,11 @@ choice! {
         Frames(FramesExpectation) Members,
         Text(TextExpectation) Members,
         Exit(ExitExpectation) Members,
+        Every(EveryExpectation) Members,
+        Unique(UniqueExpectation) Members,
+        After(AfterExpectation) Members,
+        During(DuringExpectation) Members,
+        Progress(ProgressExpectation) Members,
     }
 }
 
@@ -3767,6 +3975,8 @@ record! {
         optional ready: serde_json::Value = "ready",
         /// Time until the agent must end after its stdin is closed, in milliseconds; 3000 by default.
         optional exit_grace_ms: u64 = "exit_grace_ms",
+        /// Tools of the agent, by the names that the model scripts of the cases have for them.
+        optional tools: std::collections::BTreeMap<String, ProfileTool> = "tools",
         /// Supported parts of the dialect.
         optional claims: ProfileClaims = "claims",
         /// Initial choices of a fresh agent, as in its answer to the probe command: model, thinking level, presence of
@@ -3811,6 +4021,7 @@ impl ProfileBuilder {
             redactions: None,
             ready: None,
             exit_grace_ms: None,
+            tools: None,
             claims: None,
             choices: None,
             expected_failures: None,
@@ -3874,6 +4085,84 @@ impl ProfileFile {
         Self {
             file: file.into(),
             value,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// A tool of the agent that stands for a tool of the model scripts.
+    pub struct ProfileTool() {
+        /// Name of the tool in the agent.
+        required name: String = "name",
+        /// Names of the agent's arguments, by their names in the scripts. Other arguments keep their names.
+        optional arguments: std::collections::BTreeMap<String, String> = "arguments",
+        /// Further arguments that the tool of the agent requires.
+        optional additional: serde_json::Map<String, serde_json::Value> = "additional",
+    }
+}
+
+impl ProfileTool {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            arguments: None,
+            additional: None,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// The expectation that a value never returns to an earlier stage, among the frames that have the same values at
+    /// some paths.
+    pub struct ProgressExpectation() {
+        /// Name of the check, as in the other expectations.
+        required check: String = "check",
+        /// Description of the check.
+        required says: String = "says",
+        /// Level of the check; by default the level of the case.
+        optional level: CheckLevel = "level",
+        /// Pattern that selects the frames.
+        required of: serde_json::Value = "of",
+        /// Path of the value. Frames without it are ignored.
+        required progress: String = "progress",
+        /// Values of each stage, the first stage first. A stage may repeat, but only with the same value.
+        required stages: Vec<Vec<serde_json::Value>> = "stages",
+        /// Paths whose values separate the frames into sequences.
+        required same: Vec<String> = "same",
+    }
+}
+
+/// Builds a [`ProgressExpectation`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct ProgressExpectationBuilder {
+    /// Name of the check, as in the other expectations.
+    pub check: String,
+    /// Description of the check.
+    pub says: String,
+    /// Pattern that selects the frames.
+    pub of: serde_json::Value,
+    /// Path of the value. Frames without it are ignored.
+    pub progress: String,
+    /// Values of each stage, the first stage first. A stage may repeat, but only with the same value.
+    pub stages: Vec<Vec<serde_json::Value>>,
+    /// Paths whose values separate the frames into sequences.
+    pub same: Vec<String>,
+}
+
+impl ProgressExpectationBuilder {
+    /// Returns the value; set the optional members on the result.
+    pub fn build(self) -> ProgressExpectation {
+        ProgressExpectation {
+            check: self.check,
+            says: self.says,
+            level: None,
+            of: self.of,
+            progress: self.progress,
+            stages: self.stages,
+            same: self.same,
             extra: crate::wire::ExtraMembers::default(),
         }
     }
@@ -4075,6 +4364,26 @@ impl RegisterAction {
         Self {
             id: None,
             offered,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// Answers the request of the agent that the last wait found, with the id of the request. For dialects with
+    /// JSON-RPC.
+    pub struct ReplyStep() {
+        /// The other members of the answer: `result` or `error`. An object `{"$from": [path, …]}` stands for the first
+        /// value that the request has at one of the paths.
+        required reply: serde_json::Value = "reply",
+    }
+}
+
+impl ReplyStep {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(reply: serde_json::Value) -> Self {
+        Self {
+            reply,
             extra: crate::wire::ExtraMembers::default(),
         }
     }
@@ -4403,6 +4712,27 @@ strings! {
 }
 
 record! {
+    /// Ends the case as not applicable, unless the frame that the last wait found matches a pattern.
+    pub struct RequireStep() {
+        /// Pattern of the frame.
+        required require: serde_json::Value = "require",
+        /// Reason in the report, as in `the agent does not offer session/list`.
+        required reason: String = "reason",
+    }
+}
+
+impl RequireStep {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(require: serde_json::Value, reason: impl Into<String>) -> Self {
+        Self {
+            require,
+            reason: reason.into(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
     /// The locations of additional skills and prompt templates: files, or folders of files. Relative paths start at the
     /// working directory.
     pub struct ResourcesDiscoverAnswer() {
@@ -4455,6 +4785,27 @@ impl ResourcesDiscoverHook {
 }
 
 record! {
+    /// Ends the agent and starts it again in the same directories. Later waits search its new frames only.
+    pub struct RestartStep("restart" = true) {
+    }
+}
+
+impl RestartStep {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for RestartStep {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
     /// Resumes reading the output of the agent.
     pub struct ResumeStep("resume_reading" = true) {
     }
@@ -4486,6 +4837,8 @@ record! {
         required dialect: String = "dialect",
         /// Title of the case.
         required title: String = "title",
+        /// Section of the dialect's document that the case is about, with the requirement in a few words.
+        optional section: String = "section",
         /// Level of the case; `should` by default.
         optional level: CheckLevel = "level",
         /// Covered parts of the dialect: `command NAME`, `event NAME`, `dialog NAME`, `edge NAME`.
@@ -4508,6 +4861,8 @@ record! {
         optional setup: Vec<String> = "setup",
         /// Steps of the client, in order.
         required steps: Vec<ScenarioStep> = "steps",
+        /// Answers to requests of the agent that the client sends by itself. The first that matches a request is used.
+        optional replies: Vec<AutomaticReply> = "replies",
         /// Time until the agent must end after the last step, in milliseconds; by default the profile's value.
         optional exit_grace_ms: u64 = "exit_grace_ms",
         /// Expected requests to the model.
@@ -4546,6 +4901,7 @@ impl ScenarioBuilder {
             name: self.name,
             dialect: self.dialect,
             title: self.title,
+            section: None,
             level: None,
             covers: None,
             needs: None,
@@ -4557,6 +4913,7 @@ impl ScenarioBuilder {
             files: None,
             setup: None,
             steps: self.steps,
+            replies: None,
             exit_grace_ms: None,
             requests: None,
             request_count: None,
@@ -4586,6 +4943,9 @@ choice! {
         Exit(ExitStep) Members,
         Signal(SignalStep) Members,
         Note(NoteStep) Members,
+        Reply(ReplyStep) Members,
+        Require(RequireStep) Members,
+        Restart(RestartStep) Members,
     }
 }
 
@@ -6935,6 +7295,49 @@ impl TurnStartHook {
         Self {
             turn_index,
             timestamp,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// The expectation that no two frames that match a pattern have the same values at some paths.
+    pub struct UniqueExpectation() {
+        /// Name of the check, as in the other expectations.
+        required check: String = "check",
+        /// Description of the check.
+        required says: String = "says",
+        /// Level of the check; by default the level of the case.
+        optional level: CheckLevel = "level",
+        /// Pattern that selects the frames.
+        required of: serde_json::Value = "of",
+        /// Paths in the frames.
+        required unique: Vec<String> = "unique",
+    }
+}
+
+/// Builds a [`UniqueExpectation`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct UniqueExpectationBuilder {
+    /// Name of the check, as in the other expectations.
+    pub check: String,
+    /// Description of the check.
+    pub says: String,
+    /// Pattern that selects the frames.
+    pub of: serde_json::Value,
+    /// Paths in the frames.
+    pub unique: Vec<String>,
+}
+
+impl UniqueExpectationBuilder {
+    /// Returns the value; set the optional members on the result.
+    pub fn build(self) -> UniqueExpectation {
+        UniqueExpectation {
+            check: self.check,
+            says: self.says,
+            level: None,
+            of: self.of,
+            unique: self.unique,
             extra: crate::wire::ExtraMembers::default(),
         }
     }
