@@ -129,7 +129,7 @@ async fn converse(
     let Some(schema) = schema else {
         let mut printer = Printer::new(options.json, true, stderr.clone());
         follow(agent, input, &mut printer).await?;
-        return Ok(printer.end()?);
+        return printer.end();
     };
     let mut next = input;
     next.text = schema.request(&next.text);

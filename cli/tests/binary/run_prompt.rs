@@ -110,7 +110,7 @@ fn a_question_is_denied_unless_its_tool_was_approved() {
         (&["Hello", "--approve", "bash,write"], Some(0), true),
     ] {
         let place = Place::new();
-        place.put("home/.pi/agent/settings.json", &json!({"approval": {"tools": ["write"]}}).to_string());
+        place.put("home/.pi/agent/settings.json", json!({"approval": {"tools": ["write"]}}).to_string());
         let script = one_tool("write", json!({"path": "made.txt", "content": "x"}));
         let (ended, stdout, stderr) = run_prompt(&place, words, "pi", script);
         assert_eq!((ended, stdout.as_str()), (code, "Done.\n"), "{words:?}: {stderr}");
@@ -130,7 +130,7 @@ fn an_answer_that_does_not_match_its_schema_is_requested_again() {
         (&["a", "b", "c", "{\"count\":3}"], 1, "", 2),
     ] {
         let place = Place::new();
-        place.put("work/schema.json", &schema.to_string());
+        place.put("work/schema.json", schema.to_string());
         let responses: Vec<Value> = answers.iter().map(|text| json!({"text": text})).collect();
         let words = ["How many?", "--output-schema", "schema.json"];
         let (ended, printed, stderr) = run_prompt(&place, &words, "pi", json!({"responses": responses}));
