@@ -548,7 +548,7 @@ async fn a_request_with_a_duplicate_member_is_rejected() {
 
 #[tokio::test]
 async fn a_killed_agent_fails_its_run_and_the_next_run_starts_another() {
-    for (dialect, reason) in [("pi", "ended"), ("acp", "signal")] {
+    for (dialect, reason) in [("pi", "ended"), ("acp", "SIGKILL")] {
         kill_agent(Bridge::start(dialect, &json!({}), &[]), reason).await;
     }
 }

@@ -84,7 +84,7 @@ async fn carry_out(
     request: RunRequest,
     to: &RunWriter,
 ) -> Result<AguiOutcome, RunError> {
-    if reserved.as_ref().is_some_and(|thread| thread.agent.client.terminated().now_or_never().is_some()) {
+    if reserved.as_ref().is_some_and(|thread| thread.agent.is_disconnected()) {
         **reserved = None;
     }
     if reserved.is_none() {
@@ -201,7 +201,7 @@ async fn finish(
     send_all(to, thread.translator.pause()).await;
     let conversation = thread.agent.client.conversation();
     to.send(thread.translator.snapshot(&conversation.messages)).await;
-    match thread.translator.last.take() {
+    let outcome = match thread.translator.last.take() {
         Some(last) if last.state == MessageState::Failed => {
             let message = last.error.or_else(|| conversation.run.error.clone());
             Err(run_error("run_failed")(message.unwrap_or_else(|| "the agent's run failed".to_owned())))
@@ -209,11 +209,19 @@ async fn finish(
         Some(last) if last.state == MessageState::Aborted => Ok(AguiCancelled::new().into()),
         _ => failure
             .map_or_else(|| Ok(AguiSuccess::new().into()), |message| Err(run_error("run_failed")(message))),
+    };
+    match thread.agent.disconnect_reason() {
+        Some(reason) if outcome.is_err() => {
+            **reserved = None;
+            Err(run_error("agent_gone")(reason))
+        }
+        _ => outcome,
     }
 }
 
 fn agent_error(reserved: &mut ReservedThread, error: &agentese::Error) -> RunError {
-    let is_gone = matches!(error, agentese::Error::Terminated(_));
+    let is_gone = matches!(error, agentese::Error::Terminated(_))
+        || reserved.as_ref().is_some_and(|thread| thread.agent.disconnect_reason().is_some());
     let message = reserved.as_ref().map(|thread| thread.agent.error_reason(error));
     if is_gone {
         **reserved = None;

@@ -68,8 +68,8 @@ fn piece(event: &AguiEvent) -> Option<(&str, Piece)> {
 #[cfg(test)]
 mod tests {
     use agentese::types::{
-        AguiCustom, AguiTextMessageContent, AguiTextMessageEnd, AguiTextMessageStart, AguiToolCallArgs,
-        AguiToolCallEnd, AguiToolCallResult, AguiToolCallStart,
+        AguiContent, AguiCustom, AguiTextMessageContent, AguiTextMessageEnd, AguiTextMessageStart,
+        AguiToolCallArgs, AguiToolCallEnd, AguiToolCallResult, AguiToolCallStart,
     };
     use serde_json::json;
 
@@ -82,12 +82,7 @@ mod tests {
             "start" => AguiToolCallStart::new(id, "bash").into(),
             "args" => AguiToolCallArgs::new(id, "x").into(),
             "end" => AguiToolCallEnd::new(id).into(),
-            "result" => AguiToolCallResult::new(
-                "r",
-                id,
-                serde_json::from_value::<agentese::agui::AguiContent>(json!("done")).unwrap(),
-            )
-            .into(),
+            "result" => AguiToolCallResult::new("r", id, AguiContent::Text("done".to_owned())).into(),
             "begin" => AguiTextMessageStart::new(id).into(),
             "text" => AguiTextMessageContent::new(id, "x").into(),
             "finish" => AguiTextMessageEnd::new(id).into(),

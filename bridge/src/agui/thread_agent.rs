@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use agentese::any::{self, Agent, Intent};
 use agentese::spec::Spec;
+use futures::FutureExt;
 
 use super::super::acp_client::{self, AcpRemoteAgent};
 use super::super::event_loop::reason;
@@ -67,10 +68,20 @@ impl ThreadAgent {
             && self.acp.as_ref().is_none_or(|agent| agent.accepts_images())
     }
 
+    /// Returns the reason of the disconnect of an ACP agent, which the client notices only later. Returns `None` while
+    /// the agent is connected, and for other agents.
+    pub fn disconnect_reason(&self) -> Option<String> {
+        self.acp.as_ref()?.disconnect_reason()
+    }
+
+    /// Returns `true` if the agent has disconnected.
+    pub fn is_disconnected(&self) -> bool {
+        self.disconnect_reason().is_some() || self.client.terminated().now_or_never().is_some()
+    }
+
     /// Returns the text of an error of the client. If the agent has disconnected, the text is the reason for that.
     pub fn error_reason(&self, error: &agentese::Error) -> String {
-        let known = self.acp.as_ref().filter(|_| matches!(error, agentese::Error::Terminated(_)));
-        known.and_then(|agent| agent.disconnect_reason()).unwrap_or_else(|| reason(error))
+        self.disconnect_reason().unwrap_or_else(|| reason(error))
     }
 
     /// Ends the agent.
