@@ -43,7 +43,7 @@ fn a_call_answers_a_permission_that_shows_the_change() {
     for (words, expected) in [(&answer[..], "Changed.\n"), (&[], "Kept.\n")] {
         let (code, stdout, stderr) = call(&[&["--dialect", "acp"], words, &prompt].concat());
         assert_eq!((code, stdout.as_str()), (Some(0), expected), "{stderr}");
-        for line in ["-old line", "+new line", "/work/a.txt"] {
+        for line in ["- old line", "+ new line", "/work/a.txt"] {
             assert!(stderr.contains(line), "{line} is not in {stderr}");
         }
     }

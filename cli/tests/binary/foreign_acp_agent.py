@@ -21,12 +21,12 @@ def reject(frame_id, code, message):
     send(id=frame_id, error={"code": code, "message": message})
 
 
-def update(kind, **members):
-    send(method="session/update", params={"sessionId": "s1", "update": {"sessionUpdate": kind, **members}})
+def update(tag, session="s1", /, **members):
+    send(method="session/update", params={"sessionId": session, "update": {"sessionUpdate": tag, **members}})
 
 
-def text(kind, words, **members):
-    update(kind, content={"type": "text", "text": words}, **members)
+def text(tag, words, session="s1", /, **members):
+    update(tag, session, content={"type": "text", "text": words}, **members)
 
 
 def begin_edit():
@@ -51,10 +51,10 @@ def end_turn(prompt, words):
     send(id=prompt, result={"stopReason": "end_turn", "usage": usage})
 
 
-def load(frame_id):
-    text("user_message_chunk", "First words.", messageId="u1")
-    text("user_message_chunk", "Second words.", messageId="u2")
-    text("agent_message_chunk", "Both.", messageId="a1")
+def load(frame_id, session):
+    text("user_message_chunk", "First words.", session, messageId="u1")
+    text("user_message_chunk", "Second words.", session, messageId="u2")
+    text("agent_message_chunk", "Both.", session, messageId="a1")
     send(id=frame_id, result={})
 
 
@@ -70,7 +70,7 @@ def main():
         elif method == "session/new":
             send(id=frame_id, result={"sessionId": "s1"})
         elif method == "session/load":
-            load(frame_id)
+            load(frame_id, params["sessionId"])
         elif method == "session/prompt":
             words = "".join(block.get("text", "") for block in params["prompt"])
             prompt = frame_id
