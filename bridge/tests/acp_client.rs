@@ -341,12 +341,12 @@ async fn the_calls_of_other_agents_have_names_titles_output_and_diffs_in_each_fr
             tool_update(end),
         ],
         "goose": [
-            tool_call(json!({"title": "shell · echo hi", "rawInput": {"command": "echo hi"}, "_meta": goose})),
-            tool_update(json!({"status": "completed", "rawOutput": {"content": "hi"}})),
+            tool_call(json!({"toolCallId": "g", "title": "shell · echo hi", "rawInput": {"command": "echo hi"}, "_meta": goose})),
+            tool_update(json!({"toolCallId": "g", "status": "completed", "rawOutput": {"content": "hi"}})),
         ],
         "grok": [
-            tool_call(json!({"title": "search_replace", "kind": "edit", "rawInput": {"file": "/w/a.rs"}})),
-            tool_update(json!({"status": "completed", "content": [diff],
+            tool_call(json!({"toolCallId": "k", "title": "search_replace", "kind": "edit", "rawInput": {"file": "/w/a.rs"}})),
+            tool_update(json!({"toolCallId": "k", "status": "completed", "content": [diff],
                 "rawOutput": {"output_for_prompt": "Edited.", "newContent": "b\n"}})),
         ],
     });
