@@ -170,7 +170,7 @@ async fn follow(agent: &Agent, input: UserInput, printer: &mut Printer) -> Resul
     }
 }
 
-/// Opens the session of the agent that changed last. Fails if the agent cannot list or open sessions, or has none.
+/// Opens the session of the agent that changed last. Fails if the agent cannot list or open sessions, or has no session.
 async fn open_newest_session(agent: &Agent) -> Result<(), CliError> {
     let sessions = agent.list_sessions().await.map_err(failed)?;
     let newest = sessions

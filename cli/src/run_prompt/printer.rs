@@ -77,7 +77,7 @@ fn is_unseen(message: &Message, grown: &BTreeSet<String>) -> bool {
     message.role == Role::Assistant && !grown.contains(&message.key)
 }
 
-/// Returns the line about an event on stderr; `None` if the event has none.
+/// Returns the line about an event on stderr; `None` if the event has no line.
 fn describe(event: &Event) -> Option<String> {
     match event {
         Event::ToolStarted { name, arguments, .. } => {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::bridged::BridgedProtocol;
 use crate::framing::FrameText;
+use crate::generated::recognition::BRIDGED;
 use crate::outcome::RunFailure;
 use crate::termination::Termination;
 use crate::transport::SpawnError;
@@ -224,8 +224,7 @@ pub enum ErrorKind {
 /// Returns the end of a message that explains the use of agents without a client, if the names contain their protocol.
 fn bridge_hint(names: &str) -> String {
     let mut words = names.split([' ', ',']);
-    let protocol =
-        words.find_map(|word| BridgedProtocol::all().iter().find(|protocol| protocol.name == word));
+    let protocol = words.find_map(|word| BRIDGED.iter().find(|protocol| protocol.name == word));
     protocol.map(|protocol| format!("; {}", protocol.error())).unwrap_or_default()
 }
 
