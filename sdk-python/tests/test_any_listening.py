@@ -38,11 +38,11 @@ def test_noise_during_session_opening_is_ignored(kind):
             events = agent.events()
             assert await agent.new_session()
             assert agent.conversation.session.id == "s2"
-        told = []
+        received = []
         with pytest.raises(TerminatedError):
             while True:
-                told.append(await asyncio.to_thread(next, events) if isinstance(agent, Threads) else await anext(events))
-        assert "changed" in [event.type for event in told]
+                received.append(await asyncio.to_thread(next, events) if isinstance(agent, Threads) else await anext(events))
+        assert "changed" in [event.type for event in received]
 
     play(talk())
 
@@ -216,9 +216,9 @@ def printing(count, text):
 def test_listener_overflow_is_measured_in_queued_bytes():
     listener = Listener(lambda: None)
     megabyte = "x" * (1 << 20)
-    told = list(printing(100, megabyte))
-    assert {event.type for event in told} == {"toolUpdated"}
-    for event in told:
+    updates = list(printing(100, megabyte))
+    assert {event.type for event in updates} == {"toolUpdated"}
+    for event in updates:
         listener.push([(event, size(event))])
     assert listener.is_ended
     kept = 0
