@@ -60,9 +60,9 @@ fn every_generated_file_has_the_banner_and_is_in_a_generated_folder() {
     }
 }
 
-/// Each dialect has a feature for its generated Rust code, and the feature of a dialect that inherits rows
-/// enables its parent's. Features of protocols other than dialects are off by default. Other optional parts
-/// need a dependency.
+/// Each dialect has a Cargo feature for its generated Rust code. If a dialect inherits declarations from a parent,
+/// its feature enables the feature of the parent. Features of protocols that are not dialects are off by default.
+/// Any other feature must enable an optional dependency.
 #[test]
 fn the_features_of_the_rust_crate_are_the_dialects() {
     let manifest = std::fs::read_to_string(root().join("sdk-rust/Cargo.toml")).unwrap();

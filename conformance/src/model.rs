@@ -82,7 +82,7 @@ struct Shared {
     state: Mutex<ModelState>,
     device: Mutex<DeviceLogin>,
     address: SocketAddr,
-    /// Notifies waiting tasks of each request.
+    /// Wakes the waiting tasks when a request arrives.
     request_notifier: watch::Sender<()>,
 }
 

@@ -16,7 +16,7 @@ use crate::generation::generation;
 /// other threads are blocked.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The generation, plus one, of the process whose interpreter is about to end; 0 before.
+/// 0 until an interpreter begins to exit. Then the generation of its process plus one; each fork is a new generation.
 static EXITING_GENERATION: AtomicU32 = AtomicU32::new(0);
 /// The thread that ends the interpreter. It is the only thread that is not blocked.
 static EXIT_THREAD: OnceLock<Thread> = OnceLock::new();

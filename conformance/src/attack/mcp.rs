@@ -26,8 +26,8 @@ const DEFECTS: [&str; 7] = [
     "hangs-in-a-call",
     "says-nothing",
 ];
-/// Time for which the attack observes an idle agent. The limit of requests grows with this time, so that a
-/// slow machine causes no findings.
+/// Minimum time for which the attack observes an idle agent. The number of permitted requests is proportional to
+/// the observed time, so a slow machine causes no findings.
 const IDLE: Duration = Duration::from_secs(3);
 /// Number of permitted list requests for each second of the observation; `FIRST_LISTS` are permitted in
 /// addition.

@@ -222,7 +222,8 @@ impl Evidence {
         }
     }
 
-    /// Records evidence from the fit of a frame to the declaration of the dialect.
+    /// Checks if a frame matches the declaration of the dialect, and records the result as a reason for or against the
+    /// dialect.
     fn decode(&mut self, line: &FrameText, frame: &Value, kind: &str) {
         let Some((_, decode)) = decode(&self.spec.id()) else { return };
         let is_json_rpc = matches!(self.spec.framing, Framing::JsonRpc { .. });

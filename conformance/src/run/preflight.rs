@@ -7,8 +7,8 @@ use super::CaseResult;
 /// Number of cases in a preflight round.
 const MAX_CASES: usize = 4;
 
-/// Number of preflight rounds. The other cases are skipped only if all cases of all rounds time out, because
-/// a fault in the first round may not affect other cases.
+/// Number of preflight rounds. The remaining cases are skipped only if every case of every round times out: a
+/// fault that stops the first round does not necessarily affect other cases.
 pub(super) const ROUNDS: usize = 2;
 
 /// Returns the indexes of the cases for the next preflight round. They are spread over the remaining cases,

@@ -199,8 +199,9 @@ class _ReconnectingSocket:
         self._end.sendall(line.encode() + b"\n")
 
     def _settle_command(self, id: str) -> bool:
-        """Settles the command with that id. Removes its line and all earlier answers, which the
-        agent has received too. Returns `False` if no such command waits for a response."""
+        """Marks the command with that id as answered. Drops its line from the lines to send again, and
+        all answers that were sent before it: the response shows that the agent has received them.
+        Returns `False` if no such command waits for a response."""
         keys = list(self._unsettled)
         if id not in keys:
             return False

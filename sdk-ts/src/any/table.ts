@@ -33,7 +33,7 @@ export interface IntentMappings {
   readonly readers: Readonly<Record<string, Reader>>;
   /** Command without parameters that the agent answers at any time. */
   readonly probe: string;
-  /** Command that opens a session without a session id, in dialects with several sessions per connection. */
+  /** Command that opens a session and has no session id itself, in dialects with several sessions per connection. */
   readonly opens: string | null;
   readonly carriers: Readonly<Record<string, readonly CommandMapping[]>>;
   readonly own: Readonly<Record<string, { readonly reason: string; readonly byFront: boolean }>>;

@@ -29,7 +29,7 @@ const WAIT_STEP: Duration = Duration::from_millis(2);
 /// follow the delayed events.
 const WAIT_BUDGET: Duration = Duration::from_millis(10);
 
-/// The remaining waiting time of the reader for receivers that have not caught up.
+/// The time that the reader still waits for receivers that have not caught up.
 pub(super) struct Backpressure {
     remaining: Duration,
 }

@@ -220,9 +220,10 @@ impl Appender {
         Ok(next - from)
     }
 
-    /// Checks if another program has truncated the file. Returns the number of lines that are still in the file, or
-    /// `None` if the file is not shorter. Lines in `lost` count as present. Removes an incomplete line at the end.
-    /// Fails without a change if the file has other content, or if a missing line cannot be written again.
+    /// Checks if another program has truncated the file. Returns the number of leading lines that need no rewrite, or
+    /// `None` if the file is not shorter. These are the lines still in the file, and those in `lost`, whose absence is
+    /// known. Removes an incomplete line at the end. Fails without a change if the file has other content, or if the
+    /// text of a missing line is no longer in memory.
     pub fn surviving_lines(
         &mut self,
         lines: &[LineText],

@@ -360,8 +360,8 @@ impl OpalServer {
         components.session.as_ref().map(|session| session.id().to_owned()).filter(|id| may_be_id(id))
     }
 
-    /// Switches the remote agent to the session with the given id, or to a new session if there is no such
-    /// session. Returns `None` if no switch is needed, because the current session has no messages.
+    /// Switches the remote agent to the session with the given id. If there is no such session, switches to a new
+    /// one, unless the current session has no messages. It is then kept, and the result is `None`.
     async fn switch_remote_session(
         &self,
         remote_agent: &dyn RemoteAgent,
