@@ -174,7 +174,9 @@ fn of_kind(py: Python<'_>, error: &Error) -> PyErr {
             },
             &text,
         ),
-        Error::NotRecognised { .. } | Error::BridgeNeeded { .. } => raise(py, "NotRecognisedError", |_| Ok(()), &text),
+        Error::NotRecognised { .. } | Error::BridgeNeeded { .. } => {
+            raise(py, "NotRecognisedError", |_| Ok(()), &text)
+        }
         Error::Decode { frame, .. } => decode(py, &text, frame.as_str()),
         Error::Detached { dropped } => {
             raise(py, "DetachedError", |details| details.set_item("dropped", *dropped), &text)
