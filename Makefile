@@ -50,7 +50,7 @@ test-conformance: build ## Plays the sets of the conformance suite against the r
 		$(BUILT)/agentese-conformance run --dialect $$dialect --jobs 2 --patience 6 -- $(BUILT)/agentese --mode rpc --dialect $$dialect; \
 	done; \
 	$(BUILT)/agentese-conformance run --dialect acp --jobs 2 --patience 6 -- $(BUILT)/agentese --mode acp; \
-	$(BUILT)/agentese-conformance run --profile agentese-acp-bridge --jobs 2 --patience 6 -- $(BUILT)/agentese bridge --to acp --from pi -- $(BUILT)/agentese --mode rpc'
+	$(BUILT)/agentese-conformance run --profile agentese-acp-bridge --jobs 2 --patience 6 -- $(BUILT)/agentese bridge --to acp --from pi -- $(abspath $(BUILT))/agentese --mode rpc'
 
 # Attacks on the reference agent: all in pi, and attacks about other dialects in these.
 ATTACKS = sh -ec '$(BUILT)/agentese-conformance attack --dialect pi --seconds $(1) $(2) -- $(BUILT)/agentese --mode rpc; \
