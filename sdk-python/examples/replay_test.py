@@ -1,6 +1,4 @@
-"""A unit test of a program that uses a client. The agent is a recording, or a service class defined
-in the test.
-"""
+"""A unit test of a program that uses a client. The agent is a recording or a class of the test."""
 
 import sys
 

@@ -412,11 +412,11 @@ def test_agent_behind_a_socket_is_detected_without_losing_events():
         "thinkingLevel": "medium", "isStreaming": False, "isCompacting": False, "steeringMode": "all", "followUpMode": "all",
         "sessionId": "s", "autoCompactionEnabled": True, "messageCount": 0, "pendingMessageCount": 0,
     }  # fmt: skip
-    frame = {"type": "extension_error", "extensionPath": "/x.ts", "event": "input", "error": "no"}
+    failure = {"type": "extension_error", "extensionPath": "/x.ts", "event": "input", "error": "no"}
 
     def serve():
         with theirs, theirs.makefile("rwb") as lines:
-            lines.write(json.dumps(frame).encode() + b"\n")
+            lines.write(json.dumps(failure).encode() + b"\n")
             for line in lines:
                 frame = json.loads(line)
                 answer = {"id": frame["id"], "type": "response", "command": frame.get("type"), "success": True, "data": state}
