@@ -115,8 +115,8 @@ pub struct Snapshots {
     pub message: &'static str,
     /// Name of the record of messages in progress.
     pub record: &'static str,
-    /// Paths of the message so far in events of the type `grows`. Such a snapshot is compared with the pieces and with
-    /// the complete message.
+    /// Paths at which an event of the type that `grows` names has a snapshot of the incomplete message. Each snapshot
+    /// is compared with the pieces so far and with the complete message.
     pub within: &'static [&'static str],
     /// Path of the kind of piece in events of the type `grows`.
     pub kind: &'static str,
@@ -241,8 +241,8 @@ pub enum Form {
     OneHigher(&'static str, &'static str, &'static str),
     /// The found text lacks an ending. Fields: record, member, regular expression of the ending.
     WithoutEnding(&'static str, &'static str, &'static str),
-    /// One text is the end of the other, if a boolean member of the same object is true in both transcripts. Fields:
-    /// record, member, boolean member.
+    /// Two texts match if one is a suffix of the other, provided that the boolean member of the same object is true in
+    /// both transcripts. Fields: record, text member, boolean member.
     CutElsewhere(&'static [(&'static str, &'static str, &'static str)]),
     /// The record contains another piece of a text that was cut. Fields: record, path of the boolean for a cut text,
     /// members about the complete text. If the boolean is true in both transcripts, texts and other members may differ.
